@@ -1,0 +1,80 @@
+"""Agents: they turn a Brief and Feedback into a Move, in a Workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pytest_recode.episode import Feedback, Move
+from pytest_recode.models import Model
+from pytest_recode.task import Brief, Files
+
+Log = Callable[[str, Mapping[str, Any]], None]
+"""Writes one line of the episode's transcript: kind of event, and its fields (plain JSON types)."""
+
+
+class Refused(Exception):
+    """A workspace action that cannot be done as asked (no such file, outside the workspace, disk full): told to the agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """`output` is stdout and stderr together, cut in the middle past the limit; `status` is negative for a signal."""
+
+    status: int
+    output: str
+    timed_out: bool = False
+    seconds: float = 0.0
+
+
+class Workspace(Protocol):
+    """The files an agent works on, inside its sandbox. Paths are relative POSIX. Raises `Refused`, `SandboxError`."""
+
+    def list(self, path: str = ".") -> tuple[str, ...]:
+        """Every file below `path`, sorted."""
+
+    def read(self, path: str) -> str: ...
+
+    def search(self, pattern: str, path: str = ".") -> tuple[str, ...]:
+        """`file:line: text` of the lines that a regular expression matches."""
+
+    def write(self, path: str, text: str) -> None: ...
+
+    def run(self, command: str) -> CommandResult:
+        """A shell command, in the sandbox, in the workspace's root."""
+
+    def targets(self) -> Files:
+        """The target files that exist, as they are now: the only files that leave a workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentContext:
+    """What an agent is made with, once per episode.
+
+    `solution` is None but for an agent registered with `needs_reference` (the built-in `reference`).
+    """
+
+    model: Model | None
+    steps: int  # model calls per turn
+    turns: int
+    log: Log
+    solution: Callable[[], Files] | None = None
+
+
+class Agent(Protocol):
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
+        """One turn. `feedback` is None in the first. Keeps its own memory between turns.
+
+        Raises `ModelError`, `BudgetSpent`, `SandboxError`; whatever else it raises is a fault of the agent, an ERROR.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentKind:
+    """How an agent is registered. `offline` agents are the project's own and run nothing of a model's making."""
+
+    make: Callable[[AgentContext], Agent]
+    needs_model: bool = True
+    needs_reference: bool = False
+    offline: bool = False

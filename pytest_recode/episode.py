@@ -1,0 +1,156 @@
+"""Episode: the turns of one (task, model, policy, attempt), and the loop that plays them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from pytest_recode.models import Usage
+from pytest_recode.task import Brief, Files
+from pytest_recode.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pytest_recode.agents import Agent, Workspace
+
+
+class Stop(StrEnum):
+    """Why an episode ended."""
+
+    SOLVED = "solved"
+    TURNS = "turns"
+    TIME = "time"
+    BUDGET = "budget"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackItem:
+    """What a researcher has to say of one failing interface; a level shows the first fields of it.
+
+    RECODE-H's record (its `Feedbacks` schema), with its names shortened.
+    """
+
+    interface: str
+    category: str = ""  # T0 … T4; recorded, not shown
+    description: str = ""  # from L1
+    analysis: str = ""  # from L2
+    suggestion: str = ""  # from L3, words only
+    correction: str = ""  # from L4, code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """One answer to one failed turn. `text` is all an agent sees; `items` are for the record."""
+
+    level: int  # 0 … 4
+    text: str
+    turn: int  # the turn it answers, from 1
+    items: tuple[FeedbackItem, ...] = ()
+    source: str = "derived"  # "task" "model" "derived"
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """What an agent did in a turn: how many steps it took, whether it submitted by itself, what it cost."""
+
+    steps: int = 0
+    submitted: bool = True
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Feedback -> Move -> Verdict. `number` counts from 1; the first turn has had no feedback."""
+
+    number: int
+    feedback: Feedback | None
+    move: Move
+    verdict: Verdict
+    targets: Files = field(repr=False)
+    seconds: float = 0.0
+
+    @property
+    def usage(self) -> Usage:
+        return self.move.usage + (self.feedback.usage if self.feedback else Usage())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    task: str
+    turns: tuple[Turn, ...]
+    stop: Stop
+    seconds: float
+    error: str = ""
+
+    @property
+    def solved_turn(self) -> int | None:
+        return self.turns[-1].number if self.stop is Stop.SOLVED else None
+
+
+Judge = Callable[[Files], Verdict]
+Researcher = Callable[[Sequence[Turn], int], Feedback]
+Policy = Callable[[Sequence[Turn]], int | None]
+"""The level of the feedback on the last of these turns, 0 … 4; None: no feedback, the episode ends there."""
+OnTurn = Callable[[Turn], None]
+
+
+def run(
+    *,
+    brief: Brief,
+    agent: Agent,
+    workspace: Workspace,
+    judge: Judge,
+    researcher: Researcher,
+    policy: Policy,
+    turns: int,
+    seconds: float,
+    on_turn: OnTurn,
+) -> Episode:
+    """Play one episode to its end.
+
+    Raises what the parts raise (`ModelError`, `BudgetSpent`, `SandboxError`, `GraderError`): an episode that could not be
+    played is no Episode. The turns played so far have gone through `on_turn`.
+    """
+    start = time.monotonic()
+    played: list[Turn] = []
+    while (stop := _stop_reason(played, policy, turns, seconds, start)) is None:
+        began = time.monotonic()
+        feedback = _feedback(played, policy, researcher)
+        move = agent.act(brief, feedback, workspace)
+        targets = workspace.targets()
+        verdict = judge(targets)
+        played.append(
+            Turn(
+                number=len(played) + 1,
+                feedback=feedback,
+                move=move,
+                verdict=verdict,
+                targets=targets,
+                seconds=time.monotonic() - began,
+            )
+        )
+        on_turn(played[-1])
+    return Episode(task=brief.task, turns=tuple(played), stop=stop, seconds=time.monotonic() - start)
+
+
+def _stop_reason(
+    played: Sequence[Turn], policy: Policy, turns: int, seconds: float, start: float
+) -> Stop | None:
+    if not played:
+        return None
+    if played[-1].verdict.solved:
+        return Stop.SOLVED
+    if len(played) >= turns or policy(played) is None:
+        return Stop.TURNS
+    if time.monotonic() - start >= seconds:
+        return Stop.TIME
+    return None
+
+
+def _feedback(played: Sequence[Turn], policy: Policy, researcher: Researcher) -> Feedback | None:
+    level = policy(played) if played else None
+    return None if level is None else researcher(played, level)

@@ -1,0 +1,127 @@
+"""Models: they answer messages. An agent's private affair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pytest_recode.faults import ModelError
+from pytest_recode.task import Parts, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens, and dollars; `cost_usd` None means that the price is not known (never 0 for that)."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function a model may call; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """`arguments` is the model's own text, to be parsed as JSON by whoever trusts it least."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    role: str  # "system" "user" "assistant" "tool"
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a model said. An empty text or a refusal is an answer too."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    finish: str = ""
+
+
+class Model(Protocol):
+    name: str  # as the user wrote it
+    simulated: bool
+    native_tools: bool
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        """One answer; `schema` asks for JSON of that shape (best effort: check it).
+
+        Raises `ModelError` where the model cannot be asked, `BudgetSpent` where the run may pay for no more calls.
+        """
+
+
+class Ledger(Protocol):
+    """What the whole run has spent, over all its workers."""
+
+    def before_call(self, model: str) -> None:
+        """Raises `BudgetSpent` where the run may pay for no more calls, `ModelError` where a fatal fault of this model is known."""
+
+    def spent(self, model: str, usage: Usage) -> None:
+        """Have this call's tokens and cost on disk before returning."""
+
+    def fault(self, error: ModelError) -> None:
+        """Let every worker know of a fatal fault."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelContext:
+    """What a model is made with, once per episode (and once for a run's researcher).
+
+    `seed` is the same for the same task, model, policy and attempt. `task` and `parts` are None but for a model registered
+    with `needs_reference` (the built-in simulation, which breaks the reference and repairs it).
+    """
+
+    name: str
+    ledger: Ledger
+    seed: str = ""
+    api_base: str | None = None
+    temperature: float | None = None
+    call_seconds: float = 600.0
+    table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # the user's own aliases, see models/table.py
+    task: Task | None = None
+    parts: Callable[[], Parts] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelKind:
+    """How a family of models is registered, under its exact name or a prefix ending in `/`.
+
+    `check` is called once per run with the context (before anything is spent, in the controlling process) and raises
+    `UserError`: unknown name, missing key. `offline` models are the project's own and ask nobody.
+    """
+
+    make: Callable[[ModelContext], Model]
+    check: Callable[[ModelContext], None]
+    offline: bool = False
+    needs_reference: bool = False

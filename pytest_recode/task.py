@@ -1,0 +1,119 @@
+"""Task: one directory that poses one piece of research code, and the Brief an agent may see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Files = Mapping[str, bytes]
+"""File contents by POSIX path, relative and without `..`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """Where the method was published."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    arxiv: str = ""
+    url: str = ""
+    venue: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What the code needs to run. Paths are absolute; `preload` names modules imported once per worker."""
+
+    python: str = ""  # interpreter for local sandboxes; "" is the run's (--recode-python)
+    image: str = ""  # docker image; "" is built from `dockerfile` or `requirements`, else the run's base image
+    dockerfile: Path | None = None
+    requirements: Path | None = None
+    preload: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds of wall time, MiB of memory and disk, and number of processes."""
+
+    test_seconds: float = 60.0  # the candidate's own time within one hidden test, and the test's own
+    grading_seconds: float = 600.0
+    command_seconds: float = 60.0  # one command an agent runs
+    episode_seconds: float = 3600.0
+    memory_mb: int = 2048
+    disk_mb: int = 512
+    pids: int = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The contents of a Task, read from disk when an item runs and not before.
+
+    `reference` holds the target files as the authors wrote them, to be laid over `repo`; `tests` the hidden
+    tests; `feedback` the parsed `feedback.yaml`: interface -> field -> words, or None.
+    """
+
+    instruction: str
+    paper: str | None
+    repo: Files
+    reference: Files
+    tests: Files
+    feedback: Mapping[str, Mapping[str, str]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One piece of research code. Cheap to make: `load` reads the files."""
+
+    id: str
+    title: str
+    format: str
+    manifest: Path
+    targets: tuple[str, ...]  # POSIX paths relative to the repository
+    interfaces: tuple[str, ...]  # dotted, as a hidden test reaches them through `candidate`
+    load: Callable[[], Parts] = field(repr=False, compare=False)
+    paper: Paper = Paper()
+    domain: str = ""
+    tags: tuple[str, ...] = ()
+    difficulty: str = ""
+    environment: Environment = Environment()
+    limits: Limits = Limits()
+    license: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """The part of a Task that an agent may see. `paper` is None where the run leaves it out."""
+
+    task: str
+    title: str
+    instruction: str
+    paper: str | None
+    repo: Files
+    targets: tuple[str, ...]
+    interfaces: tuple[str, ...]
+
+
+def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:
+    """The one place where a Brief is made, so that a prompt cannot hold what a Brief lacks."""
+    return Brief(
+        task=task.id,
+        title=task.title,
+        instruction=parts.instruction,
+        paper=parts.paper if paper else None,
+        repo=parts.repo,
+        targets=task.targets,
+        interfaces=task.interfaces,
+    )
+
+
+def candidate_files(parts: Parts, targets: Files, names: tuple[str, ...]) -> dict[str, bytes]:
+    """The pristine repository with the agent's targets laid over it: nothing else crosses over.
+
+    A target the agent deleted is absent from the candidate too.
+    """
+    kept = {path: data for path, data in parts.repo.items() if path not in names}
+    kept.update({path: targets[path] for path in names if path in targets})
+    return kept

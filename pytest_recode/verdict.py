@@ -1,0 +1,73 @@
+"""Verdict: what the hidden tests say of one candidate, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """Of one case. ERROR is the test's or the machine's fault, never the candidate's."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exc:
+    """An exception the candidate raised, told by its own frames alone (nothing of the tests)."""
+
+    type: str
+    message: str
+    frames: tuple[str, ...] = ()  # "file.py:12 in name: source line"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One hidden test.
+
+    `message` is the grader's full account, for people and for the transcript: it may quote the tests and so is
+    never shown to an agent. `kind` is what may be shown of it from level L1 on.
+    """
+
+    id: str
+    interface: str
+    outcome: Outcome
+    kind: str = ""  # "exception" "mismatch" "shape" "dtype" "assertion" "timeout" "died" "protocol" ""
+    message: str = ""
+    exception: Exc | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Of one grading. `seed` repeats it."""
+
+    cases: tuple[Case, ...]
+    seed: int
+    seconds: float = 0.0
+    isolation: str = "separate"  # or "process" (no sandbox), "shared" (one process with the tests)
+
+    @property
+    def solved(self) -> bool:
+        """True on positive evidence only: there are cases, and each of them passed."""
+        return bool(self.cases) and all(case.outcome is Outcome.PASSED for case in self.cases)
+
+    @property
+    def passed(self) -> int:
+        return sum(case.outcome is Outcome.PASSED for case in self.cases)
+
+    @property
+    def failed(self) -> int:
+        return len(self.cases) - self.passed
+
+    @property
+    def failing_interfaces(self) -> tuple[str, ...]:
+        """In the order of the cases, each once."""
+        return _unique([case.interface for case in self.cases if case.outcome is not Outcome.PASSED])
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
