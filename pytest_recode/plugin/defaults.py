@@ -1,0 +1,47 @@
+"""The project's own formats, sandboxes, agents, policies and models, registered as anybody's are."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.hookimpl
+def pytest_recode_formats() -> dict[str, str]:
+    return {"task.yaml": "pytest_recode.formats.directory:FORMAT"}
+
+
+@pytest.hookimpl
+def pytest_recode_sandboxes() -> dict[str, str]:
+    return {
+        "docker": "pytest_recode.sandboxes.docker_:KIND",
+        "bubblewrap": "pytest_recode.sandboxes.bubblewrap:KIND",
+        "process": "pytest_recode.sandboxes.process:KIND",
+    }
+
+
+@pytest.hookimpl
+def pytest_recode_agents() -> dict[str, str]:
+    return {
+        "recode": "pytest_recode.agents.recode:KIND",
+        "one-shot": "pytest_recode.agents.one_shot:KIND",
+        "reference": "pytest_recode.agents.reference:KIND",
+        "noop": "pytest_recode.agents.noop:KIND",
+    }
+
+
+@pytest.hookimpl
+def pytest_recode_policies() -> dict[str, str]:
+    return {
+        **{f"L{level}": f"pytest_recode.feedback.policies:L{level}" for level in range(5)},
+        "escalate": "pytest_recode.feedback.policies:ESCALATE",
+        "adaptive": "pytest_recode.feedback.policies:ADAPTIVE",
+        "none": "pytest_recode.feedback.policies:NONE",
+    }
+
+
+@pytest.hookimpl
+def pytest_recode_models() -> dict[str, str]:
+    return {
+        **{f"sim/{skill}": f"pytest_recode.models.sim:{skill.upper()}" for skill in ("novice", "graduate", "expert")},
+        "": "pytest_recode.models.litellm_:KIND",
+    }

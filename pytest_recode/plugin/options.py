@@ -1,0 +1,195 @@
+"""The options: one table, from which come the command line, the ini file, the Settings and docs/options.md.
+
+Every option's command-line default is None, so that its ini twin (`recode_*`) really works.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_recode.settings import Settings
+
+
+class Option(NamedTuple):
+    """`kind`: text, texts (repeatable), count, number, money, percent, seed, flag, path."""
+
+    name: str
+    kind: str
+    default: Any
+    metavar: str
+    help: str
+
+    @property
+    def flag(self) -> str:
+        return "--recode-" + self.name
+
+    @property
+    def ini(self) -> str:
+        return "recode_" + self.name.replace("-", "_")
+
+
+OPTIONS = (
+    Option("model", "texts", (), "NAME", "Model to attempt the tasks with (repeatable): a short name such as claude-sonnet-4, any litellm name, or the offline sim/novice, sim/graduate, sim/expert. Without it nothing is asked and the tasks are skipped."),
+    Option("feedback", "texts", ("escalate",), "POLICY", "Which level of feedback answers a failed turn (repeatable): L0 … L4, escalate[:start=,max=,patience=], adaptive[:start=,max=], none."),
+    Option("feedback-model", "text", None, "NAME", "Model that writes the feedback. Without it: the task's feedback.yaml, else what can be derived."),
+    Option("agent", "text", "recode", "NAME", "Who works on the task: recode, one-shot, reference, noop, or package.module:Name."),
+    Option("attempts", "count", 1, "N", "Episodes per task, model and policy."),
+    Option("turns", "count", 10, "N", "Turns of an episode: each ends with a grading."),
+    Option("steps", "count", 3, "N", "Model calls of a turn."),
+    Option("sandbox", "text", "auto", "KIND", "Where code runs: docker, bubblewrap, process (no walls, only limits), or auto: the best that this machine has."),
+    Option("python", "text", "", "PATH", "Interpreter that local sandboxes use; it needs pytest and what the tasks need. Default: the one that runs pytest."),
+    Option("image", "text", "", "IMAGE", "Docker image to run in, or to build a task's requirements on, where the task names none. Default: python:3.12-slim."),
+    Option("out", "path", None, "DIR", "Directory for the records of this run, new or empty. Default: recode-out/<time> in the root directory."),
+    Option("api-base", "text", None, "URL", "Address of an OpenAI-compatible server to ask the models at."),
+    Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's."),
+    Option("max-cost", "money", None, "USD", "Start no model call once the whole run, over all workers, has cost this much."),
+    Option("models-file", "path", None, "FILE", "YAML file of further model names: alias -> {model, api_base, params, cutoff}."),
+    Option("no-paper", "flag", False, "", "Leave the paper out of the prompt."),
+    Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each, the untouched repository and an empty target must not."),
+    Option("fail-under", "percent", None, "PCT", "Let the exit status say whether at least PCT per cent of the episodes were solved, instead of whether each was. Errors still fail the run."),
+    Option("seed", "seed", None, "N", "Repeat a verdict: grade with this seed instead of a secret one (the record names the seed of every grading)."),
+)  # fmt: skip
+
+_INI_KINDS = {"texts": "linelist", "flag": "bool"}
+
+
+def add(parser: pytest.Parser) -> None:
+    group = parser.getgroup("recode", "research-code benchmarks (pytest-recode)")
+    for option in OPTIONS:
+        ini = f" [ini: {option.ini}]"
+        text = option.help.replace("%", "%%") + ini
+        if option.kind == "flag":
+            group.addoption(option.flag, action="store_true", default=None, dest=option.ini, help=text)
+        else:
+            action = "append" if option.kind == "texts" else "store"
+            group.addoption(
+                option.flag, action=action, default=None, dest=option.ini, metavar=option.metavar, help=text
+            )
+        parser.addini(option.ini, option.help, type=_INI_KINDS.get(option.kind, "string"), default=None)  # type: ignore[arg-type]
+
+
+def given(config: pytest.Config) -> bool:
+    """Whether this session's command line or ini speaks of this plugin at all."""
+    return any(_raw(config, option)[0] is not None for option in OPTIONS)
+
+
+def settings(config: pytest.Config) -> Settings:
+    """Raises `pytest.UsageError`: one line naming the option, what it takes, and what it was given."""
+    from pytest_recode.settings import Settings
+
+    values = {option.name: _value(config, option) for option in OPTIONS}
+    made = Settings(
+        models=values["model"],
+        feedbacks=values["feedback"],
+        feedback_model=values["feedback-model"],
+        agent=values["agent"],
+        attempts=values["attempts"],
+        turns=values["turns"],
+        steps=values["steps"],
+        sandbox=values["sandbox"],
+        python=values["python"] or sys.executable,
+        image=values["image"],
+        out=values["out"],
+        api_base=values["api-base"],
+        temperature=values["temperature"],
+        max_cost=values["max-cost"],
+        models_file=values["models-file"],
+        paper=not values["no-paper"],
+        validate=values["validate"],
+        fail_under=values["fail-under"],
+        seed=values["seed"],
+    )
+    _check_conflicts(made)
+    return made
+
+
+def _check_conflicts(made: Settings) -> None:
+    for name, values in (("model", made.models), ("feedback", made.feedbacks)):
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice:
+            raise pytest.UsageError(
+                f"--recode-{name}={twice} is given twice: give it once, or --recode-attempts=2 for two episodes of each"
+            )
+    if made.validate and made.models:
+        raise pytest.UsageError(
+            "--recode-validate asks no model: leave out --recode-model, or leave out --recode-validate to attempt the tasks"
+        )
+    if made.validate and made.fail_under is not None:
+        raise pytest.UsageError(
+            "--recode-fail-under is about solved episodes and --recode-validate has none: leave one of the two out"
+        )
+    if made.agent in {"reference", "noop"} and made.models:
+        raise pytest.UsageError(
+            f"--recode-agent={made.agent} asks no model: leave out --recode-model, or choose --recode-agent=recode"
+        )
+    if made.feedback_model and made.feedbacks == ("none",):
+        raise pytest.UsageError(
+            "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out"
+        )
+
+
+def _raw(config: pytest.Config, option: Option) -> tuple[Any, str]:
+    """The value as given, or None, and the name it was given by."""
+    value = config.getoption(option.ini)
+    if value is not None:
+        return value, option.flag
+    value = config.getini(option.ini)
+    return (None if value in (None, "", []) else value), option.ini
+
+
+def _value(config: pytest.Config, option: Option) -> Any:
+    raw, name = _raw(config, option)
+    if raw is None:
+        return option.default
+    if option.kind == "texts":
+        return tuple(raw)
+    if option.kind == "path":
+        # an ini path is relative to the ini file, as pytest's own are; an option's to where the user stands
+        base = config.rootpath if name == option.ini else config.invocation_params.dir
+        return base / Path(raw).expanduser()
+    if option.kind in _CHECKS:
+        convert, accepts, words = _CHECKS[option.kind]
+        try:
+            value = convert(raw)
+        except ValueError:
+            value = None
+        if value is None or not accepts(value):
+            raise pytest.UsageError(f"{name}={raw} is not {words}")
+        return value
+    return raw
+
+
+_CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
+    "count": (int, lambda n: 1 <= n <= 10_000, "a whole number from 1 to 10000"),
+    "number": (float, lambda x: 0 <= x <= 2, "a number from 0 to 2"),
+    "money": (float, lambda x: math.isfinite(x) and x > 0, "an amount of US dollars above 0"),
+    "percent": (float, lambda x: 0 <= x <= 100, "a percentage from 0 to 100"),
+    "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),
+}
+
+
+def markdown() -> str:
+    """docs/options.md."""
+    lines = [
+        "# Options",
+        "",
+        "Every option can also stand in the ini file (`pytest.ini`, `tox.ini`, `pyproject.toml`) under its ini name; the command",
+        "line wins. Repeatable ones take a list there, one value per line.",
+        "",
+        "| option | ini | default | what it does |",
+        "|---|---|---|---|",
+    ]
+    for option in OPTIONS:
+        flag = option.flag + (f" {option.metavar}" if option.metavar else "")
+        default = ", ".join(option.default) if isinstance(option.default, tuple) else option.default
+        shown = "" if default in (None, "", False) else f"`{default}`"
+        text = option.help.replace("|", "\\|")
+        lines.append(f"| `{flag}` | `{option.ini}` | {shown} | {text} |")
+    return "\n".join(lines) + "\n"
