@@ -14,13 +14,16 @@ Log = Callable[[str, Mapping[str, Any]], None]
 """Writes one line of the episode's transcript: kind of event, and its fields (plain JSON types)."""
 
 
-class Refused(Exception):
-    """A workspace action that cannot be done as asked (no such file, outside the workspace, disk full): told to the agent."""
+class Refused(Exception):  # noqa: N818 - an answer of the workspace, not an error of the program
+    """A workspace action that cannot be done as asked (no such file, outside the workspace, disk full).
+
+    The text is told to the agent.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
-    """`output` is stdout and stderr together, cut in the middle past the limit; `status` is negative for a signal."""
+    """`output` is stdout and stderr together, cut past the limit; `status` is negative for a signal."""
 
     status: int
     output: str
@@ -29,7 +32,10 @@ class CommandResult:
 
 
 class Workspace(Protocol):
-    """The files an agent works on, inside its sandbox. Paths are relative POSIX. Raises `Refused`, `SandboxError`."""
+    """The files an agent works on, inside its sandbox. Paths are relative POSIX.
+
+    Raises `Refused`, `SandboxError`.
+    """
 
     def list(self, path: str = ".") -> tuple[str, ...]:
         """Every file below `path`, sorted."""
@@ -66,13 +72,13 @@ class Agent(Protocol):
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """One turn. `feedback` is None in the first. Keeps its own memory between turns.
 
-        Raises `ModelError`, `BudgetSpent`, `SandboxError`; whatever else it raises is a fault of the agent, an ERROR.
+        Raises `ModelError`, `BudgetSpent`, `SandboxError`; anything else is a fault of the agent: ERROR.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKind:
-    """How an agent is registered. `offline` agents are the project's own and run nothing of a model's making."""
+    """How an agent is registered. `offline` ones are the project's own and run nothing that a model made."""
 
     make: Callable[[AgentContext], Agent]
     needs_model: bool = True
