@@ -1,0 +1,248 @@
+"""The project's own format: a directory with a `task.yaml` (docs/task-format.md, task.schema.json)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import UserError
+from pytest_recode.formats import Format
+from pytest_recode.formats.document import At, Document, fault, read
+from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
+from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, is_test, read_parts
+from pytest_recode.task import Environment, Limits, Paper, Task
+
+MANIFEST = "task.yaml"
+SCHEMA = 1
+LARGEST = 64 * 1024
+
+ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
+WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+NAME = r"[^\W\d]\w*"
+DOTTED = rf"{NAME}(?:\.{NAME})*"
+DATE = r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?"
+
+_DAY = 86_400
+
+
+def load(path: Path) -> tuple[Task, ...]:
+    """The one Task that `path`, a `task.yaml`, poses.
+
+    Reads the manifest and looks which files there are; `Task.load` reads them. Raises `UserError`.
+    """
+    document = read(path, most=LARGEST)
+    values = _manifest()(document, (), document.data)
+    targets: tuple[str, ...] = values["targets"]
+    modules = _modules(document, targets)
+    interfaces = _interfaces(document, values.get("interfaces"), modules)
+    limits = Limits(**values.get("limits", {}))
+    if limits.test_seconds > limits.grading_seconds:
+        raise fault(
+            document,
+            ("limits",),
+            f"limits: test_seconds ({limits.test_seconds:g}) is longer than grading_seconds"
+            f" ({limits.grading_seconds:g}), which holds for all tests; raise grading_seconds",
+        )
+    root = path.parent
+    _look(document, root, targets)
+    return (
+        Task(
+            id=values["id"],
+            title=values["title"],
+            format=FORMAT.name,
+            manifest=path,
+            targets=targets,
+            interfaces=interfaces,
+            load=partial(read_parts, root, targets, interfaces, limits.disk_mb),
+            paper=Paper(**values.get("paper", {})),
+            domain=values.get("domain", ""),
+            tags=values.get("tags", ()),
+            difficulty=values.get("difficulty", ""),
+            environment=_environment(document, root, values.get("environment", {})),
+            limits=limits,
+            license=values.get("license", ""),
+        ),
+    )
+
+
+@cache
+def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
+    path = "a path relative to the task directory, with / and without .."
+    seconds = partial(number, _DAY, "seconds")
+    line = text()
+    return mapping(
+        {
+            "schema": _schema,
+            "id": text(
+                ID, "text of at most 100 letters a-z, digits, '_', '-' and '.', a letter or digit first"
+            ),
+            "title": line,
+            "targets": several(
+                text(RELATIVE, "a path relative to repo/, with / and without .."),
+                "paths relative to repo/",
+                empty=False,
+            ),
+            "interfaces": several(
+                text(DOTTED, "a dotted name as in 'module.function'"), "dotted names", empty=False
+            ),
+            "paper": mapping(
+                {
+                    "title": line,
+                    "authors": several(line, "text"),
+                    "year": whole(1600, 2200),
+                    "arxiv": line,
+                    "url": line,
+                    "venue": line,
+                    "date": text(DATE, "text as in 2013-06-04, 2013-06 or 2013"),
+                }
+            ),
+            "domain": text(WORD, "one word of letters a-z, digits, '_', '-' and '.'"),
+            "tags": several(text(WORD, "one word of letters a-z, digits, '_', '-' and '.'"), "words"),
+            "difficulty": one_of("easy", "medium", "hard"),
+            "environment": mapping(
+                {
+                    "python": line,
+                    "image": line,
+                    "dockerfile": text(RELATIVE, path),
+                    "requirements": text(RELATIVE, path),
+                    "preload": several(text(DOTTED, "the dotted name of a module"), "module names"),
+                }
+            ),
+            "limits": mapping(
+                {
+                    "test_seconds": seconds(),
+                    "grading_seconds": seconds(),
+                    "command_seconds": seconds(),
+                    "episode_seconds": number(7 * _DAY, "seconds"),
+                    "memory_mb": whole(32, 1024 * 1024, "MiB"),
+                    "disk_mb": whole(1, 1024 * 1024, "MiB"),
+                    "pids": whole(1, 65_536),
+                }
+            ),
+            "license": line,
+        },
+        required=("schema", "id", "title", "targets"),
+    )
+
+
+def _schema(document: Document, at: At, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong(document, at, value, f"the number {SCHEMA}")
+    if value != SCHEMA:
+        raise fault(
+            document,
+            at,
+            f"schema: {value} is not known, this version reads schema {SCHEMA};"
+            f" write schema: {SCHEMA}, or install a newer pytest-recode",
+        )
+    return SCHEMA
+
+
+def _modules(document: Document, targets: tuple[str, ...]) -> tuple[str, ...]:
+    """The dotted names of the targets that tests can reach."""
+    importable = [target for target in targets if IMPORTABLE.fullmatch(target)]
+    if not importable:
+        raise fault(
+            document,
+            ("targets",),
+            "targets: none of them can be imported; name at least one Python file, as in 'package/module.py'",
+        )
+    return tuple(module_of(target) for target in importable)
+
+
+def module_of(target: str) -> str:
+    """`pkg/mod.py` is `pkg.mod`, `pkg/__init__.py` is `pkg`."""
+    return target.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+def _interfaces(
+    document: Document, given: tuple[str, ...] | None, modules: tuple[str, ...]
+) -> tuple[str, ...]:
+    if given is None:
+        return modules
+    for index, name in enumerate(given):
+        if not any(name == module or name.startswith(f"{module}.") for module in modules):
+            raise fault(
+                document,
+                ("interfaces", index),
+                f"interfaces[{index}]: '{name}' is in no target; it must begin with the module of one:"
+                f" {', '.join(modules)}",
+            )
+    return given
+
+
+def _look(document: Document, root: Path, targets: tuple[str, ...]) -> None:
+    """See that all an episode needs is there, so that nothing is spent on a task that cannot be judged."""
+    needed = {
+        "instruction.md": "write there what the agent is asked",
+        "repo": "put the repository there as the agent finds it",
+        "reference": "put the targets there as the authors wrote them",
+        "tests": "put the hidden tests there, in files test_*.py",
+    }
+    entries = {entry.name: entry for entry in os.scandir(root)}
+    for name, step in needed.items():
+        is_file = name.endswith(".md")
+        entry = entries.get(name)
+        if entry is None:
+            what = "file" if is_file else "directory"
+            raise UserError(f"{root / name}: no such {what}, which {document.path.name} needs; {step}")
+        if not (entry.is_file() if is_file else entry.is_dir()):
+            raise UserError(f"{root / name}: must be a {'file' if is_file else 'directory'}; {step}")
+    for index, target in enumerate(targets):
+        if not os.path.isfile(f"{root}/reference/{target}"):  # noqa: PTH113 (a third of the time of Path's)
+            raise fault(
+                document,
+                ("targets", index),
+                f"targets[{index}]: reference/{target} is missing; put the authors' {target} there",
+            )
+    if not _has_tests(root / "tests"):
+        raise UserError(
+            f"{root / 'tests'}: holds no test_*.py; put the hidden tests there, in files test_*.py"
+        )
+
+
+def _has_tests(directory: Path) -> bool:
+    directories = []
+    for entry in os.scandir(directory):
+        if entry.is_dir(follow_symlinks=False):
+            directories.append(directory / entry.name)
+        elif is_test(entry.name):
+            return True
+    return any(_has_tests(each) for each in directories)
+
+
+def _environment(document: Document, root: Path, given: Mapping[str, Any]) -> Environment:
+    if "image" in given and "dockerfile" in given:
+        raise fault(
+            document,
+            ("environment", "dockerfile"),
+            "environment: image and dockerfile are both given, and only one can be used; keep one",
+        )
+    files = {}
+    for key, default in (("dockerfile", "Dockerfile"), ("requirements", "requirements.txt")):
+        if key in given:
+            files[key] = root / given[key]
+            if not files[key].is_file():
+                raise fault(
+                    document,
+                    ("environment", key),
+                    f"environment.{key}: no such file: {given[key]} in the task directory;"
+                    " create it, or mend the path",
+                )
+        elif "image" not in given or key != "dockerfile":
+            path = root / "environment" / default
+            if path.is_file():
+                files[key] = path
+    return Environment(
+        python=given.get("python", ""),
+        image=given.get("image", ""),
+        dockerfile=files.get("dockerfile"),
+        requirements=files.get("requirements"),
+        preload=given.get("preload", ()),
+    )
+
+
+FORMAT = Format(name="directory", manifest=MANIFEST, load=load)

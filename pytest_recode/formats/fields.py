@@ -1,0 +1,139 @@
+"""Fields: what a key of a manifest may hold. A check gets a value and its place, and gives it back typed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from pytest_recode.faults import UserError
+from pytest_recode.formats.document import At, Document, fault, kind_of, name_of, written
+
+Check = Callable[[Document, At, Any], Any]
+"""Raises `UserError` naming file, line, key and what is allowed."""
+
+
+def mapping(fields: Mapping[str, Check], required: Sequence[str] = ()) -> Check:
+    """A mapping with these keys and no others; gives the checked values of those that are there."""
+
+    def check(document: Document, at: At, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise wrong(document, at, value, f"a mapping with the keys {', '.join(fields)}")
+        for key in required:
+            if key not in value:
+                where = f" in '{name_of(at)}'" if at else ""
+                raise fault(document, at, f"missing key '{key}'{where}; needed are {', '.join(required)}")
+        checked = {}
+        for key, item in value.items():
+            if key not in fields:
+                raise unknown(document, (*at, key), fields)
+            checked[key] = fields[key](document, (*at, key), item)
+        return checked
+
+    return check
+
+
+def unknown(document: Document, at: At, keys: Iterable[str]) -> UserError:
+    """The error for the key at `at`, which is none of `keys`."""
+    key, where = str(at[-1]), f" in '{name_of(at[:-1])}'" if len(at) > 1 else ""
+    names = list(keys)
+    close = get_close_matches(key, names, n=1)
+    guess = f" (did you mean '{close[0]}'?)" if close else ""
+    return fault(document, at, f"unknown key '{key}'{where}{guess}; the keys are {', '.join(names)}")
+
+
+def text(pattern: str = "", says: str = "text") -> Check:
+    """One line of text, of which the whole matches `pattern`; `says` tells in words what that is."""
+    matches = re.compile(pattern).fullmatch if pattern else None
+
+    def check(document: Document, at: At, value: Any) -> str:
+        if not isinstance(value, str):
+            raise wrong(document, at, value, says)
+        if matches is not None:
+            if matches(value) is None:
+                raise fault(document, at, f"{name_of(at)}: must be {says}, not '{_short(value)}'")
+            return value
+        line = " ".join(value.split())
+        if not line:
+            raise fault(document, at, f"{name_of(at)}: is empty; give {says}, or leave the key out")
+        return line
+
+    return check
+
+
+def number(most: float, unit: str) -> Check:
+    """A float above 0, at most `most`."""
+    says = f"a number of {unit} above 0, at most {most:g}"
+
+    def check(document: Document, at: At, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise wrong(document, at, value, says)
+        if not (0 < value <= most) or math.isnan(value):
+            raise fault(document, at, f"{name_of(at)}: must be {says}, not {_short(written(document, at))}")
+        return float(value)
+
+    return check
+
+
+def whole(least: int, most: int, unit: str = "") -> Check:
+    """An int from `least` to `most`; 64.0 counts as 64, as in JSON schema."""
+    says = f"a whole number{unit and ' of ' + unit} from {least} to {most}"
+
+    def check(document: Document, at: At, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise wrong(document, at, value, says)
+        if not (least <= value <= most) or value != int(value):
+            raise fault(document, at, f"{name_of(at)}: must be {says}, not {_short(written(document, at))}")
+        return int(value)
+
+    return check
+
+
+def one_of(*choices: str) -> Check:
+    says = f"one of {', '.join(choices)}"
+
+    def check(document: Document, at: At, value: Any) -> str:
+        if not isinstance(value, str):
+            raise wrong(document, at, value, says)
+        if value not in choices:
+            raise fault(document, at, f"{name_of(at)}: must be {says}, not '{_short(value)}'")
+        return value
+
+    return check
+
+
+def several(item: Check, says: str, *, empty: bool = True) -> Check:
+    """A list without repetitions, as a tuple."""
+
+    def check(document: Document, at: At, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise wrong(document, at, value, f"a list of {says}")
+        if not value and not empty:
+            raise fault(document, at, f"{name_of(at)}: is an empty list; name at least one of {says}")
+        items = tuple(item(document, (*at, index), each) for index, each in enumerate(value))
+        if len(set(items)) != len(items):
+            twice = next(each for index, each in enumerate(items) if each in items[:index])
+            raise fault(document, at, f"{name_of(at)}: '{twice}' is given twice; keep one")
+        return items
+
+    return check
+
+
+def wrong(document: Document, at: At, value: Any, says: str) -> UserError:
+    """The error for a value of another type; where YAML made that of plain words, it tells how to keep them."""
+    name = name_of(at)
+    hint = ""
+    if "text" in says or "word" in says or "one of" in says:
+        as_written = written(document, at)
+        if isinstance(value, bool | int | float) and as_written:
+            key = f"{at[-1]}: " if isinstance(at[-1], str) else ""
+            hint = f'; write {key}"{_short(as_written)}"'
+    subject = f"{name}: " if name else ""
+    return fault(document, at, f"{subject}must be {says}, not {kind_of(value)}{hint}")
+
+
+def _short(value: str) -> str:
+    shown = " ".join(value.split())
+    return shown if len(shown) <= 60 else shown[:57] + "..."
