@@ -1,0 +1,91 @@
+"""The plugin: the only room that speaks pytest.
+
+Importing it costs next to nothing, and a session without tasks imports nothing more: whatever is heavier is imported inside
+the hook that needs it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_recode.plugin import options
+
+if TYPE_CHECKING:
+    from pytest_recode.plugin.session import Run
+
+RUN = pytest.StashKey["Run"]()
+
+MARKER = (
+    "recode(task, domain, difficulty, format, model, feedback, attempt): an episode of a research-code task; "
+    "select with -m recode or -m \"recode(domain='nlp')\""
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from pytest_recode.plugin import defaults, hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+    pluginmanager.register(defaults, "recode-defaults")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    if options.given(config):
+        run_of(config).check_options()
+    if config.pluginmanager.hasplugin("xdist"):
+        from pytest_recode.plugin import distributed
+
+        config.pluginmanager.register(distributed, "recode-distributed")
+
+
+def run_of(config: pytest.Config) -> Run:
+    """This session's Run, made when something first needs it."""
+    if RUN not in config.stash:
+        from pytest_recode.plugin.report import Reporter
+        from pytest_recode.plugin.session import Run
+
+        config.stash[RUN] = run = Run(config)
+        config.pluginmanager.register(Reporter(run), "recode-reporter")
+    return config.stash[RUN]
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A directory with a manifest is claimed: what lies in it is collected through the manifest and in no other way."""
+    manifests = parent.config.stash.get(_MANIFESTS, None)
+    if manifests is None:
+        offers = parent.config.hook.pytest_recode_formats()
+        manifests = tuple(dict.fromkeys(name for offer in offers for name in offer))
+        parent.config.stash[_MANIFESTS] = manifests
+    for manifest in manifests:
+        if (path / manifest).is_file():
+            from pytest_recode.plugin.collect import TaskDirectory
+
+            claimed: pytest.Collector = TaskDirectory.from_parent(parent, path=path, manifest=manifest)
+            return claimed
+    return None
+
+
+_MANIFESTS = pytest.StashKey[tuple[str, ...]]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What the run needs is checked once it is known that there is something to run, and before anything is spent."""
+    config = session.config
+    if RUN in config.stash and not config.option.collectonly and not hasattr(config, "workerinput"):
+        from pytest_recode.plugin.collect import is_ours
+
+        if any(is_ours(item) for item in session.items):
+            config.stash[RUN].prepare()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    run: Any = config.stash.get(RUN, None)
+    if run is not None:
+        run.close()

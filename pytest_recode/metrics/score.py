@@ -1,0 +1,91 @@
+"""Scores: from records (lines of results.jsonl) to the numbers of a run. Pure functions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Record = Mapping[str, Any]
+
+Z95 = 1.959963984540054
+"""The normal distribution's 97.5 % quantile."""
+
+
+def wilson(k: int, n: int, z: float = Z95) -> tuple[float, float]:
+    """Score interval of a share k of n, as shares (Wilson 1927, JASA 22:209). n = 0 says nothing: (0, 1)."""
+    if n == 0:
+        return 0.0, 1.0
+    p = k / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One model under one policy. Errors are episodes that could not be played: they are in no share."""
+
+    model: str
+    feedback: str
+    simulated: bool
+    episodes: int  # solved or unsolved
+    solved: int
+    errors: int
+    interval: tuple[float, float]  # of the solved share, Wilson 95 %
+    mean_turns: float | None  # of the solved episodes, counted from 1
+    cases: float | None  # mean over episodes of the share of hidden cases that the last turn passed
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None  # None: the price of at least one call is not known
+    solved_by_turn: tuple[int, ...]  # at [i], episodes solved within i + 1 turns
+
+    @property
+    def share(self) -> float:
+        """Of the episodes that could be played; 0 where there were none."""
+        return self.solved / self.episodes if self.episodes else 0.0
+
+
+def scores(records: Iterable[Record]) -> tuple[Score, ...]:
+    """A Score per model and policy, in the order in which they first occur. Errors' tokens and costs are counted: they were paid."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record["model"] or record["agent"], record["feedback"]), []).append(record)
+    return tuple(_score(model, feedback, group) for (model, feedback), group in groups.items())
+
+
+def _score(model: str, feedback: str, group: Sequence[Record]) -> Score:
+    played = [record for record in group if record["outcome"] != "error"]
+    turns = [record["solved_turn"] for record in played if record["outcome"] == "solved"]
+    costs = [record["usage"]["cost_usd"] for record in group]
+    return Score(
+        model=model,
+        feedback=feedback,
+        simulated=any(record["simulated"] for record in group),
+        episodes=len(played),
+        solved=len(turns),
+        errors=len(group) - len(played),
+        interval=wilson(len(turns), len(played)),
+        mean_turns=sum(turns) / len(turns) if turns else None,
+        cases=sum(map(_case_share, played)) / len(played) if played else None,
+        prompt_tokens=sum(record["usage"]["prompt_tokens"] for record in group),
+        completion_tokens=sum(record["usage"]["completion_tokens"] for record in group),
+        cost_usd=None if None in costs else sum(costs),
+        solved_by_turn=_cumulative(turns, max((len(record["turns"]) for record in played), default=0)),
+    )
+
+
+def _case_share(record: Record) -> float:
+    last = record["turns"][-1] if record["turns"] else {"passed": 0, "total": 0}
+    return last["passed"] / last["total"] if last["total"] else 0.0
+
+
+def _cumulative(turns: Sequence[int], last: int) -> tuple[int, ...]:
+    at = Counter(turns)
+    so_far, counts = 0, []
+    for turn in range(1, last + 1):
+        so_far += at[turn]
+        counts.append(so_far)
+    return tuple(counts)

@@ -1,0 +1,25 @@
+"""With pytest-xdist: the controller checks the run once and tells its workers what it decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pytest_recode.plugin import RUN, options, run_of
+
+
+def pytest_configure_node(node: Any) -> None:
+    """Controller: name the run and its directory to a worker."""
+    if options.given(node.config):
+        run = run_of(node.config)
+        node.workerinput["recode_run"] = run.id
+        node.workerinput["recode_out"] = str(run.out)
+
+
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Controller: the first worker has collected. Nothing has been spent yet."""
+    config: pytest.Config = node.config
+    if RUN in config.stash and any(".yaml::" in nodeid or "::episode[" in nodeid or "::validate[" in nodeid for nodeid in ids):
+        config.stash[RUN].prepare()

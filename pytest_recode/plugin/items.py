@@ -1,0 +1,163 @@
+"""The items: an episode to be played, a task to be validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from pytest_recode.plugin import run_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_recode.episode import Turn
+    from pytest_recode.task import Task
+
+MARGIN = 60.0
+"""Seconds that the backstop leaves beyond what the item enforces itself."""
+
+
+class Unsolved(Exception):
+    """An episode that was played to its end and not solved; the text is for people."""
+
+
+class Fault(Exception):
+    """An episode that could not be played: the model's, the machine's or the task's fault."""
+
+
+class RecodeItem(pytest.Item):
+    """What both items share of pytest: keywords, marker, words."""
+
+    def __init__(self, *, task: Task, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.task = task
+        self.recode: dict[str, Any] = {}  # plain JSON types: it travels on the report
+        self.extra_keyword_matches.update({task.id, task.domain, task.difficulty, *task.tags} - {""})
+
+    def mark(self, **facts: Any) -> None:
+        task = self.task
+        self.add_marker(
+            pytest.mark.recode(
+                task=task.id, domain=task.domain, difficulty=task.difficulty, format=task.format, **facts
+            )
+        )
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, Unsolved | Fault):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self.task.id} {self.name}"
+
+    def backstop(self, seconds: float) -> None:
+        """The item keeps its own limits. pytest-timeout stands behind them, where the user gave it none of their own:
+        by signal, since its thread method would take an xdist worker down with the item."""
+        manager = self.config.pluginmanager
+        if not manager.hasplugin("timeout"):
+            return
+        if self.config.getoption("timeout", None) is None and not self.config.getini("timeout"):
+            self.add_marker(pytest.mark.timeout(seconds + MARGIN, method="signal"))
+
+
+class EpisodeItem(RecodeItem):
+    def __init__(self, *, model: str | None, policy: str, attempt: int, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.model, self.policy, self.attempt = model, policy, attempt
+        self.extra_keyword_matches.update({model or "", policy, policy.partition(":")[0]} - {""})
+        self.mark(model=model or "", feedback=policy, attempt=attempt)
+        limits = self.task.limits
+        self.backstop(limits.episode_seconds + limits.grading_seconds)
+
+    def setup(self) -> None:
+        reason = run_of(self.config).asks
+        if reason:
+            pytest.skip(reason)
+
+    def runtest(self) -> None:
+        from pytest_recode.play import Plan, play
+        from pytest_recode.render import transcript, words
+
+        run = run_of(self.config)
+        plan = Plan(
+            nodeid=self.nodeid, task=self.task, model=self.model, policy=self.policy, attempt=self.attempt
+        )
+        try:
+            record = play(
+                plan,
+                run.cast(self.model, self.policy),
+                run.settings,
+                run.sandbox,
+                run.ledger,
+                run.out,
+                self._turn_finished,
+            )
+        except BaseException as cut:
+            # cut off in the middle of something (Ctrl-C, a time-out from outside): no half-done exchange may meet the next item
+            run.drop_sandbox()
+            if isinstance(cut, pytest.fail.Exception):  # pytest-timeout: the user's own limit on this item
+                path = run.out / "episodes" / transcript.name(self.nodeid)
+                self._tell(transcript.recover(path, outcome="unsolved", stop="time", error=None))
+            raise
+        self._tell(record)
+        if record["outcome"] == "error":
+            raise Fault(words.fault(record, run.out))
+        if record["outcome"] == "unsolved":
+            raise Unsolved(words.unsolved(record, run.out))
+
+    def _turn_finished(self, turn: Turn) -> None:
+        self.ihook.pytest_recode_turn_finished(item=self, turn=turn)
+
+    def _tell(self, record: Mapping[str, Any]) -> None:
+        self.recode = {"record": record}
+        last = record["turns"][-1] if record["turns"] else {}
+        facts = {
+            "outcome": record["outcome"],
+            "stop": record["stop"],
+            "turns": len(record["turns"]),
+            "solved_turn": record["solved_turn"],
+            "level": last.get("level"),
+            "passed": last.get("passed"),
+            "total": last.get("total"),
+            "prompt_tokens": record["usage"]["prompt_tokens"],
+            "completion_tokens": record["usage"]["completion_tokens"],
+            "cost_usd": record["usage"]["cost_usd"],
+            "error": record["error"]["kind"] if record["error"] else None,
+            "simulated": record["simulated"] or None,
+        }
+        self.user_properties += [(f"recode_{key}", value) for key, value in facts.items() if value is not None]
+
+
+class ValidateItem(RecodeItem):
+    CHECKS: ClassVar = ("reference", "untouched", "empty")
+
+    def __init__(self, *, check: str, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.check = check
+        self.extra_keyword_matches.update({"validate", check})
+        self.mark(check=check)
+        self.backstop(self.task.limits.grading_seconds * 3)
+
+    def runtest(self) -> None:
+        from pytest_recode.play import fault
+        from pytest_recode.validate import CHECKS, validate
+
+        run = run_of(self.config)
+        check = next(check for check in CHECKS if check.name == self.check)
+        facts: dict[str, Any] = {"task": self.task.id, "check": self.check, "error": None}
+        self.recode = {"validation": facts}
+        try:
+            found = validate(self.task, check, run.sandbox, run.settings.seed)
+        except Exception as error:
+            facts["error"] = fault(error)
+            raise Fault(f"{self.task.id}: {facts['error']['message']}") from error
+        except BaseException:
+            run.drop_sandbox()
+            raise
+        facts |= {"problem": found.problem, "warning": found.warning, "seconds": round(found.seconds, 3)}
+        facts["isolation"] = found.verdicts[0].isolation
+        self.user_properties += [("recode_check", self.check), ("recode_seconds", facts["seconds"])]
+        if found.problem:
+            raise Unsolved(found.problem)

@@ -1,0 +1,134 @@
+"""What the registering hooks offer, and how a name is chosen from it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_recode.faults import UserError
+from pytest_recode.plugin import defaults
+
+if TYPE_CHECKING:
+    from pytest_recode.agents import AgentKind
+    from pytest_recode.episode import Policy
+    from pytest_recode.feedback import PolicyKind
+    from pytest_recode.formats import Format
+    from pytest_recode.models import ModelKind
+    from pytest_recode.sandboxes import SandboxKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """Every name that this session knows; import paths are followed when a name is chosen."""
+
+    offers: Mapping[str, Mapping[str, Any]]
+
+    def format(self, manifest: str) -> Format | None:
+        found: Format | None = self._load("formats", manifest) if manifest in self.offers["formats"] else None
+        return found
+
+    def agent(self, name: str) -> AgentKind:
+        """A registered name, or `package.module:Name`: an AgentKind, or what makes an Agent from an AgentContext."""
+        if ":" in name:
+            from pytest_recode.agents import AgentKind
+
+            made = _import(name, f"--recode-agent={name}")
+            if isinstance(made, AgentKind):
+                return made
+            if not callable(made):
+                raise UserError(
+                    f"--recode-agent={name} is a {type(made).__name__}: it must be a class or function that takes an AgentContext"
+                )
+            return AgentKind(make=made)
+        kind: AgentKind = self._choose("agents", name, "agent", "or package.module:Name")
+        return kind
+
+    def sandbox(self, name: str) -> SandboxKind:
+        kind: SandboxKind = self._choose("sandboxes", name, "sandbox", "or auto")
+        return kind
+
+    def sandboxes(self) -> dict[str, SandboxKind]:
+        return {name: self._load("sandboxes", name) for name in self.offers["sandboxes"]}
+
+    def model(self, name: str) -> ModelKind:
+        """By exact name, else by prefix (`sim/`), else the kind that answers to every other name."""
+        offers = self.offers["models"]
+        prefix = name.partition("/")[0] + "/"
+        if name not in offers and prefix in {known.partition("/")[0] + "/" for known in offers if "/" in known}:
+            kind: ModelKind = self._choose("models", prefix if prefix in offers else name, "model", "")
+            return kind
+        kind = self._load("models", name if name in offers else "")
+        return kind
+
+    def own(self, what: str, name: str) -> bool:
+        """Whether `name` is the project's own and nobody replaced it."""
+        own: Mapping[str, Any] = getattr(defaults, f"pytest_recode_{what}")()
+        return name in own and self.offers[what].get(name) == own[name]
+
+    def policy(self, spec: str) -> Policy:
+        name, _, rest = spec.partition(":")
+        kind: PolicyKind = self._choose("policies", name, "feedback policy", "")
+        options = {}
+        for part in filter(None, rest.split(",")):
+            key, equals, value = part.partition("=")
+            if not equals:
+                raise UserError(f"--recode-feedback={spec}: {part!r} is not of the form option=value")
+            options[key.strip()] = value.strip()
+        return kind.make(options)
+
+    def _choose(self, what: str, name: str, noun: str, also: str) -> Any:
+        if name not in self.offers[what]:
+            raise UserError(unknown(noun, name, self.offers[what], also))
+        return self._load(what, name)
+
+    def _load(self, what: str, name: str) -> Any:
+        offer = self.offers[what][name]
+        return _import(offer, f"{what} {name!r}") if isinstance(offer, str) else offer
+
+
+def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str:
+    """The one sentence for every unknown name."""
+    names = [choice for choice in choices if choice]
+    near = difflib.get_close_matches(name, names, 1)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return f"unknown {noun} {name!r}{guess}: choose from {', '.join(names)}{', ' + also if also else ''}"
+
+
+def collect(pluginmanager: pytest.PytestPluginManager) -> Registry:
+    """Ask every plugin. A name of the project's own may be replaced: the last registered plugin is asked first and wins."""
+    hook = pluginmanager.hook
+    asked = {
+        "formats": hook.pytest_recode_formats,
+        "sandboxes": hook.pytest_recode_sandboxes,
+        "agents": hook.pytest_recode_agents,
+        "policies": hook.pytest_recode_policies,
+        "models": hook.pytest_recode_models,
+    }
+    offers: dict[str, dict[str, Any]] = {}
+    for what, call in asked.items():
+        merged: dict[str, Any] = {}
+        for offer in reversed(call()):
+            merged.update(offer)
+        offers[what] = merged
+    return Registry(offers=offers)
+
+
+def _import(path: str, who: str) -> Any:
+    module, _, name = path.partition(":")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and (module == error.name or module.startswith(error.name + ".")):
+            raise UserError(
+                f"{who}: there is no module {error.name!r}: write package.module:Name, importable from where pytest runs"
+            ) from None
+        raise
+    if not hasattr(found, name):
+        public = ", ".join(n for n in vars(found) if not n.startswith("_")) or "nothing"
+        raise UserError(f"{who}: module {module!r} has no {name!r}; it has {public}")
+    return getattr(found, name)

@@ -1,0 +1,169 @@
+"""Reports: results ride on pytest's own, and the controlling process writes and sums them up."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_recode.plugin.items import RecodeItem
+
+if TYPE_CHECKING:
+    from pytest_recode.plugin.session import Run
+
+
+_RAN = ("call", "???")
+"""The phases of a report that tell of an item's run: pytest's own, and pytest-xdist's for a worker that died."""
+
+
+class Reporter:
+    """Registered once per process that meets a task. In a worker it only puts what is known on the report."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.records: list[Mapping[str, Any]] = []
+        self.validations: list[Mapping[str, Any]] = []
+        self.others_failed = False
+        self._results: int | None = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if isinstance(item, RecodeItem):
+            report.recode = dict(item.recode)  # type: ignore[attr-defined]
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
+        facts = getattr(report, "recode", None)
+        if not facts or report.when not in _RAN:
+            return None
+        if "validation" in facts:
+            if facts["validation"]["error"]:
+                return "error", "E", ("ERROR", {"red": True})
+            word = f"VALID {facts['validation'].get('seconds', 0):.2f}s"
+            return ("passed", ".", (word, {"green": True})) if report.passed else None
+        from pytest_recode.render.words import status
+
+        record = facts["record"]
+        word = status(record)
+        if record["outcome"] == "error":
+            return "error", "E", (word, {"red": True})
+        if record["outcome"] == "solved":
+            return "passed", ".", (word, {"green": True})
+        return "failed", "F", (word, {"red": True})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self.run.worker is not None:
+            return
+        if report.when == "???":  # pytest-xdist: the worker died under this item
+            report.recode = self._crashed(report)  # type: ignore[attr-defined]
+        facts = getattr(report, "recode", {})
+        if report.when in _RAN and "record" in facts:
+            self._keep(facts["record"])
+        elif report.when in _RAN and "validation" in facts:
+            self.validations.append(facts["validation"])
+        else:
+            self.others_failed |= report.failed
+
+    def _crashed(self, report: pytest.TestReport) -> dict[str, Any]:
+        """What the transcript kept of an episode whose worker died; empty for any other item."""
+        from pytest_recode.render.transcript import name, recover
+
+        path = self.run.out / "episodes" / name(report.nodeid)
+        if not path.exists():
+            return {}
+        error = {"kind": "worker", "message": report.longreprtext}
+        return {"record": recover(path, outcome="error", stop="error", error=error)}
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self.others_failed |= report.failed
+
+    def pytest_report_header(self) -> str | None:
+        run = self.run
+        if not run.settings.models:
+            return None
+        models = ", ".join(run.settings.models)
+        return f"recode: {models}; feedback {', '.join(run.settings.feedbacks)}; agent {run.settings.agent}"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
+        with _said_once(terminalreporter.stats):
+            yield
+        if self.run.worker is None:
+            _write_summary(terminalreporter, self.run, self.records, self.validations)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """`--recode-fail-under`: the share decides, unless something else went wrong."""
+        limit = self.run.settings.fail_under
+        if limit is None or self.run.worker is not None or not self.records:
+            return
+        if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or self.others_failed:
+            return
+        played = [record for record in self.records if record["outcome"] != "error"]
+        solved = sum(record["outcome"] == "solved" for record in played)
+        enough = bool(played) and 100 * solved >= limit * len(played)
+        fine = enough and len(played) == len(self.records)
+        session.exitstatus = pytest.ExitCode.OK if fine else pytest.ExitCode.TESTS_FAILED
+
+    def pytest_unconfigure(self) -> None:
+        if self._results is not None:
+            os.close(self._results)
+            self._results = None
+
+    def _keep(self, record: Mapping[str, Any]) -> None:
+        from pytest_recode.plugin.session import RESULTS
+        from pytest_recode.render.transcript import append
+
+        if self._results is None:
+            self._results = os.open(self.run.out / RESULTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        append(self._results, record)
+        self.records.append(record)
+        self.run.config.hook.pytest_recode_episode_finished(config=self.run.config, record=record)
+
+
+@contextmanager
+def _said_once(stats: dict[str, list[Any]]) -> Iterator[None]:
+    """A fault that many items share (a bad key) is told in full for the first of them; all are counted."""
+    whole = stats.get("error", [])
+    seen: set[str] = set()
+    first = []
+    for report in whole:
+        error = getattr(report, "recode", {}).get("record", {}).get("error")
+        if error is None or error["message"] not in seen:
+            first.append(report)
+        if error is not None:
+            seen.add(error["message"])
+    if len(first) < len(whole):
+        stats["error"] = first
+    try:
+        yield
+    finally:
+        if len(first) < len(whole):
+            stats["error"] = whole
+
+
+def _write_summary(
+    terminal: Any, run: Run, records: Sequence[Mapping[str, Any]], validations: Sequence[Mapping[str, Any]]
+) -> None:
+    from pytest_recode.metrics.score import scores
+    from pytest_recode.render import table
+
+    if records:
+        terminal.section("recode", sep="=")
+        for line in table.summary(scores(records)):
+            terminal.line(line)
+        faults = Counter((record["error"]["kind"], record["error"]["message"]) for record in records if record["error"])
+        for (kind, message), count in faults.items():
+            terminal.line(f"error {kind} ({count}x): {message.strip().splitlines()[-1]}", red=True)
+        terminal.line(f"records: {run.out}")
+    if validations:
+        terminal.section("recode: validation", sep="=")
+        for line in table.validation(validations):
+            terminal.line(line)

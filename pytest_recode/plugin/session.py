@@ -1,0 +1,178 @@
+"""Run: what one pytest session holds for its items. Made once per process, closed with it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_recode.faults import UserError
+from pytest_recode.plugin import options, registry
+
+if TYPE_CHECKING:
+    from pytest_recode.models import Ledger
+    from pytest_recode.play import Cast
+    from pytest_recode.sandboxes import Sandbox, SandboxContext
+
+RESULTS = "results.jsonl"
+
+
+class Run:
+    """Holds the sandbox (warm), the ledger and the directory of records. Every part is made when it is first needed."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.settings = options.settings(config)
+        self.worker: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+        told = self.worker or {}
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        self.id: str = told.get("recode_run") or f"{stamp}-{secrets.token_hex(3)}"
+        self.out = Path(told.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
+        self.prepared = False
+        self.tasks: dict[str, Path] = {}
+        self._sandbox: Sandbox | None = None
+
+    @functools.cached_property
+    def registry(self) -> registry.Registry:
+        return registry.collect(self.config.pluginmanager)
+
+    def check_options(self) -> None:
+        """Names that can be checked without asking anybody. Raises `pytest.UsageError`."""
+        settings = self.settings
+        try:
+            self.registry.agent(settings.agent)
+            for policy in settings.feedbacks:
+                self.registry.policy(policy)
+            if settings.sandbox != "auto":
+                self.registry.sandbox(settings.sandbox)
+            for model in filter(None, (*settings.models, settings.feedback_model)):
+                self.registry.model(model)
+            if not Path(settings.python).is_file():
+                raise UserError(f"--recode-python={settings.python}: there is no such file; give the path of an interpreter")
+            self._table()
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    @property
+    def asks(self) -> str | None:
+        """None where episodes can be played; else why they are skipped, and the option to give."""
+        settings = self.settings
+        if settings.validate or settings.models or not self.registry.agent(settings.agent).needs_model:
+            return None
+        return "no model was named: give --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
+
+    def prepare(self) -> None:
+        """Once per run, before anything is spent: models known and keys there, a sandbox found, the directory made.
+
+        Raises `pytest.UsageError`.
+        """
+        if self.prepared or self.asks:
+            return
+        self.prepared = True
+        try:
+            self._check_models()
+            kind = self.registry.sandbox(self.sandbox_name)
+            self._claim_directory()
+            kind.reap(self._context)
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    @functools.cached_property
+    def offline(self) -> bool:
+        """Whether every agent and model of this run is a built-in offline one, whose code is the project's own."""
+        settings = self.settings
+        known = self.registry
+        models = [model for model in (*settings.models, settings.feedback_model) if model]
+        return (settings.validate or known.own("agents", settings.agent)) and all(
+            known.own("models", model) and known.model(model).offline for model in models
+        )
+
+    @functools.cached_property
+    def sandbox_name(self) -> str:
+        from pytest_recode.sandboxes.choose import choose
+
+        return choose(self.settings.sandbox, self._context, self.registry.sandboxes(), all_offline=self.offline)
+
+    @property
+    def sandbox(self) -> Sandbox:
+        if self._sandbox is None:
+            self._sandbox = self.registry.sandbox(self.sandbox_name).make(self._context)
+        return self._sandbox
+
+    def drop_sandbox(self) -> None:
+        """After an interrupt in the middle of something: the next item gets a fresh one."""
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            sandbox.close()
+
+    @functools.cached_property
+    def ledger(self) -> Ledger:
+        from pytest_recode.models.ledger import FileLedger
+
+        return FileLedger(self.out / "spending.jsonl", self.settings.max_cost)
+
+    def cast(self, model: str | None, policy: str) -> Cast:
+        from pytest_recode.play import Cast
+
+        settings = self.settings
+        return Cast(
+            agent=self.registry.agent(settings.agent),
+            model=self.registry.model(model) if model else None,
+            policy=self.registry.policy(policy),
+            feedback_model=self.registry.model(settings.feedback_model) if settings.feedback_model else None,
+            table=self._table(),
+        )
+
+    def close(self) -> None:
+        self.drop_sandbox()
+
+    @functools.cached_property
+    def _context(self) -> SandboxContext:
+        from pytest_recode.sandboxes import SandboxContext
+
+        return SandboxContext(run=self.id, python=self.settings.python, image=self.settings.image)
+
+    def _table(self) -> Mapping[str, Mapping[str, Any]]:
+        if self.settings.models_file is None:
+            return {}
+        from pytest_recode.models.table import load_table
+
+        return load_table(self.settings.models_file)
+
+    def _check_models(self) -> None:
+        from pytest_recode.models import ModelContext
+
+        settings = self.settings
+        for name in filter(None, (*settings.models, settings.feedback_model)):
+            self.registry.model(name).check(
+                ModelContext(
+                    name=name,
+                    ledger=self.ledger,
+                    api_base=settings.api_base,
+                    temperature=settings.temperature,
+                    table=self._table(),
+                )
+            )
+
+    def _claim_directory(self) -> None:
+        """A run writes into a directory of its own. Raises `UserError`."""
+        results = self.out / RESULTS
+        try:
+            if results.exists():
+                raise UserError(
+                    f"--recode-out={self.out} holds another run ({RESULTS}): give a new or an empty directory"
+                )
+            self.out.mkdir(parents=True, exist_ok=True)
+            if self.settings.out is None:
+                (self.out.parent / ".gitignore").write_text("*\n")
+            os.close(os.open(results, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        except OSError as error:
+            raise UserError(
+                f"--recode-out={self.out} cannot be written ({error.strerror}): give a directory that can"
+            ) from None

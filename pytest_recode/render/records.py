@@ -1,0 +1,89 @@
+"""Records: an Episode as one line of results.jsonl (schema 1, `records.schema.json`), plain JSON types throughout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_recode.episode import Feedback, Turn
+from pytest_recode.models import Usage
+from pytest_recode.verdict import Case, Verdict
+
+SCHEMA = 1
+
+Record = Mapping[str, Any]
+
+
+def usage(spent: Usage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": spent.prompt_tokens,
+        "completion_tokens": spent.completion_tokens,
+        "cost_usd": spent.cost_usd,
+    }
+
+
+def total(turns: Sequence[Turn]) -> Usage:
+    return sum((turn.usage for turn in turns), Usage())
+
+
+def turn(played: Turn) -> dict[str, Any]:
+    return {
+        "turn": played.number,
+        "level": None if played.feedback is None else f"L{played.feedback.level}",
+        "passed": played.verdict.passed,
+        "failed": played.verdict.failed,
+        "total": len(played.verdict.cases),
+        "cases": [
+            {"id": case.id, "interface": case.interface, "outcome": case.outcome.value}
+            for case in played.verdict.cases
+        ],
+        "seed": played.verdict.seed,
+        "usage": usage(played.usage),
+        "seconds": round(played.seconds, 3),
+    }
+
+
+def verdict(given: Verdict) -> dict[str, Any]:
+    """For the transcript: everything, messages too."""
+    return {
+        "seed": given.seed,
+        "isolation": given.isolation,
+        "seconds": round(given.seconds, 3),
+        "cases": [_case(case) for case in given.cases],
+    }
+
+
+def _case(case: Case) -> dict[str, Any]:
+    exception = case.exception
+    return {
+        "id": case.id,
+        "interface": case.interface,
+        "outcome": case.outcome.value,
+        "kind": case.kind,
+        "message": case.message,
+        "exception": None
+        if exception is None
+        else {"type": exception.type, "message": exception.message, "frames": list(exception.frames)},
+        "seconds": round(case.seconds, 3),
+    }
+
+
+def feedback(given: Feedback) -> dict[str, Any]:
+    return {
+        "turn": given.turn,
+        "level": f"L{given.level}",
+        "source": given.source,
+        "text": given.text,
+        "items": [
+            {
+                "interface": item.interface,
+                "category": item.category,
+                "description": item.description,
+                "analysis": item.analysis,
+                "suggestion": item.suggestion,
+                "correction": item.correction,
+            }
+            for item in given.items
+        ],
+        "usage": usage(given.usage),
+    }

@@ -1,0 +1,73 @@
+"""The terminal summary: a row per model and policy, and the solved count per turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pytest_recode.metrics.score import Score
+
+HEAD = ("model", "feedback", "solved", "%", "95 % interval", "turns", "cases %", "tokens", "cost $", "errors")
+
+
+def summary(scores: Sequence[Score]) -> list[str]:
+    """Lines, without a trailing newline each."""
+    lines = _table([HEAD, *(_row(score) for score in scores)])
+    turns = max((len(score.solved_by_turn) for score in scores), default=0)
+    if turns > 1:
+        head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
+        lines += ["", *_table([head, *(_curve(score, turns) for score in scores)])]
+    if any(score.simulated for score in scores):
+        lines += ["", "* simulated: an embedded offline model that breaks and repairs the reference; no statement about any real model"]
+    if any(score.cost_usd is None for score in scores):
+        lines += ["", "cost ?: the price of at least one call is not known"]
+    return lines
+
+
+def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A row per task and check, with the seconds of its slowest grading; then what is weak."""
+    rows = [("task", "check", "finding", "s")]
+    for fact in facts:
+        finding = "error" if fact["error"] else "wrong" if fact["problem"] else "weak" if fact["warning"] else "right"
+        rows.append((fact["task"], fact["check"], finding, f"{fact.get('seconds', 0):.2f}"))
+    weak = [f"{fact['task']} ({fact['check']}): {fact['warning']}" for fact in facts if fact.get("warning")]
+    return [*_table(rows), *weak]
+
+
+def _row(score: Score) -> tuple[str, ...]:
+    low, high = score.interval
+    return (
+        _name(score),
+        score.feedback,
+        f"{score.solved}/{score.episodes}",
+        f"{100 * score.share:.1f}" if score.episodes else "-",
+        f"{100 * low:.1f} to {100 * high:.1f}" if score.episodes else "-",
+        "-" if score.mean_turns is None else f"{score.mean_turns:.1f}",
+        "-" if score.cases is None else f"{100 * score.cases:.1f}",
+        f"{score.prompt_tokens + score.completion_tokens:,}",
+        "?" if score.cost_usd is None else f"{score.cost_usd:.2f}",
+        str(score.errors),
+    )
+
+
+def _curve(score: Score, turns: int) -> tuple[str, ...]:
+    # an episode that ended early stays solved: later turns repeat the last count
+    counts = score.solved_by_turn + score.solved_by_turn[-1:] * (turns - len(score.solved_by_turn))
+    return (_name(score), score.feedback, *map(str, counts or (0,) * turns))
+
+
+def _name(score: Score) -> str:
+    return score.model + (" *" if score.simulated else "")
+
+
+def _table(rows: Sequence[Iterable[str]]) -> list[str]:
+    """Text columns to the left (the first two), numbers to the right."""
+    cells = [tuple(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]

@@ -1,0 +1,61 @@
+"""What people read of one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Record = Mapping[str, Any]
+
+
+def status(record: Record) -> str:
+    """The word beside a node id: SOLVED@2 is solved in turn 2."""
+    if record["outcome"] == "solved":
+        return f"SOLVED@{record['solved_turn']}"
+    return {"unsolved": "UNSOLVED", "error": "ERROR"}[record["outcome"]]
+
+
+def unsolved(record: Record, out: Path) -> str:
+    """Turns, levels, which interfaces still fail, where the transcript is."""
+    turns = record["turns"]
+    last = turns[-1] if turns else None
+    why = {
+        "turns": f"not solved in {_count(len(turns), 'turn')}",
+        "time": f"not solved in the time it has ({_count(len(turns), 'turn')} in {record['seconds']:.0f} s)",
+    }.get(record["stop"], f"not solved: stopped by {record['stop']}")
+    lines = [f"{record['task']}: {why} by {_who(record)}", ""]
+    lines += [
+        f"  turn {turn['turn']:>2}  feedback {turn['level'] or '-':<3} {turn['passed']:>3} of {turn['total']} cases pass"
+        for turn in turns
+    ]
+    if last is not None:
+        lines += ["", "still failing:"]
+        lines += [f"  {interface}: {failed} of {total} cases" for interface, failed, total in _failing(last["cases"])]
+    return "\n".join([*lines, "", f"transcript: {out / record['transcript']}"])
+
+
+def fault(record: Record, out: Path) -> str:
+    """A fault is never the model's failure to solve, and says so."""
+    error = record["error"]
+    after = f" after {_count(len(record['turns']), 'turn')}" if record["turns"] else ""
+    return (
+        f"{record['task']}: could not be played to its end by {_who(record)}{after} (not counted as unsolved)\n"
+        f"{error['message']}\ntranscript: {out / record['transcript']}"
+    )
+
+
+def _who(record: Record) -> str:
+    name = record["model"] or f"agent {record['agent']}"
+    return name + (" (simulated)" if record["simulated"] else "")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+def _failing(cases: Sequence[Mapping[str, str]]) -> list[tuple[str, int, int]]:
+    found: dict[str, list[bool]] = {}
+    for case in cases:
+        found.setdefault(case["interface"], []).append(case["outcome"] != "passed")
+    return [(interface, sum(failed), len(failed)) for interface, failed in found.items() if any(failed)]
