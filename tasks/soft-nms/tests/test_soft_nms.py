@@ -1,0 +1,234 @@
+"""Hidden tests of the task soft-nms."""
+
+import numpy as np
+import pytest
+from pytest_recode.testing import assert_equivalent
+
+decay = pytest.mark.interface("detector.suppression.decay_weights")
+loop = pytest.mark.interface("detector.suppression.soft_nms")
+image = pytest.mark.interface("detector.suppression.suppress_per_class")
+
+
+def crowd(rng, count=40, size=100.0):
+    """Boxes that overlap a lot, with distinct scores."""
+    centre = rng.uniform(0.3 * size, 0.7 * size, (count, 2))
+    extent = rng.uniform(0.1 * size, 0.4 * size, (count, 2))
+    boxes = np.concatenate([centre - extent / 2, centre + extent / 2], axis=1)
+    return boxes, rng.permutation(np.linspace(0.05, 0.99, count))
+
+
+def row(rng, count):
+    """Boxes side by side, none of which touches another."""
+    left = 10.0 * np.arange(count) + rng.uniform(0.0, 1.0, count)
+    return np.stack([left, np.zeros(count), left + rng.uniform(2.0, 8.0, count), np.ones(count)], axis=1)
+
+
+# decay_weights
+
+
+@decay
+@pytest.mark.parametrize("method", ["linear", "gaussian", "hard"])
+def test_decay_is_that_of_the_authors(candidate, reference, rng, method):
+    overlaps = rng.uniform(0.0, 1.0, (5, 7))
+    options = {"sigma": rng.uniform(0.1, 2.0), "iou_threshold": rng.uniform(0.2, 0.8)}
+    actual = candidate.detector.suppression.decay_weights(overlaps, method, **options)
+    assert_equivalent(actual, reference.detector.suppression.decay_weights(overlaps, method, **options), rtol=1e-6)
+
+
+@decay
+def test_an_overlap_at_the_threshold_reaches_it(candidate, rng):
+    threshold = rng.uniform(0.1, 0.9)
+    overlaps = np.array([np.nextafter(threshold, 0.0), threshold, 0.0, 1.0])
+    linear = candidate.detector.suppression.decay_weights(overlaps, "linear", iou_threshold=threshold)
+    hard = candidate.detector.suppression.decay_weights(overlaps, "hard", sigma=-1.0, iou_threshold=threshold)
+    np.testing.assert_allclose(linear, [1.0, 1.0 - threshold, 1.0, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(hard, [1.0, 0.0, 1.0, 0.0])
+
+
+@decay
+def test_bad_options_are_refused_and_defaults_hold(candidate, rng):
+    overlaps = rng.uniform(0.05, 0.95, 6)
+    with pytest.raises(ValueError):  # noqa: PT011
+        candidate.detector.suppression.decay_weights(overlaps, "quadratic")
+    for sigma in (0.0, -0.5):
+        with pytest.raises(ValueError):  # noqa: PT011
+            candidate.detector.suppression.decay_weights(overlaps, "gaussian", sigma=sigma)
+    gaussian = candidate.detector.suppression.decay_weights(overlaps, "gaussian", iou_threshold=2.0)
+    np.testing.assert_allclose(gaussian, np.exp(-2.0 * overlaps**2), rtol=1e-6)
+    single = candidate.detector.suppression.decay_weights(overlaps.astype(np.float32), "gaussian")
+    assert single.dtype == np.float64
+    np.testing.assert_allclose(single, gaussian, rtol=1e-6)
+    linear = candidate.detector.suppression.decay_weights(np.array([[0.29, 0.31]]), "linear")
+    np.testing.assert_allclose(linear, [[1.0, 0.69]], rtol=1e-6)
+
+
+# soft_nms
+
+
+@loop
+@pytest.mark.parametrize("method", ["linear", "gaussian", "hard"])
+def test_loop_selects_and_scores_as_the_authors(candidate, reference, rng, method):
+    boxes, scores = crowd(rng)
+    options = {
+        "method": method,
+        "sigma": rng.uniform(0.2, 0.9),
+        "iou_threshold": rng.uniform(0.25, 0.5),
+        "score_threshold": 0.05,
+    }
+    before = boxes.copy(), scores.copy()
+    actual = candidate.detector.suppression.soft_nms(boxes, scores, **options)
+    assert_equivalent(actual, reference.detector.suppression.soft_nms(*before, **options), rtol=1e-6)
+
+
+@loop
+def test_boxes_apart_keep_their_scores_and_are_ranked(candidate, rng):
+    boxes = row(rng, 9)
+    scores = rng.permutation(np.linspace(0.1, 0.9, 9))
+    indices, kept = candidate.detector.suppression.soft_nms(boxes, scores)
+    assert indices.dtype == np.int64
+    assert kept.dtype == np.float64
+    np.testing.assert_array_equal(indices, np.argsort(-scores))
+    np.testing.assert_allclose(kept, np.sort(scores)[::-1], rtol=1e-12)
+
+
+@loop
+def test_a_decayed_box_falls_behind_a_weaker_one(candidate, rng):
+    """The order of selection follows current scores; two neighbours lower a box twice."""
+    shift = rng.uniform(-50.0, 50.0)
+    boxes = np.array([[0, 0, 4, 1], [0, 0, 2, 1], [2, 0, 4, 1], [30, 0, 31, 1]]) + shift
+    scores = np.array([0.6, 0.9, 0.8, 0.5])
+    indices, kept = candidate.detector.suppression.soft_nms(
+        boxes, scores, method="linear", iou_threshold=0.45, score_threshold=0.0
+    )
+    np.testing.assert_array_equal(indices, [1, 2, 3, 0])
+    np.testing.assert_allclose(kept, [0.9, 0.8, 0.5, 0.6 * 0.5 * 0.5], rtol=1e-6)
+
+
+@loop
+def test_equal_scores_are_taken_by_index(candidate, rng):
+    boxes = row(rng, 12)
+    scores = rng.choice([0.25, 0.5, 0.75], 12)
+    indices, _ = candidate.detector.suppression.soft_nms(boxes[::-1].copy(), scores)
+    np.testing.assert_array_equal(indices, np.argsort(-scores, kind="stable"))
+
+
+@loop
+def test_the_score_threshold_holds_before_and_after_decay(candidate, rng):
+    """Below: dropped, and suppresses nothing. Equal: kept. Zero: dropped whatever the threshold."""
+    boxes = row(rng, 5)
+    boxes[4] = boxes[3]
+    scores = np.array([0.5, 0.25, np.nextafter(0.25, 0.0), 0.9, 0.8])
+    run = candidate.detector.suppression.soft_nms
+    indices, kept = run(boxes, scores, method="linear", score_threshold=0.25)
+    np.testing.assert_array_equal(indices, [3, 0, 1])
+    np.testing.assert_allclose(kept, [0.9, 0.5, 0.25])
+    for method in ("linear", "hard"):
+        indices, kept = run(boxes, scores, method=method, score_threshold=0.0)
+        np.testing.assert_array_equal(indices, [3, 0, 1, 2])
+    indices, _ = run(boxes, np.array([-0.5, 0.0, 0.3, 0.2, 0.1]), method="gaussian", score_threshold=-1.0)
+    np.testing.assert_array_equal(indices, [2, 3, 4])
+    indices, _ = run(boxes[:3], np.array([-0.5, 0.0, -0.1]), score_threshold=-1.0)
+    assert indices.shape == (0,)
+    indices, _ = run(boxes[:3], np.array([0.00101, 0.00099, 0.00102]))
+    np.testing.assert_array_equal(indices, [2, 0])
+    decayed = 0.8 * np.exp(-2.0)
+    indices, _ = run(boxes, scores, score_threshold=decayed * 1.01)
+    np.testing.assert_array_equal(indices, [3, 0, 1, 2])
+    indices, _ = run(boxes, scores, score_threshold=decayed * 0.99)
+    np.testing.assert_array_equal(indices, [3, 0, 1, 2, 4])
+
+
+@loop
+def test_limits_empty_input_and_wrong_shapes(candidate, rng):
+    run = candidate.detector.suppression.soft_nms
+    boxes, scores = crowd(rng, count=12)
+    whole, _ = run(boxes, scores)
+    for limit in (0, 1, 5):
+        indices, kept = run(boxes, scores, max_detections=limit)
+        np.testing.assert_array_equal(indices, whole[:limit])
+        assert kept.shape == (limit,)
+    indices, kept = run(np.zeros((0, 4)), np.zeros(0))
+    assert (indices.shape, indices.dtype) == ((0,), np.int64)
+    assert (kept.shape, kept.dtype) == ((0,), np.float64)
+    for bad in ((boxes[:-1], scores), (boxes[:, :3], scores), (boxes, scores[:, None])):
+        with pytest.raises(ValueError):  # noqa: PT011
+            run(*bad)
+    with pytest.raises(ValueError):  # noqa: PT011
+        run(np.zeros((0, 4)), np.zeros(0), method="median")
+    with pytest.raises(ValueError):  # noqa: PT011
+        run(np.zeros((0, 4)), np.zeros(0), method="gaussian", sigma=0.0)
+
+
+@loop
+def test_degenerate_boxes_and_integers(candidate, rng):
+    """Boxes without area overlap with nothing; whole numbers, in lists or arrays, are worked on as floats."""
+    x, y = rng.integers(-20, 20, 2).tolist()
+    line, point = [x, y, x + 4, y], [x, y, x, y]
+    boxes = [line, point, line, [x, y, x + 4, y + 4], [x, y, x + 2, y + 4]]
+    scores = [5, 4, 3, 2, 1]
+    for given in ((boxes, scores), (np.array(boxes), np.array(scores))):
+        indices, kept = candidate.detector.suppression.soft_nms(*given, method="linear")
+        np.testing.assert_array_equal(indices, [0, 1, 2, 3, 4])
+        np.testing.assert_allclose(kept, [5.0, 4.0, 3.0, 2.0, 0.5], rtol=1e-6)
+
+
+# suppress_per_class
+
+
+def fields(detections):
+    return detections.boxes, detections.scores, detections.labels
+
+
+@image
+@pytest.mark.parametrize(("method", "limit"), [("linear", None), ("gaussian", 7)])
+def test_image_is_that_of_the_authors(candidate, reference, rng, method, limit):
+    boxes, scores = crowd(rng, count=45)
+    labels = rng.choice([-3, 0, 8], 45)
+    found = []
+    for side in (candidate, reference):
+        config = side.detector.detections.SoftNMSConfig(
+            method=method, sigma=0.3, iou_threshold=0.4, score_threshold=0.02, max_detections=limit
+        )
+        given = side.detector.detections.Detections(boxes, scores, labels)
+        found.append(fields(side.detector.suppression.suppress_per_class(given, config)))
+        assert_equivalent(given.scores, scores)
+    assert_equivalent(found[0], found[1], rtol=1e-6)
+
+
+@image
+def test_classes_do_not_touch_one_another_and_ties_keep_their_order(candidate, rng):
+    """The same far-away box in 30 classes: nothing decays, equal scores stay in the order of the input."""
+    corner = rng.uniform(-1.0e6, -0.9e6, 2)
+    boxes = np.tile(np.concatenate([corner, corner + 50.0]), (30, 1))
+    labels = rng.permutation(np.arange(-15, 15))
+    scores = rng.permutation(np.repeat([0.4, 0.5, 0.6], 10))
+    order = np.argsort(-scores, kind="stable")
+    given = candidate.detector.detections.Detections(boxes, scores, labels)
+    for limit in (None, 13):
+        config = candidate.detector.detections.SoftNMSConfig(method="hard", max_detections=limit)
+        found = candidate.detector.suppression.suppress_per_class(given, config)
+        np.testing.assert_array_equal(found.labels, labels[order[:limit]])
+        np.testing.assert_allclose(found.scores, scores[order[:limit]])
+
+
+@image
+def test_empty_image_and_bad_configuration(candidate, rng):
+    parts = candidate.detector.detections
+    run = candidate.detector.suppression.suppress_per_class
+    found = run(parts.Detections(np.zeros((0, 4)), np.zeros(0), np.zeros(0)), parts.SoftNMSConfig())
+    assert (found.boxes.shape, found.scores.shape, found.labels.shape) == ((0, 4), (0,), (0,))
+    boxes, scores = crowd(rng, count=5)
+    with pytest.raises(ValueError):  # noqa: PT011
+        run(parts.Detections(boxes, scores, np.zeros(5)), parts.SoftNMSConfig(method="median"))
+    weak = run(parts.Detections(boxes, 1e-4 * scores, np.zeros(5)), parts.SoftNMSConfig())
+    assert weak.scores.shape == (0,)
+
+
+@image
+def test_driver_offers_every_box_for_every_class(candidate, reference, rng):
+    boxes, _ = crowd(rng, count=10)
+    class_scores = rng.uniform(0.0, 1.0, (10, 3))
+    found = [
+        fields(side.detector.pipeline.postprocess(boxes, class_scores, (60, 55))) for side in (candidate, reference)
+    ]
+    assert_equivalent(found[0], found[1], rtol=1e-6)
