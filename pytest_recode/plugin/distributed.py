@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from pytest_recode.plugin import RUN, options, run_of
+
+OURS = re.compile(r"(::|/)(episode|validate)\[")
+"""The controller collects nothing itself: it knows items by their ids."""
 
 
 def pytest_configure_node(node: Any) -> None:
@@ -21,5 +25,5 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
     """Controller: the first worker has collected. Nothing has been spent yet."""
     config: pytest.Config = node.config
-    if RUN in config.stash and any(".yaml::" in nodeid or "::episode[" in nodeid or "::validate[" in nodeid for nodeid in ids):
+    if RUN in config.stash and any(OURS.search(nodeid) for nodeid in ids):
         config.stash[RUN].prepare()

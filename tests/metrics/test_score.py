@@ -1,0 +1,68 @@
+"""Scores against hand-computed cases, and the interval against scipy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scipy.stats import binomtest
+
+from pytest_recode.metrics.score import scores, wilson
+
+
+def record(outcome: str, solved_turn: int | None, passed: list[int], *, cost: float | None = 0.5, **more: Any) -> Any:
+    return {
+        "model": "m",
+        "agent": "recode",
+        "feedback": "L0",
+        "simulated": False,
+        "outcome": outcome,
+        "solved_turn": solved_turn,
+        "turns": [{"passed": n, "total": 4} for n in passed],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 1, "cost_usd": cost},
+        **more,
+    }
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 8), (3, 8), (8, 8), (30, 102), (73, 102), (500, 1000)])
+def test_wilson_is_scipys(k: int, n: int) -> None:
+    expected = binomtest(k, n).proportion_ci(method="wilson")
+    assert wilson(k, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_wilson_of_nothing_says_nothing() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_a_score_by_hand() -> None:
+    [score] = scores(
+        [
+            record("solved", 1, [4]),
+            record("solved", 3, [0, 2, 4]),
+            record("unsolved", None, [1, 3, 1]),
+            record("error", None, [2]),
+        ]
+    )
+    assert (score.episodes, score.solved, score.errors) == (3, 2, 1)
+    assert score.share == pytest.approx(2 / 3)
+    assert score.mean_turns == 2.0
+    assert score.cases == pytest.approx((1 + 1 + 0.25) / 3)
+    assert score.solved_by_turn == (1, 1, 2)
+    # what an episode with a fault cost was paid
+    assert (score.prompt_tokens, score.completion_tokens, score.cost_usd) == (40, 4, 2.0)
+
+
+def test_one_unknown_price_makes_the_sum_unknown() -> None:
+    [score] = scores([record("solved", 1, [4]), record("solved", 1, [4], cost=None)])
+    assert score.cost_usd is None
+
+
+def test_only_errors_give_no_share() -> None:
+    [score] = scores([record("error", None, [])])
+    assert (score.episodes, score.share, score.mean_turns, score.cases) == (0, 0.0, None, None)
+    assert score.interval == (0.0, 1.0)
+
+
+def test_groups_by_model_and_policy_in_order() -> None:
+    made = scores([record("solved", 1, [4], feedback="L4"), record("solved", 1, [4]), record("solved", 1, [4], model=None)])
+    assert [(score.model, score.feedback) for score in made] == [("m", "L4"), ("m", "L0"), ("recode", "L0")]

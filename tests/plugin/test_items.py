@@ -1,0 +1,102 @@
+"""Task directories as items: ids, selection, what is claimed and what is left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import words
+
+Run = Callable[..., pytest.RunResult]
+
+
+def ids(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line]
+
+
+def test_a_task_is_an_item_per_model_policy_and_attempt(make_task: Callable[..., Path], recode: Run) -> None:
+    make_task()
+    result = recode(
+        "--collect-only", "-q", "--recode-model=sim/novice", "--recode-model=gpt-5", "--recode-feedback=L0",
+        "--recode-feedback=escalate:start=1", "--recode-attempts=2",
+    )  # fmt: skip
+    assert ids(result) == [
+        f"bench/tiny/task.yaml::episode[{model}-{policy}{attempt}]"
+        for model in ("sim/novice", "gpt-5")
+        for policy in ("L0", "escalate:start=1")
+        for attempt in ("", "-2")
+    ]
+
+
+def test_hidden_tests_are_not_collected_as_tests(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
+    root = make_task()
+    result = recode(workers, str(root))
+    result.assert_outcomes(skipped=1)
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        (["-k", "tiny"], ["tiny"]),
+        (["-k", "nlp"], ["other"]),
+        (["-k", "arithmetic and not other"], ["tiny"]),
+        (["-k", "graduate"], ["other", "tiny"]),
+        (["-k", "L3"], ["other", "tiny"]),
+        (["-k", "L2"], []),
+        (["-m", "recode"], ["other", "tiny"]),
+        (["-m", "recode(domain='nlp')"], ["other"]),
+        (["-m", "recode(domain='ml', difficulty='easy', feedback='L3')"], ["tiny"]),
+        (["-m", "not recode"], []),
+        (["bench/other/task.yaml::episode[sim/graduate-L3]"], ["other"]),
+        (["bench/tiny"], ["tiny"]),
+    ],
+)
+def test_selection(make_task: Callable[..., Path], recode: Run, select: list[str], expected: list[str]) -> None:
+    make_task()
+    make_task("other", domain="nlp")
+    result = recode("--collect-only", "-q", "--recode-model=sim/graduate", "--recode-feedback=L3", *select)
+    assert [line.split("/")[1] for line in ids(result)] == expected
+
+
+def test_without_a_model_items_are_skipped_and_nothing_is_written(
+    make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester, workers: str
+) -> None:
+    make_task()
+    before = {path for path in pytester.path.rglob("*") if "__pycache__" not in path.parts}
+    result = recode(workers, "-rs")
+    result.assert_outcomes(skipped=1)
+    assert "no model was named: give --recode-model=NAME, for example --recode-model=sim/graduate (offline)" in words(
+        result
+    )
+    assert {path for path in pytester.path.rglob("*") if "__pycache__" not in path.parts} == before
+
+
+def test_an_existing_suite_beside_the_tasks_is_untouched(
+    make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester, workers: str
+) -> None:
+    make_task()
+    pytester.makepyfile(test_mine="def test_passes():\n    pass\n\n\ndef test_fails():\n    assert False\n")
+    result = recode(workers, "--recode-agent=reference")
+    result.assert_outcomes(passed=2, failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_directory_without_a_manifest_is_pytests_own(pytester: pytest.Pytester, recode: Run) -> None:
+    pytester.mkpydir("sub").joinpath("test_x.py").write_text("def test_x():\n    pass\n")
+    recode().assert_outcomes(passed=1)
+
+
+def test_last_failed_and_stepwise_know_episodes(
+    make_task: Callable[..., Path], pytester: pytest.Pytester, agents: None
+) -> None:
+    make_task("a")
+    make_task("b", files={"reference/answer.py": "def twice(x):\n    return x\n"})
+    args = ("--recode-sandbox=process", "--recode-agent=reference", "--recode-turns=1")
+    pytester.runpytest_subprocess(*args).assert_outcomes(passed=1, failed=1)
+    again = pytester.runpytest_subprocess(*args, "--lf")
+    again.assert_outcomes(failed=1)
+    assert re.search(r"bench/b/task\.yaml", words(again))
+    pytester.runpytest_subprocess(*args, "--sw").assert_outcomes(passed=1, failed=1)

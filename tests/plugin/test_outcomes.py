@@ -1,0 +1,184 @@
+"""What a session says of its episodes: status words, failure text, summary, exit status, JUnit, records."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import pytest_recode.render
+
+from .conftest import words
+
+Run = Callable[..., pytest.RunResult]
+Results = Callable[..., list[dict[str, Any]]]
+SCHEMA = json.loads((Path(pytest_recode.render.__file__).parent / "records.schema.json").read_text())
+
+pytestmark = pytest.mark.usefixtures("agents")
+
+
+def test_solved_in_turn_three(make_task: Callable[..., Path], recode: Run, results: Results, workers: str) -> None:
+    make_task()
+    result = recode(workers, "-v", "--recode-agent=tiny_agents:THIRD_TIME", "--recode-out=out")
+    result.assert_outcomes(passed=1)
+    assert "SOLVED@3" in words(result)
+    [record] = results()
+    jsonschema.validate(record, SCHEMA)
+    assert record["outcome"] == record["stop"] == "solved"
+    assert record["solved_turn"] == 3
+    assert [turn["level"] for turn in record["turns"]] == [None, "L0", "L1"]
+    assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]
+    assert [case["interface"] for case in record["turns"][0]["cases"]] == ["answer.twice", "answer.half"]
+
+
+def test_unsolved_fails_with_a_text_for_people(
+    make_task: Callable[..., Path], recode: Run, results: Results, workers: str, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    result = recode(workers, "-v", "--recode-agent=tiny_agents:NEVER", "--recode-turns=2", "--recode-out=out")
+    result.assert_outcomes(failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    [record] = results()
+    jsonschema.validate(record, SCHEMA)
+    assert (record["outcome"], record["stop"], record["solved_turn"]) == ("unsolved", "turns", None)
+    text = words(result)
+    assert "UNSOLVED" in text
+    assert "tiny: not solved in 2 turns by agent tiny_agents:NEVER" in text
+    assert "turn 1 feedback - 1 of 2 cases pass turn 2 feedback L0 1 of 2 cases pass" in text
+    assert "still failing: answer.half: 1 of 1 cases" in text
+    assert f"transcript: {pytester.path / 'out' / record['transcript']}" in text
+
+
+def test_a_fault_is_an_error_and_in_no_share(
+    make_task: Callable[..., Path], recode: Run, results: Results, workers: str
+) -> None:
+    make_task()
+    result = recode(workers, "-v", "--recode-agent=tiny_agents:BROKEN", "--recode-out=out", "--junitxml=junit.xml")
+    result.assert_outcomes(errors=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    [record] = results()
+    jsonschema.validate(record, SCHEMA)
+    assert (record["outcome"], record["stop"], record["error"]["kind"]) == ("error", "error", "internal")
+    text = words(result)
+    assert "could not be played to its end by agent tiny_agents:BROKEN (not counted as unsolved)" in text
+    assert "ZeroDivisionError: an agent with a fault of its own" in text
+    assert "0/0 - -" in text
+
+
+def test_junit_properties(
+    make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    recode(workers, "--recode-agent=tiny_agents:THIRD_TIME", "--junitxml=junit.xml")
+    found = {
+        node.get("name"): node.get("value") for node in ET.parse(pytester.path / "junit.xml").iter("property")
+    }
+    assert found["recode_outcome"] == "solved"
+    assert found["recode_turns"] == found["recode_solved_turn"] == "3"
+    assert found["recode_level"] == "L1"
+    assert found["recode_cost_usd"] == "0.0"
+
+
+def test_summary_has_a_row_per_policy_and_the_count_per_turn(
+    make_task: Callable[..., Path], recode: Run, workers: str
+) -> None:
+    make_task("a")
+    make_task("b")
+    result = recode(
+        workers, "--recode-agent=tiny_agents:THIRD_TIME", "--recode-feedback=L4", "--recode-feedback=none"
+    )
+    result.assert_outcomes(passed=2, failed=2)
+    text = words(result)
+    assert "tiny_agents:THIRD_TIME L4 2/2 100.0 34.2 to 100.0 3.0 100.0 0 0.00 0" in text
+    assert "tiny_agents:THIRD_TIME none 0/2 0.0 0.0 to 65.8 - 50.0 0 0.00 0" in text
+    assert "solved within turn 1 2 3" in text
+    assert "tiny_agents:THIRD_TIME L4 0 0 2" in text
+    assert "tiny_agents:THIRD_TIME none 0 0 0" in text
+
+
+@pytest.mark.parametrize(("limit", "status"), [("50", 0), ("51", 1)])
+def test_fail_under_decides_from_the_share(
+    make_task: Callable[..., Path], recode: Run, workers: str, limit: str, status: int
+) -> None:
+    make_task()
+    args = ("--recode-agent=tiny_agents:THIRD_TIME", "--recode-feedback=L0", "--recode-feedback=none")
+    result = recode(workers, *args, f"--recode-fail-under={limit}")
+    result.assert_outcomes(passed=1, failed=1)
+    assert result.ret == status
+
+
+def test_fail_under_hides_neither_an_error_nor_another_test(
+    make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    assert recode(workers, "--recode-agent=tiny_agents:BROKEN", "--recode-fail-under=0").ret == 1
+    pytester.makepyfile(test_mine="def test_fails():\n    assert False\n")
+    assert recode(workers, "--recode-agent=tiny_agents:THIRD_TIME", "--recode-fail-under=1").ret == 1
+
+
+def test_attempts_are_played_each(make_task: Callable[..., Path], recode: Run, results: Results, workers: str) -> None:
+    make_task()
+    recode(workers, "--recode-agent=reference", "--recode-attempts=3", "--recode-out=out").assert_outcomes(passed=3)
+    assert sorted(record["attempt"] for record in results()) == [1, 2, 3]
+
+
+def test_validation_reports_the_checks_with_seconds(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
+    make_task()
+    result = recode(workers, "-v", "--recode-validate")
+    result.assert_outcomes(passed=3)
+    text = words(result)
+    for check in ("reference", "untouched", "empty"):
+        assert f"tiny {check} right 0." in text
+
+
+def test_validation_finds_a_wrong_reference_and_weak_tests(
+    make_task: Callable[..., Path], recode: Run, workers: str
+) -> None:
+    make_task("wrong", files={"reference/answer.py": "def twice(x):\n    return x\n\n\ndef half(x):\n    return x\n"})
+    make_task("weak", files={"tests/test_answer.py": "import pytest\n\n@pytest.mark.interface('answer.half')\ndef test_nothing(candidate):\n    pass\n"})  # fmt: skip
+    result = recode(workers, "--recode-validate")
+    result.assert_outcomes(passed=3, failed=3)
+    text = words(result)
+    assert "wrong: the reference fails 1 of 2 cases with seed " in text
+    assert "weak: the untouched target solves the task: its tests say nothing." in text
+    assert "weak (empty): passes though nothing was written: test_answer.py::test_nothing" in text
+
+
+def test_a_seed_repeats_a_verdict(make_task: Callable[..., Path], recode: Run, results: Results, workers: str) -> None:
+    make_task()
+    recode(workers, "--recode-agent=reference", "--recode-seed=7", "--recode-out=out")
+    assert results()[0]["turns"][0]["seed"] == 7
+
+
+def test_seeds_are_secret_and_differ(make_task: Callable[..., Path], recode: Run, results: Results) -> None:
+    make_task()
+    recode("--recode-agent=tiny_agents:THIRD_TIME", "--recode-out=out")
+    assert len({turn["seed"] for turn in results()[0]["turns"]}) == 3
+
+
+def test_the_default_directory_is_ignored_by_git(
+    make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    recode("--recode-agent=reference")
+    assert (pytester.path / "recode-out/.gitignore").read_text() == "*\n"
+    assert len(list(pytester.path.glob("recode-out/*/results.jsonl"))) == 1
+
+
+def test_ini_twins_work_and_the_command_line_wins(
+    make_task: Callable[..., Path], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
+) -> None:
+    make_task()
+    pytester.makeini(
+        "[pytest]\nrecode_agent = tiny_agents:NEVER\nrecode_turns = 2\nrecode_feedback =\n    L1\n    L2\nrecode_out = from-ini\n"
+    )
+    recode(workers).assert_outcomes(failed=2)
+    assert sorted(record["feedback"] for record in results("from-ini")) == ["L1", "L2"]
+    assert {len(record["turns"]) for record in results("from-ini")} == {2}
+    recode(workers, "--recode-turns=1", "--recode-feedback=L3", "--recode-out=out").assert_outcomes(failed=1)
+    assert [(record["feedback"], len(record["turns"])) for record in results()] == [("L3", 1)]

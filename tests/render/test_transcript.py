@@ -1,0 +1,58 @@
+"""Transcripts: whole lines, names, and what can be recovered of an episode that was cut off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.render import transcript
+
+USAGE = {"prompt_tokens": 3, "completion_tokens": 1, "cost_usd": None}
+TURN = {
+    "turn": 1, "level": None, "passed": 1, "failed": 1, "total": 2, "cases": [], "seed": 5, "usage": USAGE, "seconds": 0.5,
+}  # fmt: skip
+
+
+def write(path: Path) -> transcript.Transcript:
+    made = transcript.Transcript(path)
+    made.log("episode", {"task": "t", "isolation": "separate"})
+    made.log("usage", {"model": "m", **USAGE})
+    made.log("turn", {**TURN, "targets": {"a.py": "x"}, "verdict": {}})
+    return made
+
+
+def test_lines_are_json_with_event_and_time(tmp_path: Path) -> None:
+    made = write(tmp_path / "episodes" / "a.jsonl")
+    made.log("message", {"text": "a lone surrogate \ud800 and a line\nbreak"})
+    made.close()
+    lines = [json.loads(line) for line in made.path.read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["episode", "usage", "turn", "message"]
+    assert lines[-1]["text"] == "a lone surrogate \ud800 and a line\nbreak"
+
+
+def test_recover_takes_what_is_whole(tmp_path: Path) -> None:
+    made = write(tmp_path / "a.jsonl")
+    made.close()
+    with made.path.open("a") as file:
+        file.write('{"event": "turn", "tor')
+    record = transcript.recover(made.path, outcome="error", stop="error", error={"kind": "worker", "message": "died"})
+    assert record["task"] == "t"
+    assert record["turns"] == [TURN]
+    assert record["usage"] == USAGE
+    assert (record["outcome"], record["solved_turn"]) == ("error", None)
+
+
+def test_recover_needs_a_first_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"eve')
+    with pytest.raises(ValueError, match="has no first line"):
+        transcript.recover(tmp_path / "a.jsonl", outcome="error", stop="error", error=None)
+
+
+def test_names_are_files_and_differ() -> None:
+    ids = ["tasks/a/task.yaml::episode[x/y-L0]", "tasks/a/task.yaml::episode[x-y-L0]", "tasks/ü b/task.yaml::episode[" + "m" * 300 + "]"]
+    names = [transcript.name(nodeid) for nodeid in ids]
+    assert len(set(names)) == 3
+    assert all("/" not in name and len(name.encode()) < 255 for name in names)
+    assert names[0].startswith("a-episode-x-y-L0-")
