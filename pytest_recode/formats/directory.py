@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.feedback.interfaces import module_of
 from pytest_recode.formats import Format
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
@@ -76,18 +77,14 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
     return mapping(
         {
             "schema": _schema,
-            "id": text(
-                ID, "text of at most 100 letters a-z, digits, '_', '-' and '.', a letter or digit first"
-            ),
+            "id": text(ID, "text of at most 100 letters a-z, digits, '_', '-' and '.', a letter or digit first"),
             "title": line,
             "targets": several(
                 text(RELATIVE, "a path relative to repo/, with / and without .."),
                 "paths relative to repo/",
                 empty=False,
             ),
-            "interfaces": several(
-                text(DOTTED, "a dotted name as in 'module.function'"), "dotted names", empty=False
-            ),
+            "interfaces": several(text(DOTTED, "a dotted name as in 'module.function'"), "dotted names", empty=False),
             "paper": mapping(
                 {
                     "title": line,
@@ -153,14 +150,7 @@ def _modules(document: Document, targets: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(module_of(target) for target in importable)
 
 
-def module_of(target: str) -> str:
-    """`pkg/mod.py` is `pkg.mod`, `pkg/__init__.py` is `pkg`."""
-    return target.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-
-
-def _interfaces(
-    document: Document, given: tuple[str, ...] | None, modules: tuple[str, ...]
-) -> tuple[str, ...]:
+def _interfaces(document: Document, given: tuple[str, ...] | None, modules: tuple[str, ...]) -> tuple[str, ...]:
     if given is None:
         return modules
     for index, name in enumerate(given):
@@ -199,9 +189,7 @@ def _look(document: Document, root: Path, targets: tuple[str, ...]) -> None:
                 f"targets[{index}]: reference/{target} is missing; put the authors' {target} there",
             )
     if not _has_tests(root / "tests"):
-        raise UserError(
-            f"{root / 'tests'}: holds no test_*.py; put the hidden tests there, in files test_*.py"
-        )
+        raise UserError(f"{root / 'tests'}: holds no test_*.py; put the hidden tests there, in files test_*.py")
 
 
 def _has_tests(directory: Path) -> bool:
@@ -229,8 +217,7 @@ def _environment(document: Document, root: Path, given: Mapping[str, Any]) -> En
                 raise fault(
                     document,
                     ("environment", key),
-                    f"environment.{key}: no such file: {given[key]} in the task directory;"
-                    " create it, or mend the path",
+                    f"environment.{key}: no such file: {given[key]} in the task directory; create it, or mend the path",
                 )
         elif "image" not in given or key != "dockerfile":
             path = root / "environment" / default

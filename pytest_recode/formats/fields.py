@@ -122,7 +122,7 @@ def several(item: Check, says: str, *, empty: bool = True) -> Check:
 
 
 def wrong(document: Document, at: At, value: Any, says: str) -> UserError:
-    """The error for a value of another type; where YAML made that of plain words, it tells how to keep them."""
+    """The error for a value of another type; where YAML made that of plain words, tells how to keep them."""
     name = name_of(at)
     hint = ""
     if "text" in says or "word" in says or "one of" in says:

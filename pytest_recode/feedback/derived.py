@@ -1,0 +1,218 @@
+"""Derived feedback: what verdict, candidate and reference say by themselves, without a model and without an author.
+
+Up to level L3 it speaks of names and shapes of code and never quotes the reference; the correction of level L4 is the
+reference's source of the interface.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pytest_recode.episode import FeedbackItem
+from pytest_recode.feedback import source
+from pytest_recode.feedback.interfaces import file_of, path_within
+from pytest_recode.feedback.levels import kinds
+from pytest_recode.feedback.source import Definition, Parameter, Source
+from pytest_recode.task import Files, Parts, Task
+from pytest_recode.verdict import Case, Outcome, Verdict
+
+MOST_NAMES = 5
+
+OPERATIONS = {
+    "Add": "addition",
+    "Sub": "subtraction",
+    "Mult": "multiplication",
+    "Div": "division",
+    "FloorDiv": "whole division",
+    "Mod": "remainder",
+    "Pow": "power",
+    "MatMult": "matrix product",
+    "USub": "change of sign",
+    "Lt": "comparison by <",
+    "LtE": "comparison by <=",
+    "Gt": "comparison by >",
+    "GtE": "comparison by >=",
+    "Eq": "comparison by ==",
+    "NotEq": "comparison by !=",
+}
+
+ADVICE = {
+    "mismatch": "go through `{name}` step by step against the paper and the instruction: signs, axes, order of the"
+    " operations, normalisation, constants, and the edge cases that are announced",
+    "assertion": "check which properties the instruction promises of the result of `{name}`, and which step breaks one",
+    "shape": "follow the shapes through `{name}`: which axis is reduced, kept or broadcast, and what the instruction"
+    " says the result has",
+    "dtype": "look at the types that go into and come out of `{name}`, and return the one that the instruction names",
+    "timeout": "look in `{name}` for a loop that does not end, and for work on single elements that arrays can do",
+    "died": "remove from `{name}` whatever ends the process or needs more memory than there is",
+    "protocol": "return from `{name}` plain values: arrays, numbers, text, and lists, tuples or dicts of them",
+    "exception": "mend the line that raises, and check the case in which it does",
+}
+
+
+def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
+    """One item per failing interface, all fields filled. `candidate`: the targets that were graded."""
+    return tuple(_item(task, parts, candidate, verdict, name) for name in verdict.failing_interfaces)
+
+
+def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interface: str) -> FeedbackItem:
+    cases = [case for case in verdict.cases if case.interface == interface and case.outcome is not Outcome.PASSED]
+    found = "; ".join(kinds(verdict, interface))
+    file = file_of(interface, task.targets) or task.targets[0]
+    theirs, ours = source.parse(candidate.get(file)), source.parse(parts.reference.get(file))
+    path = path_within(interface, file)
+    name = path[-1] if path else interface
+    facts, steps = _structure(file, path, theirs, ours)
+    raised = _raised(cases)
+    category = "T2"
+    if theirs.problem or (raised and not facts):
+        category = "T1"
+    elif facts:
+        category = "T0"
+    unused = _unused_of_repository(parts, path, theirs, ours)
+    if unused and category == "T2":
+        category = "T4"
+    advice = [] if theirs.problem else _advice(cases, name) + _hints(unused, path, theirs, ours)
+    return FeedbackItem(
+        interface=interface,
+        category=category,
+        description=_sentence(found),
+        analysis=" ".join(map(_sentence, facts + raised or _no_fact(name, verdict))),
+        suggestion=" ".join(map(_sentence, steps + advice)),
+        correction=source.pieces(ours, theirs, path, _corrected_elsewhere(task, verdict, file, path)),
+    )
+
+
+def _corrected_elsewhere(task: Task, verdict: Verdict, file: str, path: Sequence[str]) -> set[str]:
+    """The top-level names of `file` that another failing interface's correction holds."""
+    found = set()
+    for interface in verdict.failing_interfaces:
+        other = path_within(interface, file) if file_of(interface, task.targets) == file else ()
+        if other and other[0] not in path[:1]:
+            found.add(other[0])
+    return found
+
+
+def _structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
+    """What is missing or has another signature, as facts and as steps to take."""
+    if theirs.problem:
+        return [f"{file} {theirs.problem}"], [f"write {file} so that it is there and can be imported"]
+    wanted, given = source.definition(ours, path), source.definition(theirs, path)
+    if wanted is None:
+        return [], []
+    names = ", ".join(parameter.name for parameter in source.parameters(wanted))
+    noun = "class" if hasattr(wanted, "bases") else "function"
+    where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
+    if given is None:
+        signature = f" with the parameters {names}" if names else ""
+        return [f"{where} defines no `{path[-1]}`"], [f"define the {noun} `{path[-1]}` in {where}{signature}"]
+    if hasattr(wanted, "bases") != hasattr(given, "bases"):
+        return [f"`{path[-1]}` is no {noun}"], [f"make `{path[-1]}` a {noun} with the parameters {names}"]
+    facts = _signature(path[-1], wanted, given)
+    return facts, [f"give `{path[-1]}` the parameters {names}, in this order"] if facts else []
+
+
+def _signature(name: str, wanted: Definition, given: Definition) -> list[str]:
+    ours, theirs = source.parameters(wanted), source.parameters(given)
+    takes_any = any(parameter.kind == "**" for parameter in theirs)
+    ours_by, theirs_by = _by_name(ours), _by_name(theirs)
+    missing = [each for each in ours_by if each not in theirs_by and not takes_any]
+    extra = [each for each in theirs_by if each not in ours_by]
+    facts = [f"`{name}` lacks the parameter `{each}`" for each in missing]
+    for each in extra:
+        needed = theirs_by[each].default is None and theirs_by[each].kind in {"positional", "keyword"}
+        renamed = " (the same under another name?)" if missing and len(missing) == len(extra) else ""
+        if needed or renamed:
+            facts.append(f"`{name}` has a parameter `{each}` that nobody passes{renamed}")
+    for each in ours_by:
+        if each in theirs_by and ours_by[each].default is not None and theirs_by[each].default is None:
+            facts.append(f"the parameter `{each}` of `{name}` must have a default")
+    both = [each.name for each in ours if each.name in theirs_by and each.kind == "positional"]
+    order = [each.name for each in theirs if each.name in both]
+    if order != both:
+        facts.append(f"the parameters of `{name}` are in another order than asked")
+    return facts
+
+
+def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:
+    return {parameter.name: parameter for parameter in parameters if parameter.kind in {"positional", "keyword"}}
+
+
+def _raised(cases: Sequence[Case]) -> list[str]:
+    """Where the candidate's own exceptions come from, each place once."""
+    said = []
+    for case in cases:
+        if case.exception is not None:
+            frame = case.exception.frames[-1] if case.exception.frames else ""
+            place = f" at {frame.partition(': ')[0]}" if frame else ""
+            said.append(f"{case.exception.type} is raised{place}"[:200])
+    return list(dict.fromkeys(said))[:MOST_NAMES]
+
+
+def _no_fact(name: str, verdict: Verdict) -> list[str]:
+    failing = set(verdict.failing_interfaces)
+    sound = [each for each in dict.fromkeys(case.interface for case in verdict.cases) if each not in failing]
+    facts = [
+        f"`{name}` is there with the signature that is asked, and runs: what it computes is not what the method says"
+    ]
+    return facts + ([f"no fault was found in {', '.join(sound)}"] if sound else [])
+
+
+def _advice(cases: Sequence[Case], name: str) -> list[str]:
+    texts = [ADVICE.get(case.kind, ADVICE["mismatch"]).format(name=name) for case in cases]
+    return list(dict.fromkeys(texts))
+
+
+def _unused_of_repository(parts: Parts, path: Sequence[str], theirs: Source, ours: Source) -> list[str]:
+    """What the reference calls of the repository and the candidate does not: "module.name"."""
+    wanted, given = source.definition(ours, path), source.definition(theirs, path)
+    if wanted is None or given is None:
+        return []
+    calls = source.called(wanted).keys() - source.called(given).keys()
+    homes = {}
+    for file, data in parts.repo.items():
+        if file.endswith(".py") and file not in parts.reference:
+            tree = source.parse(data).tree
+            for node in tree.body if tree is not None else ():
+                if isinstance(node, Definition):
+                    homes[node.name] = file
+    return sorted(f"`{each}` ({homes[each]})" for each in calls if each in homes)[:MOST_NAMES]
+
+
+def _hints(unused: Sequence[str], path: Sequence[str], theirs: Source, ours: Source) -> list[str]:
+    """How the authors' code differs, by names of operations and functions, without a line of it."""
+    wanted, given = source.definition(ours, path), source.definition(theirs, path)
+    if wanted is None or given is None:
+        return []
+    hints = [f"use what the repository has: {', '.join(unused)}"] if unused else []
+    called, calls = source.called(wanted), source.called(given)
+    lacking = [name for name in called if name not in calls and not any(f"`{name}`" in each for each in unused)]
+    if lacking:
+        hints.append(f"the authors also call {', '.join(f'`{name}`' for name in sorted(lacking)[:MOST_NAMES])}")
+    more, fewer = (
+        _operations(one - other)
+        for one, other in (
+            (source.operators(wanted), source.operators(given)),
+            (source.operators(given), source.operators(wanted)),
+        )
+    )
+    if more and fewer:
+        hints.append(f"in place of {fewer} the authors have {more}")
+    elif more or fewer:
+        hints.append(f"the authors have {more} more than you" if more else f"you have {fewer} more than the authors")
+    return hints
+
+
+def _operations(counts: Counter[str]) -> str:
+    """ "one subtraction and two divisions" would need a grammar: "1 x subtraction, 2 x division"."""
+    known = [f"{count} x {OPERATIONS[name]}" for name, count in sorted(counts.items()) if name in OPERATIONS]
+    return ", ".join(known[:MOST_NAMES])
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    if not text:
+        return ""
+    first = text if text[0] == "`" or "/" in text.split()[0] or ".py" in text.split()[0] else text[0].upper() + text[1:]
+    return first if first[-1] in ".?!" else first + "."

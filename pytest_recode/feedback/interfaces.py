@@ -1,0 +1,27 @@
+"""Interfaces and the files they live in: `pkg.mod.Class.method` is in `pkg/mod.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def module_of(target: str) -> str:
+    """`pkg/mod.py` is `pkg.mod`, `pkg/__init__.py` is `pkg`."""
+    return target.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+def file_of(interface: str, targets: Sequence[str]) -> str | None:
+    """The target that defines `interface`: that with the longest module it begins with; None where none does."""
+    found = None
+    for target in targets:
+        module = module_of(target)
+        within = target.endswith(".py") and (interface == module or interface.startswith(f"{module}."))
+        if within and (found is None or len(module) > len(module_of(found))):
+            found = target
+    return found
+
+
+def path_within(interface: str, target: str) -> tuple[str, ...]:
+    """The names below the module: ("Class", "method"); () for the module itself."""
+    rest = interface.removeprefix(module_of(target)).removeprefix(".")
+    return tuple(rest.split(".")) if rest else ()

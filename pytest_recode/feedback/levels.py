@@ -1,0 +1,146 @@
+"""Levels: how much a feedback may say, and how it is written. The one place where an agent's feedback text is made.
+
+Nothing of the hidden tests can come in here: of a case only its outcome, its kind and the candidate's own exception are
+read, never its id or its message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_recode.episode import FeedbackItem
+from pytest_recode.feedback.interfaces import file_of
+from pytest_recode.verdict import Exc, Outcome, Verdict
+
+LEVELS = (0, 1, 2, 3, 4)
+
+FIRST_LINE = re.compile(r"^Feedback on turn (?P<turn>\d+), level L(?P<level>[0-4])\.$", re.MULTILINE)
+"""Matches the first line of every feedback text, and no line that a candidate's exception can bring in."""
+
+CORRECTION = re.compile(
+    r"^(?P<fence>`{3,})python file=(?P<file>\S+) interface=(?P<interface>\S+)\n(?P<code>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+"""Matches each correction of a level L4 text."""
+
+KINDS = {
+    "exception": "the code raises an exception",
+    "mismatch": "returned values differ from those that are right",
+    "shape": "a returned array has the wrong shape",
+    "dtype": "a returned value has the wrong type",
+    "assertion": "a property that the result must have does not hold",
+    "timeout": "the code does not finish in time",
+    "died": "the code ends its process",
+    "protocol": "a returned value is of a kind that cannot be read",
+    "": "the result is not right",
+}
+"""What may be said of `Case.kind`; an unknown kind is said as ""."""
+
+MOST_EXCEPTIONS = 5
+MOST_MESSAGE = 500
+MOST_FRAMES = 10
+MOST_FRAME = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """Code to be laid into `file`: top-level definitions replace those of the same name, imports are added."""
+
+    interface: str
+    file: str
+    code: str
+
+
+def render(verdict: Verdict, items: Sequence[FeedbackItem], level: int, turn: int, *, targets: Sequence[str]) -> str:
+    """What an agent gets to read after turn `turn` (from 1), at `level` (0 … 4).
+
+    `items`: one per failing interface. `targets` tell which file a correction belongs to.
+    """
+    lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
+    lines += exceptions(verdict)
+    if level >= 1:
+        for item in items:
+            lines += _item(item, level, targets)
+    return "\n".join(lines) + "\n"
+
+
+def count(verdict: Verdict) -> str:
+    """`hidden tests: 5 of 8 fail`"""
+    return f"hidden tests: {verdict.failed} of {len(verdict.cases)} fail"
+
+
+def corrections(text: str) -> tuple[Correction, ...]:
+    """What a feedback text of level L4 corrects; () below it."""
+    return tuple(
+        Correction(interface=match["interface"], file=match["file"], code=match["code"])
+        for match in CORRECTION.finditer(text)
+    )
+
+
+def exceptions(verdict: Verdict) -> list[str]:
+    """The candidate's own exceptions as indented lines, each once, the most frequent first.
+
+    The words are the candidate's, so they are bounded, and indented so that no line of them can pass for one of ours.
+    """
+    counts: dict[Exc, int] = {}
+    for case in verdict.cases:
+        if case.exception is not None and case.outcome is not Outcome.PASSED:
+            counts[case.exception] = counts.get(case.exception, 0) + 1
+    if not counts:
+        return []
+    ranked = sorted(counts.items(), key=lambda entry: -entry[1])
+    lines = ["", "Your code raised:"]
+    for exception, times in ranked[:MOST_EXCEPTIONS]:
+        lines += _exception(exception, times)
+    if len(ranked) > MOST_EXCEPTIONS:
+        lines.append(f"    … and {len(ranked) - MOST_EXCEPTIONS} other exceptions")
+    return lines
+
+
+def kinds(verdict: Verdict, interface: str) -> list[str]:
+    """What goes wrong at `interface`, in words, each once."""
+    found = []
+    for case in verdict.cases:
+        if case.interface == interface and case.outcome is not Outcome.PASSED:
+            found.append(KINDS.get(case.kind, KINDS[""]))
+    return list(dict.fromkeys(found))
+
+
+def _item(item: FeedbackItem, level: int, targets: Sequence[str]) -> list[str]:
+    shown = [item.description, item.analysis, item.suggestion][:level]
+    labels = ("Description", "Analysis", "Suggestion")
+    lines = ["", f"Interface: {item.interface}"]
+    for label, words in zip(labels, shown, strict=False):
+        if words.strip():
+            lines.append(f"{label}: " + words.strip().replace("\n", "\n  "))
+    file = file_of(item.interface, targets)
+    if level >= 4 and item.correction.strip() and file:
+        lines += ["Correction:", fenced(item, file)]
+    return lines
+
+
+def _exception(exception: Exc, times: int) -> list[str]:
+    head = f"{cut(exception.type, MOST_FRAME)}: {cut(exception.message, MOST_MESSAGE)}".rstrip(": ")
+    lines = ["    " + line for line in head.split("\n")]
+    lines[0] += f" ({times} times)" if times > 1 else ""
+    frames = exception.frames
+    if len(frames) > MOST_FRAMES:  # the first ones say how it got there, the last ones where it went wrong
+        kept = MOST_FRAMES // 2
+        frames = (*frames[:kept], f"… {len(frames) - 2 * kept} more …", *frames[-kept:])
+    return lines + ["      at " + " ".join(cut(frame, MOST_FRAME).split()) for frame in frames]
+
+
+def fenced(item: FeedbackItem, file: str) -> str:
+    """`item`'s correction as the fence that `corrections` reads; the fence is longer than any within the code."""
+    longest = max((len(run) for run in re.findall(r"`+", item.correction)), default=0)
+    fence = "`" * max(3, longest + 1)
+    code = item.correction.strip("\n")
+    return f"{fence}python file={file} interface={item.interface}\n{code}\n{fence}"
+
+
+def cut(text: str, most: int) -> str:
+    """At most `most` characters of `text`, with control characters made visible."""
+    shown = text if len(text) <= most else text[: most - 1] + "…"
+    return "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in shown)

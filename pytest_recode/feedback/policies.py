@@ -1,0 +1,121 @@
+"""Policies: which level answers a failed turn. Each is a pure function of the turns played so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from pytest_recode.episode import Policy, Turn
+from pytest_recode.faults import UserError
+from pytest_recode.feedback import PolicyKind
+from pytest_recode.verdict import Outcome
+
+LOWEST, HIGHEST = 0, 4
+MOST_PATIENCE = 1000
+
+
+def parse(spec: str, kinds: Mapping[str, PolicyKind]) -> Policy:
+    """The policy that `spec` names: `L3`, `escalate:start=1,patience=2`. Raises `UserError`."""
+    name, colon, rest = spec.partition(":")
+    if name not in kinds:
+        close = get_close_matches(name, kinds, n=1) or [each for each in kinds if each.lower() == name.lower()]
+        guess = f" (did you mean {close[0]}?)" if close else ""
+        raise UserError(f"unknown feedback policy '{name}'{guess}; the policies are {', '.join(kinds)}")
+    options: dict[str, str] = {}
+    for part in rest.split(",") if colon else ():
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value):
+            raise UserError(
+                f"feedback policy '{spec}': '{part}' is no option; write option=value, as in escalate:start=1,max=3"
+            )
+        if key in options:
+            raise UserError(f"feedback policy '{spec}': the option '{key}' is given twice; keep one")
+        options[key] = value
+    return kinds[name].make(options)
+
+
+def _fixed(level: int) -> PolicyKind:
+    """Every failed turn is answered at `level`."""
+
+    def make(options: dict[str, str]) -> Policy:
+        _known(f"L{level}", options)
+        return lambda _turns: level
+
+    return PolicyKind(make=make)
+
+
+def _escalate(options: dict[str, str]) -> Policy:
+    """The first failed turn is answered at `start`; after each `patience` failed turns the level rises by one."""
+    _known("escalate", options, "start", "max", "patience")
+    start, most = _range("escalate", options)
+    patience = _whole("escalate", options, "patience", 1, 1, MOST_PATIENCE)
+    return lambda turns: min(most, start + (len(turns) - 1) // patience)
+
+
+def _adaptive(options: dict[str, str]) -> Policy:
+    """The level rises by one where a turn passed no case that no earlier turn had passed."""
+    _known("adaptive", options, "start", "max")
+    start, most = _range("adaptive", options)
+
+    def policy(turns: Sequence[Turn]) -> int:
+        level, passed = start, _passed(turns[0])
+        for turn in turns[1:]:
+            now = _passed(turn)
+            level += now <= passed
+            passed |= now
+        return min(most, level)
+
+    return policy
+
+
+def _none(options: dict[str, str]) -> Policy:
+    """No feedback: the episode is its first turn."""
+    _known("none", options)
+    return lambda _turns: None
+
+
+def _passed(turn: Turn) -> frozenset[str]:
+    return frozenset(case.id for case in turn.verdict.cases if case.outcome is Outcome.PASSED)
+
+
+def _known(policy: str, options: Mapping[str, str], *names: str) -> None:
+    for key in options:
+        if key not in names:
+            choices = f"its options are {', '.join(names)}" if names else "it takes none; write the name alone"
+            raise UserError(f"feedback policy '{policy}': unknown option '{key}'; {choices}")
+
+
+def _range(policy: str, options: Mapping[str, str]) -> tuple[int, int]:
+    start = _whole(policy, options, "start", LOWEST, LOWEST, HIGHEST)
+    most = _whole(policy, options, "max", HIGHEST, LOWEST, HIGHEST)
+    if start > most:
+        raise UserError(
+            f"feedback policy '{policy}': start={start} is above max={most}; give a start that is not above max"
+        )
+    return start, most
+
+
+def _whole(policy: str, options: Mapping[str, str], key: str, default: int, least: int, most: int) -> int:
+    text = options.get(key, str(default))
+    digits = text.removeprefix("L") if most == HIGHEST else text
+    if digits.isascii() and digits.isdecimal() and len(digits) < 10 and least <= int(digits) <= most:
+        return int(digits)
+    what = f"a level, {least} to {most}" if most == HIGHEST else f"a whole number from {least} to {most}"
+    raise UserError(f"feedback policy '{policy}': {key} must be {what}, not '{text}'")
+
+
+L0, L1, L2, L3, L4 = (_fixed(level) for level in range(LOWEST, HIGHEST + 1))
+ESCALATE = PolicyKind(make=_escalate)
+ADAPTIVE = PolicyKind(make=_adaptive)
+NONE = PolicyKind(make=_none)
+
+BUILTIN: Mapping[str, PolicyKind] = {
+    "L0": L0,
+    "L1": L1,
+    "L2": L2,
+    "L3": L3,
+    "L4": L4,
+    "escalate": ESCALATE,
+    "adaptive": ADAPTIVE,
+    "none": NONE,
+}
