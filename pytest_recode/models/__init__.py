@@ -85,7 +85,7 @@ class Ledger(Protocol):
     """What the whole run has spent, over all its workers."""
 
     def before_call(self, model: str) -> None:
-        """Raises `BudgetSpent` where the run may pay for no more calls, `ModelError` where a fatal fault of this model is known."""
+        """Raises `BudgetSpent` where the run may pay for no more calls, `ModelError` where a fatal fault is known."""
 
     def spent(self, model: str, usage: Usage) -> None:
         """Have this call's tokens and cost on disk before returning."""
@@ -98,8 +98,8 @@ class Ledger(Protocol):
 class ModelContext:
     """What a model is made with, once per episode (and once for a run's researcher).
 
-    `seed` is the same for the same task, model, policy and attempt. `task` and `parts` are None but for a model registered
-    with `needs_reference` (the built-in simulation, which breaks the reference and repairs it).
+    `seed` is the same for the same task, model, policy and attempt. `task` and `parts` are None but for a model
+    registered with `needs_reference` (the built-in simulation, which breaks the reference and repairs it).
     """
 
     name: str
@@ -108,6 +108,7 @@ class ModelContext:
     api_base: str | None = None
     temperature: float | None = None
     call_seconds: float = 600.0
+    max_cost: float | None = None  # of the whole run; a `check` refuses a model of unknown price under it
     table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # the user's own aliases, see models/table.py
     task: Task | None = None
     parts: Callable[[], Parts] | None = None

@@ -1,0 +1,87 @@
+"""litellm itself: imported when first needed, silenced, timed; and what a call costs.
+
+Importing it takes seconds, so nothing here does until a model is checked or made; it never fetches anything.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import queue
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pytest_recode.models.table import Entry
+
+T = TypeVar("T")
+
+
+@functools.cache
+def litellm() -> Any:
+    """The package, imported once, quiet."""
+    # Read while it is imported: its own table of prices instead of a download, and no .env file of whatever directory
+    # this happens to run in.
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its dependencies; under -W error they would end the run
+        import litellm as package
+    package.telemetry = False
+    package.suppress_debug_info = True
+    package.disable_hf_tokenizer_download = True
+    for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what matters of it is raised
+    return package
+
+
+def within(seconds: float, call: Callable[[], T]) -> T:
+    """`call()`, or `TimeoutError`. The client's own limit restarts with every byte that a server drips."""
+    box: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            box.put((call(), None))
+        except BaseException as error:  # noqa: BLE001  raised again where it was asked for
+            box.put((None, error))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # litellm's, as above
+        threading.Thread(target=run, name="recode-model-call", daemon=True).start()
+        try:
+            value, error = box.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError from None
+    if error is not None:
+        raise error
+    return value  # type: ignore[return-value]
+
+
+def priced(entry: Entry) -> bool:
+    """Whether calls of this model can be counted in dollars."""
+    return cost(entry, 1000, 1000, None) is not None
+
+
+def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | None:
+    """US dollars: by the entry's own price, else as the provider billed it, else by litellm's table; None: not known.
+
+    The table holds zeros for names whose price it has lost, so that zero means unknown there.
+    """
+    if entry.price is not None:
+        return (prompt * entry.price.prompt + completion * entry.price.completion) / 1e6
+    billed = getattr(getattr(response, "usage", None), "cost", None)
+    if isinstance(billed, (int, float)) and billed > 0:
+        return float(billed)
+    client = litellm()
+    try:
+        sample = sum(client.cost_per_token(model=entry.model, prompt_tokens=1000, completion_tokens=1000))
+    except Exception:  # noqa: BLE001  a bare Exception says that a model is not in the table
+        return None
+    if sample <= 0:
+        return None
+    if response is not None:  # with its cached and reasoning tokens
+        return float(client.completion_cost(completion_response=response, model=entry.model))
+    return float(sum(client.cost_per_token(model=entry.model, prompt_tokens=prompt, completion_tokens=completion)))

@@ -1,0 +1,165 @@
+"""When a model cannot be asked: whose fault it is, whether to ask again, and how long to wait before."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_recode.faults import ModelError, ModelFault
+
+RETRIED = frozenset({ModelFault.RATE_LIMIT, ModelFault.TIMEOUT, ModelFault.CONNECTION, ModelFault.SERVER})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One try that gave no answer. `retry_after` is what the server asked for, in seconds, or None."""
+
+    fault: ModelFault
+    detail: str  # one line
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How patient to be: waits of `base` seconds, doubled after each try and jittered, at most `cap`.
+
+    The server's own Retry-After takes their place. No try starts once `patience` seconds have passed since the first.
+    """
+
+    tries: int = 6
+    base: float = 2.0
+    cap: float = 120.0
+    patience: float = 1800.0
+    wait: Callable[[float], None] = time.sleep
+    random: random.Random = field(default_factory=random.Random, repr=False)
+
+    def seconds(self, tried: int, failure: Failure) -> float:
+        """To wait after try number `tried` (from 1). Jittered upwards only: Retry-After is a minimum."""
+        if failure.retry_after is not None:
+            return min(failure.retry_after, self.cap) + self.random.uniform(0, min(self.base, 1.0))
+        return min(self.base * 2.0 ** (tried - 1), self.cap) * self.random.uniform(1.0, 1.5)
+
+    def pause(self, tried: int, failure: Failure, passed: float) -> float | None:
+        """Seconds to wait before the next try; None where there is none. `passed`: seconds since the first began."""
+        if failure.fault not in RETRIED or tried >= self.tries:
+            return None
+        pause = self.seconds(tried, failure)
+        return pause if passed + pause <= self.patience else None
+
+    def error(self, model: str, failure: Failure, tried: int, seconds: float) -> ModelError:
+        """What to raise after the last try."""
+        detail = failure.detail
+        if failure.fault in RETRIED:
+            detail += f" (gave up after {tried} {'try' if tried == 1 else 'tries'} in {seconds:.0f} s)"
+        if failure.retry_after is not None and failure.retry_after > self.cap:
+            detail += (
+                f" (the server asked to wait {failure.retry_after:.0f} s; this run waits {self.cap:.0f} s at most)"
+            )
+        return ModelError(failure.fault, model, detail)
+
+
+def failure(error: Exception) -> Failure | None:
+    """What kind of failure an exception out of litellm is; None where it is none (a defect, not a refusal)."""
+    import openai
+
+    if not isinstance(error, (openai.OpenAIError, UnicodeError, json.JSONDecodeError)):
+        return None
+    return Failure(fault=_fault(error), detail=_detail(error), retry_after=_retry_after(error))
+
+
+_QUOTA = ("insufficient_quota", "credit balance is too low", "insufficient balance", "insufficient credits")
+_BAD_KEY = ("api key not valid", "api_key_invalid", "invalid api key", "incorrect api key")
+
+
+def _fault(error: Exception) -> ModelFault:
+    import httpx
+    import openai
+
+    text = str(error).lower()
+    codes = {code for part in _chain(error) for code in _codes(part)}
+    status = getattr(error, "status_code", None)
+    status = status if isinstance(status, int) else 0
+    if "insufficient_quota" in codes or status == 402 or any(words in text for words in _QUOTA):
+        return ModelFault.AUTH  # the account is empty: waiting does not fill it
+    if status in (401, 403) or any(words in text for words in _BAD_KEY):
+        return ModelFault.AUTH
+    if status == 404 or "model_not_found" in codes:
+        return ModelFault.UNKNOWN
+    # litellm gives a lost connection status 500: what it wraps tells them apart
+    for part in _chain(error):
+        if isinstance(part, (httpx.TimeoutException, openai.APITimeoutError)):
+            return ModelFault.TIMEOUT
+        if isinstance(part, httpx.TransportError):
+            return ModelFault.CONNECTION
+    if status == 429:
+        return ModelFault.RATE_LIMIT
+    if status == 408:
+        return ModelFault.TIMEOUT
+    if 400 <= status < 500 and status not in (409, 425):
+        return ModelFault.REQUEST
+    return ModelFault.SERVER
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _codes(error: BaseException) -> Iterator[str]:
+    body: Any = getattr(error, "body", None)
+    for code in (getattr(error, "code", None), *(body.get(k) for k in ("code", "type") if isinstance(body, dict))):
+        if isinstance(code, str):
+            yield code
+
+
+def _detail(error: Exception) -> str:
+    """One line, without litellm's chain of class names, and without any secret of the environment."""
+    text = " ".join(str(error).split())
+    text = re.sub(r"^((litellm\.)?\w+(Error|Exception|Timeout)\s*[:-]\s*)+", "", text)
+    for name, value in os.environ.items():
+        if len(value) >= 8 and re.search(r"(KEY|TOKEN|SECRET|PASSWORD)$", name, re.IGNORECASE):
+            text = text.replace(value, f"<{name}>")
+    text = text or type(error).__name__
+    return text if len(text) <= 500 else f"{text[:500]} …"
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Seconds, from Retry-After (a number or an HTTP date) or OpenAI's retry-after-ms; None: not said."""
+    for part in _chain(error):
+        for where in (part, getattr(part, "response", None)):
+            for name in ("litellm_response_headers", "headers"):
+                headers = getattr(where, name, None)
+                if headers is None or not hasattr(headers, "get"):
+                    continue
+                seconds = _number(headers.get("retry-after-ms"), 1000) or _seconds(headers.get("retry-after"))
+                if seconds is not None:
+                    return seconds
+    return None
+
+
+def _number(value: object, divisor: float = 1.0) -> float | None:
+    try:
+        number = float(str(value)) / divisor
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None
+
+
+def _seconds(value: object) -> float | None:
+    if value is None or (number := _number(value)) is not None:
+        return None if value is None else number
+    try:
+        date = email.utils.parsedate_to_datetime(str(value))
+    except ValueError:
+        return None
+    return max(date.timestamp() - time.time(), 0.0)

@@ -1,0 +1,249 @@
+"""The table of model names: what a short name stands for, and how a user adds to it.
+
+A user's file is YAML, alias -> fields (docs/models.md):
+
+    my-llama: {model: hosted_vllm/llama-3.3-70b, api_base: "http://gpu:8000/v1", price: {prompt: 0, completion: 0}}
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars per million tokens."""
+
+    prompt: float
+    completion: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What one name stands for. `price` and `tools` are given only where litellm's own table is to be overruled."""
+
+    model: str  # litellm's name, with its provider
+    api_base: str | None = None
+    api_key_env: str = ""  # the environment variable that holds the key; "": the provider's usual one
+    params: Mapping[str, Any] = field(default_factory=dict)  # added to every request
+    cutoff: str = ""  # the knowledge cutoff as its maker states it: "2024-05" or "2024-05-31"; "" unknown
+    price: Price | None = None
+    tools: bool | None = None  # whether the model takes native tool calls
+
+
+# litellm asks Anthropic for 4096 tokens where nothing is said: too few for a whole file.
+_CLAUDE = {"max_tokens": 32_000}
+
+# A model goes to its maker's own API, or, where that has moved on under the same name, to a host of this very version.
+# Prices stand here only where litellm's table has lost them; they are the makers' list prices.
+TABLE: Mapping[str, Entry] = {
+    "claude-sonnet-4": Entry(
+        model="anthropic/claude-sonnet-4-20250514",
+        params=_CLAUDE,
+        cutoff="2025-03",
+        price=Price(prompt=3, completion=15),
+    ),
+    "claude-opus-4": Entry(
+        model="anthropic/claude-opus-4-20250514",
+        params=_CLAUDE,
+        cutoff="2025-03",
+        price=Price(prompt=15, completion=75),
+    ),
+    "claude-opus-4.1": Entry(
+        model="anthropic/claude-opus-4-1-20250805",
+        params=_CLAUDE,
+        cutoff="2025-03",
+        price=Price(prompt=15, completion=75),
+    ),
+    "claude-sonnet-4.5": Entry(model="anthropic/claude-sonnet-4-5-20250929", params=_CLAUDE, cutoff="2025-07"),
+    "claude-haiku-4.5": Entry(model="anthropic/claude-haiku-4-5-20251001", params=_CLAUDE, cutoff="2025-07"),
+    "claude-opus-4.5": Entry(model="anthropic/claude-opus-4-5-20251101", params=_CLAUDE, cutoff="2025-08"),
+    "gpt-5": Entry(model="openai/gpt-5", cutoff="2024-09-30"),
+    "gpt-5-mini": Entry(model="openai/gpt-5-mini", cutoff="2024-05-31"),
+    "gpt-5-nano": Entry(model="openai/gpt-5-nano", cutoff="2024-05-31"),
+    "gpt-5.1": Entry(model="openai/gpt-5.1", cutoff="2024-09-30"),
+    "gpt-4.1": Entry(model="openai/gpt-4.1", cutoff="2024-06"),
+    "gpt-4.1-mini": Entry(model="openai/gpt-4.1-mini", cutoff="2024-06"),
+    "gpt-4o": Entry(model="openai/gpt-4o", cutoff="2023-10"),
+    "gpt-4o-mini": Entry(model="openai/gpt-4o-mini", cutoff="2023-10"),
+    "o3": Entry(model="openai/o3", cutoff="2024-06"),
+    "o4-mini": Entry(model="openai/o4-mini", cutoff="2024-06"),
+    "gemini-2.5-pro": Entry(model="gemini/gemini-2.5-pro", cutoff="2025-01"),
+    "gemini-2.5-flash": Entry(model="gemini/gemini-2.5-flash", cutoff="2025-01"),
+    "gemini-2.5-flash-lite": Entry(model="gemini/gemini-2.5-flash-lite", cutoff="2025-01"),
+    # deepseek.com serves only later versions under its own names
+    "deepseek-v3.1": Entry(model="novita/deepseek/deepseek-v3.1"),
+    "deepseek-v3.2": Entry(model="deepseek/deepseek-v3.2"),
+    "grok-4": Entry(model="xai/grok-4", cutoff="2024-11", price=Price(prompt=3, completion=15), tools=True),
+    "qwen3-coder": Entry(model="novita/qwen/qwen3-coder-480b-a35b-instruct"),
+    "kimi-k2": Entry(model="novita/moonshotai/kimi-k2-instruct"),
+    "glm-4.6": Entry(model="zai/glm-4.6", api_key_env="ZAI_API_KEY"),
+    "gpt-oss-120b": Entry(model="groq/openai/gpt-oss-120b", cutoff="2024-06"),
+}
+
+_FIELDS = ("model", "api_base", "api_key_env", "params", "cutoff", "price", "tools")
+# What a request consists of already: a parameter of this name would fight with it.
+_OWN_PARAMS = frozenset(
+    {"model", "messages", "tools", "response_format", "stream", "n", "timeout", "api_base", "base_url"}
+    | {"num_retries", "max_retries", "drop_params"}
+)
+_SECRET = re.compile(r"(api[-_]?key|secret|passw|authorization|access[-_]?token|bearer|credential)", re.IGNORECASE)
+_CUTOFF = re.compile(r"(\d{4}(-\d{2}){0,2})?")
+
+
+def resolve(name: str, user_table: Mapping[str, Mapping[str, Any]]) -> Entry:
+    """What `name` stands for: the user's table first, then the built-in one, then litellm's own names (unchecked).
+
+    A user's entry whose `model` is a built-in short name takes what it does not say from there.
+    """
+    fields = user_table.get(name)
+    if fields is None:
+        return TABLE.get(name, Entry(model=name))
+    given = dict(fields)
+    base = TABLE.get(given["model"], Entry(model=given["model"]))
+    given["model"] = base.model
+    given["params"] = {**base.params, **given.get("params", {})}
+    if isinstance(given.get("price"), Mapping):
+        given["price"] = Price(**given["price"])
+    return replace(base, **given)
+
+
+def names(user_table: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Every short name, the user's first."""
+    return tuple(dict.fromkeys([*user_table, *TABLE]))
+
+
+def close_names(name: str, user_table: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return difflib.get_close_matches(name.rpartition("/")[2], names(user_table), n=3, cutoff=0.6)
+
+
+def load_table(path: Path) -> dict[str, dict[str, Any]]:
+    """A user's table, checked. Raises `UserError` naming file, alias, key and what is allowed."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file: --recode-models-file takes a YAML file of alias -> fields") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: is not YAML: {' '.join(str(error).split())}") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: must map aliases to fields, such as `my-model: {{model: openai/gpt-5}}`")
+    return {_alias(path, alias): _fields(f"{path}: {alias}", fields) for alias, fields in found.items()}
+
+
+def _alias(path: Path, alias: object) -> str:
+    if not isinstance(alias, str) or not re.fullmatch(r"[\w.:/@+-]+", alias):
+        raise UserError(f"{path}: {alias!r} is no model name: use letters, digits and any of . _ - : / @ +")
+    if alias.startswith("sim/"):
+        raise UserError(f"{path}: {alias!r}: names that begin with sim/ are the built-in simulated models'")
+    return alias
+
+
+def _fields(where: str, fields: object) -> dict[str, Any]:
+    if isinstance(fields, str):
+        fields = {"model": fields}
+    if not isinstance(fields, dict):
+        raise UserError(f"{where}: must be a model's name or a mapping of {', '.join(_FIELDS)}")
+    for key in fields:
+        if key not in _FIELDS:
+            if _SECRET.search(str(key)):
+                raise UserError(f"{where}: {_keyless(str(key))}")
+            near = difflib.get_close_matches(str(key), _FIELDS, 1)
+            guess = f" (did you mean {near[0]}?)" if near else ""
+            raise UserError(f"{where}: unknown key {key!r}{guess}: allowed are {', '.join(_FIELDS)}")
+    if "model" not in fields:
+        raise UserError(f"{where}: missing key 'model': a litellm name such as openai/gpt-5, or a built-in short name")
+    return {key: _CHECKS[key](f"{where}: {key}", value) for key, value in fields.items()}
+
+
+def _text(where: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise UserError(f"{where}: must be a text, not {value!r}")
+    return value.strip()
+
+
+def _url(where: str, value: object) -> str:
+    if not re.match(r"https?://\S+$", text := _text(where, value)):
+        raise UserError(f"{where}: must be an address such as http://127.0.0.1:8000/v1, not {text!r}")
+    return text
+
+
+def _variable(where: str, value: object) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text := _text(where, value)):
+        raise UserError(f"{where}: must be the name of an environment variable, such as MY_API_KEY, not the key itself")
+    return text
+
+
+def _params(where: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UserError(f"{where}: must be a mapping of request parameters, such as {{max_tokens: 32000}}")
+    for name in value:
+        if name in _OWN_PARAMS:
+            raise UserError(f"{where}: {name!r} is set by the run itself: leave it out")
+    if secret := _secret_in(value):
+        raise UserError(f"{where}: {_keyless(secret)}")
+    return {str(name): setting for name, setting in value.items()}
+
+
+def _secret_in(value: object) -> str:
+    """The first key, at any depth, that looks as if it held a secret; ""."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if found := str(name) if _SECRET.search(str(name)) else _secret_in(inner):
+                return found
+    if isinstance(value, list):
+        return next(filter(None, map(_secret_in, value)), "")
+    return ""
+
+
+def _keyless(key: str) -> str:
+    return f"{key!r} looks like a secret: keys come from the environment only; name the variable with api_key_env"
+
+
+def _cutoff(where: str, value: object) -> str:
+    if isinstance(value, datetime.date):  # YAML reads 2024-05-31 as a date
+        return value.isoformat()[:10]
+    text = str(value) if isinstance(value, (str, int)) else ""
+    if not _CUTOFF.fullmatch(text) or (not text and value != ""):
+        raise UserError(f"{where}: must be a date such as 2024-05 or 2024-05-31, not {value!r}")
+    return text
+
+
+def _price(where: str, value: object) -> dict[str, float]:
+    if (
+        not isinstance(value, dict)
+        or set(value) != {"prompt", "completion"}
+        or not all(isinstance(x, (int, float)) and x >= 0 for x in value.values())
+    ):
+        raise UserError(f"{where}: must be {{prompt: X, completion: Y}}, US dollars per million tokens, not {value!r}")
+    return {key: float(x) for key, x in value.items()}
+
+
+def _flag(where: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UserError(f"{where}: must be true or false, not {value!r}")
+    return value
+
+
+_CHECKS: Mapping[str, Any] = {
+    "model": _text,
+    "api_base": _url,
+    "api_key_env": _variable,
+    "params": _params,
+    "cutoff": _cutoff,
+    "price": _price,
+    "tools": _flag,
+}
