@@ -85,7 +85,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolError:
-    """An answer that cannot be acted on: a value, since models give such answers often. `text` is told to it."""
+    """An answer that cannot be acted on: a value, since models give such answers. `text` is told to it."""
 
     text: str
 

@@ -56,9 +56,7 @@ _ALIASES = {
 _NAMES = {alias: name for name, aliases in _ALIASES.items() for alias in aliases} | {
     name: name for form in FORMS.values() for name in form.takes
 }
-_ARGUMENT = re.compile(
-    rf"[ \t]*(?:[-*][ \t]+)?(?P<name>{'|'.join(_NAMES)})[ \t]*(?P<tail>(?::|<<).*)$", _FLAGS
-)
+_ARGUMENT = re.compile(rf"[ \t]*(?:[-*][ \t]+)?(?P<name>{'|'.join(_NAMES)})[ \t]*(?P<tail>(?::|<<).*)$", _FLAGS)
 _FENCE = re.compile(r"(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t\r]*$", _FLAGS)
 _VERB = re.compile(rf"[`'\"*]*(?P<verb>{'|'.join(FORMS)})\b[`'\"*]*[ \t]*:?(?P<rest>.*)$", _FLAGS)
 
@@ -114,9 +112,7 @@ def render(step: Step) -> str:
     for name in PARTS:
         value = getattr(step, name)
         title = f"### {name.capitalize()}"
-        plain = (
-            value == value.strip() and "\r" not in value and not any(map(_HEADING.match, value.split("\n")))
-        )
+        plain = value == value.strip() and "\r" not in value and not any(map(_HEADING.match, value.split("\n")))
         if value:
             lines += [title, *value.split("\n")] if plain else _block(title, value)
     for act in step.actions:
@@ -176,9 +172,7 @@ def _read(text: str, heads: Sequence[re.Pattern[str]]) -> Step | ProtocolError:
         for section in _sections(text.split("\n"), heads):
             if section.word != "action":
                 if actions and section.word in parts:
-                    notes.append(
-                        f"Your answer went on with another {section.word}: nothing from there on was read."
-                    )
+                    notes.append(f"Your answer went on with another {section.word}: nothing from there on was read.")
                     break
                 parts[section.word] = "\n".join(filter(None, (parts.get(section.word), section.plain())))
                 continue
@@ -195,8 +189,7 @@ def _read(text: str, heads: Sequence[re.Pattern[str]]) -> Step | ProtocolError:
         return wrong
     if len(actions) > MAX_ACTIONS:
         return ProtocolError(
-            text=f"Your answer holds {len(actions)} actions; at most {MAX_ACTIONS} are done at once. "
-            "Nothing was done."
+            text=f"Your answer holds {len(actions)} actions; at most {MAX_ACTIONS} are done at once. Nothing was done."
         )
     before = parts.pop("", "")
     parts["observation"] = parts.get("observation") or before

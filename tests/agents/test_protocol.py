@@ -6,14 +6,16 @@ import random
 
 import pytest
 
-from pytest_recode.agents.protocol import FORMS, Action, ProtocolError, Step, parse, render
+from pytest_recode.agents.protocol import FORMS, Action, Step, parse, render
 
 NASTY = [
     "", " ", "\t", "try:", "else:", "action:", "Action: submit", "### Action: submit", "### Action", "## Observation",
     "**Action:** read", "**Planning**", "### Planning <<END_OF_TEXT", "END_OF_TEXT", "END_OF_TEXT_2", " END_OF_TEXT ",
     "text <<END_OF_TEXT", "old <<X", "path: a.py", "```", "```python", "~~~", "<think>", "</think>", "@action", "word:",
-    "EOF", "\x0b", "\x0c", "a\rb", "x\r", "\u2028", "\u0085", "\x00", "\udc80", "é ß 漢字", "<<END", "reflect: [action]",
-    "    return np.exp(-cost / epsilon)", "# Action: submit", "'''", '"""', "liſt", "Observation:", "- path: x", "submit",
+    "EOF", "\x0b", "\x0c", "a\rb", "x\r", "\u2028", "\u0085", "\x00", "\udc80", "é ß 漢字", "<<END",
+    "reflect: [action]",
+    "    return np.exp(-cost / epsilon)", "# Action: submit", "'''", '"""', "li\u017ft",
+    "Observation:", "- path: x", "submit",
 ]  # fmt: skip
 
 

@@ -1,0 +1,92 @@
+"""Do one action in a Workspace, and say what came of it."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_recode.agents import Refused, Workspace
+from pytest_recode.agents.actions import Action
+from pytest_recode.agents.prompts import cut
+
+MAX_RESULT = 16_000
+"""Characters of one result, some 4,000 tokens: ten remembered messages of this size still fit into 32,000 tokens."""
+
+_FENCED = re.compile(r"\s*(`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n\1\s*", re.DOTALL)
+
+
+def do(action: Action, workspace: Workspace) -> tuple[bool, str]:
+    """(done, text for the model); not done where the workspace refuses. Any action but `submit`."""
+    try:
+        return True, cut(_do(action, workspace), MAX_RESULT)
+    except Refused as refused:
+        return False, cut(f"Refused: {refused}", MAX_RESULT)
+
+
+def _do(action: Action, workspace: Workspace) -> str:
+    given = action.arguments
+    path = given.get("path", ".")
+    if action.kind == "list":
+        return "\n".join(workspace.list(path)) or f"No file below {path}."
+    if action.kind == "read":
+        return workspace.read(path) or f"{path} is empty."
+    if action.kind == "search":
+        return "\n".join(workspace.search(given["pattern"], path)) or "No line matches."
+    if action.kind == "write":
+        text = ended(unfenced(path, given["text"]))
+        workspace.write(path, text)
+        return f"Wrote {path} ({text.count(chr(10))} lines)."
+    if action.kind == "edit":
+        return edit(workspace, path, given["old"], given["new"])
+    if action.kind == "run":
+        return run(workspace, given["command"])
+    raise AssertionError(f"no way to do {action.kind!r}")
+
+
+def edit(workspace: Workspace, path: str, old: str, new: str) -> str:
+    """Replace the one place where `old` stands. Raises `Refused`, saying what to do about it."""
+    text = workspace.read(path)
+    count = text.count(old)
+    if not count and "\r\n" in text:
+        old, new = (piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in (old, new))
+        count = text.count(old)
+    if not count and path.endswith(".py") and unfenced(path, old) != old:
+        old, new = unfenced(path, old), unfenced(path, new)
+        count = text.count(old)
+    if not count:
+        raise Refused(f"the old text does not occur in {path}{_near(text, old)}. It must be exact, blanks included.")
+    if count > 1:
+        raise Refused(f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique.")
+    line = text[: text.index(old)].count("\n") + 1
+    workspace.write(path, text.replace(old, new))
+    return f"Edited {path} at line {line}."
+
+
+def run(workspace: Workspace, command: str) -> str:
+    done = workspace.run(command)
+    if done.timed_out:
+        how = f"Stopped after {done.seconds:.0f} s, the limit of a command; all it had started was ended."
+    elif done.status < 0:
+        how = f"Ended by signal {-done.status}."
+    else:
+        how = f"Exit status {done.status}."
+    return f"{how}\n{cut(done.output, MAX_RESULT - 200) or '(no output)'}"
+
+
+def unfenced(path: str, text: str) -> str:
+    """A Python file without the code fence around it: a line of backticks is no Python, so nothing is lost."""
+    match = _FENCED.fullmatch(text) if path.endswith(".py") else None
+    return match["body"] if match else text
+
+
+def ended(text: str) -> str:
+    """A file ends in a newline; a block's text does not."""
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _near(text: str, old: str) -> str:
+    """Where its first line stands with other blanks around it."""
+    first = next((line.strip() for line in old.split("\n") if line.strip()), "")
+    for number, line in enumerate(text.split("\n"), 1):
+        if first and line.strip() == first:
+            return f" (line {number} is like its first line)"
+    return ""

@@ -1,0 +1,225 @@
+"""`recode`, the agent of RECODE-H (arXiv 2510.06186, section 4): observe, reflect, plan, act, with a memory.
+
+Each step is one call of the model. Lines of the transcript that this agent writes (kind, fields beside `turn`, `step`):
+
+    message   role, content, tool_calls, tool_call_id     each message of a prompt, once, when it first appears
+    step      observation, reflection, planning, actions, note, usage     an answer as it was read
+              or error, usage                                             one that could not be read
+    action    number, kind, arguments                     before it is done
+    result    number, kind, ok, text                      what the model is told of it
+    memory    messages, summary, usage                    the older messages were replaced by this summary
+
+`turn`, `step` and `number` count from 1; `step` is 0 for what belongs to no step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_recode.agents import Agent, AgentContext, AgentKind, Workspace
+from pytest_recode.agents.actions import ProtocolError, Step
+from pytest_recode.agents.doing import do
+from pytest_recode.agents.memory import Memory
+from pytest_recode.agents.prompts import brief_text, budget_text, cut, feedback_text, system_text, targets_text
+from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.tools import TOOLS, from_reply
+from pytest_recode.episode import Feedback, Move
+from pytest_recode.faults import UserError
+from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
+from pytest_recode.task import Brief
+
+MAX_REMEMBERED = 24_000
+"""Characters of one answer kept in the prompt, some 6,000 tokens: what it wrote is shown as a target anyway."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ReCode:
+    context: AgentContext
+    model: Model
+    memory: Memory = field(default_factory=Memory)
+    turn: int = 0
+
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
+        """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
+        self.turn += 1
+        usage, submitted, step = Usage(), False, 0
+        while step < self.context.steps and not submitted:
+            usage += self._shrink(step)
+            step += 1
+            reply = self.model.complete(
+                self._prompt(brief, feedback, workspace, step), tools=TOOLS if self.model.native_tools else ()
+            )
+            usage += reply.usage
+            submitted = self._answer(reply, workspace, step)
+        self._end_turn(feedback, step, submitted)
+        return Move(steps=step, submitted=submitted, usage=usage)
+
+    def _prompt(self, brief: Brief, feedback: Feedback | None, workspace: Workspace, step: int) -> list[Message]:
+        """What never changes first, what changes at each step last: providers cache the beginning of a prompt."""
+        start = [
+            Message(role="system", content=system_text(native_tools=self.model.native_tools)),
+            Message(role="user", content=_clean(brief_text(brief))),
+        ]
+        now = [
+            feedback_text(feedback),
+            targets_text(brief, workspace.targets()),
+            budget_text(step, self.context.steps, self.turn, self.context.turns),
+        ]
+        state = Message(role="user", content=_clean("\n\n".join(now)))
+        if self.turn == step == 1:
+            for message in start:
+                self._log_message(message, 0)
+        self._log_message(state, step)
+        return _merge([*start, *self.memory.shown(), state])
+
+    def _answer(self, reply: Reply, workspace: Workspace, step: int) -> bool:
+        """Do what an answer says and remember both; True where it submits."""
+        read = from_reply(reply) if self.model.native_tools else parse(reply.text)
+        self._log("step", step, _step_fields(read, reply))
+        self._remember(Message(role="assistant", content=_said(reply), tool_calls=_kept_calls(reply)), step)
+        if isinstance(read, ProtocolError):
+            cut_off = " (It was cut off at the model's limit of output.)" if reply.finish == "length" else ""
+            told = f"This answer could not be used, and cost a step. {read.text}{cut_off}"
+            self._tell(reply, [], told, step)
+            return False
+        results: list[str] = []
+        submitted = refused = False
+        for number, action in enumerate(read.actions, 1):
+            if submitted or refused:
+                results.append(
+                    f"Not done, since {'the turn was over' if submitted else 'an action before it was refused'}."
+                )
+                continue
+            if action.kind == "submit":
+                submitted = True
+                ok, text = True, "The targets are handed in."
+            else:
+                self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
+                ok, text = do(action, workspace)
+            refused = not ok
+            self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
+            results.append(text)
+        named = [f"Result of {action.kind}:\n{text}" for action, text in zip(read.actions, results, strict=True)]
+        self._tell(reply, results, "\n\n".join(filter(None, (read.note, *named))), step)
+        return submitted
+
+    def _tell(self, reply: Reply, results: Sequence[str], text: str, step: int) -> None:
+        """Tool calls want a result each, by id; any other answer gets one message."""
+        if not reply.tool_calls:
+            self._remember(Message(role="user", content=text), step)
+            return
+        for number, call in enumerate(_kept_calls(reply)):
+            told = results[number] if results else text if number == 0 else "Not done: see the first result."
+            self._remember(Message(role="tool", content=told, tool_call_id=call.id), step)
+
+    def _end_turn(self, feedback: Feedback | None, step: int, submitted: bool) -> None:
+        how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
+        told = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
+        if feedback is not None:
+            told += f" The feedback worked on in it was:\n\n{feedback.text}"
+        self._remember(Message(role="user", content=told), 0)
+
+    def _shrink(self, step: int) -> Usage:
+        old = len(self.memory.messages)
+        reply = self.memory.shrink(self.model)
+        if reply is None:
+            return Usage()
+        replaced = old - len(self.memory.messages)
+        self._log("memory", step, {"messages": replaced, "summary": self.memory.summary, "usage": _usage(reply)})
+        return reply.usage
+
+    def _remember(self, message: Message, step: int) -> None:
+        made = Message(
+            role=message.role,
+            content=_clean(message.content),
+            tool_calls=message.tool_calls,
+            tool_call_id=message.tool_call_id,
+        )
+        self.memory.messages.append(made)
+        self._log_message(made, step)
+
+    def _log_message(self, message: Message, step: int) -> None:
+        calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls]
+        fields = {"role": message.role, "content": message.content, "tool_calls": calls}
+        self._log("message", step, {**fields, "tool_call_id": message.tool_call_id})
+
+    def _log(self, kind: str, step: int, fields: dict[str, Any]) -> None:
+        self.context.log(kind, {"turn": self.turn, "step": step, **fields})
+
+
+def make(context: AgentContext) -> Agent:
+    if context.model is None:
+        raise UserError("agent 'recode' needs a model: give one with --recode-model, or choose --recode-agent=noop")
+    return ReCode(context=context, model=context.model)
+
+
+KIND = AgentKind(make=make)
+
+
+def _said(reply: Reply) -> str:
+    said = cut(reply.text, MAX_REMEMBERED)
+    return said if said.strip() or reply.tool_calls else "(an empty answer)"
+
+
+def _kept_calls(reply: Reply) -> tuple[ToolCall, ...]:
+    """The calls as they go back to the provider: with an id, and JSON objects of no huge size as arguments."""
+    kept = []
+    for number, call in enumerate(reply.tool_calls[:64]):
+        try:
+            given = json.loads(call.arguments or "{}")
+        except (ValueError, RecursionError):
+            given = {}
+        if not isinstance(given, dict):
+            given = {}
+        short = {name: cut(value, MAX_REMEMBERED) if isinstance(value, str) else value for name, value in given.items()}
+        text = json.dumps(short)
+        kept.append(
+            ToolCall(
+                id=call.id or f"call_{number}",
+                name=call.name[:64] or "none",
+                arguments=text if len(text) <= 4 * MAX_REMEMBERED else "{}",
+            )
+        )
+    return tuple(kept)
+
+
+def _merge(messages: Sequence[Message]) -> list[Message]:
+    """Messages of the user that follow each other, as one: not every provider takes two."""
+    merged: list[Message] = []
+    for message in messages:
+        if merged and merged[-1].role == message.role == "user":
+            merged[-1] = Message(role="user", content=f"{merged[-1].content}\n\n{message.content}")
+        else:
+            merged.append(message)
+    return merged
+
+
+def _clean(text: str) -> str:
+    """Lone surrogates cannot be sent to anybody."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
+    usage = {"usage": _usage(reply), "finish": reply.finish}
+    if isinstance(read, ProtocolError):
+        return {"error": read.text, **usage}
+    return {
+        "observation": read.observation,
+        "reflection": read.reflection,
+        "planning": read.planning,
+        "actions": [{"kind": action.kind, "arguments": dict(action.arguments)} for action in read.actions],
+        "note": read.note,
+        **usage,
+    }
+
+
+def _usage(reply: Reply) -> dict[str, Any]:
+    used = reply.usage
+    return {
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+        "cost_usd": used.cost_usd,
+    }

@@ -1,0 +1,30 @@
+"""`reference`: writes what the authors wrote. Whether a task can be solved, and what that costs without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_recode.agents import Agent, AgentContext, AgentKind, Workspace
+from pytest_recode.episode import Feedback, Move
+from pytest_recode.task import Brief, Files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    solution: Callable[[], Files]
+
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:  # noqa: ARG002
+        for path, data in self.solution().items():
+            # surrogateescape: a workspace writes it back to the very bytes, whatever the file's encoding
+            workspace.write(path, data.decode("utf-8", "surrogateescape"))
+        return Move()
+
+
+def make(context: AgentContext) -> Agent:
+    if context.solution is None:
+        raise ValueError("the agent 'reference' is made without a solution: register it with needs_reference=True")
+    return Reference(solution=context.solution)
+
+
+KIND = AgentKind(make=make, needs_model=False, needs_reference=True, offline=True)

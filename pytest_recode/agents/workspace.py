@@ -1,0 +1,163 @@
+"""The host's side of an agent's workspace: `inside/workspace.py` in a sandbox, launched when it is first needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from importlib import resources
+from types import TracebackType
+from typing import Any, NoReturn, TypeVar
+
+from pytest_recode.agents import CommandResult, Refused
+from pytest_recode.faults import SandboxError
+from pytest_recode.inside import wire
+from pytest_recode.sandboxes import Connection, Program, Sandbox
+from pytest_recode.task import Brief, Environment, Files, Limits
+
+MARGIN = 60.0
+"""Seconds beyond its own limits that a workspace may take to answer; it bounds itself, so past this it is broken."""
+MAX_TARGET = 1 << 20
+"""Bytes of one target: the largest source file of a known benchmark has a fiftieth of that."""
+_REPLY = 64 << 20
+
+
+def program() -> Program:
+    """What runs in the sandbox; the sandbox itself adds `recode_jail` to a persistent program."""
+    inside = resources.files("pytest_recode.inside")
+    return Program(
+        name="workspace",
+        modules={
+            "_recode_wire": inside.joinpath("wire.py").read_text("utf-8"),
+            "recode_workspace": inside.joinpath("workspace.py").read_text("utf-8"),
+        },
+        entry="recode_workspace",
+        persistent=True,
+    )
+
+
+class SandboxWorkspace:
+    """A `Workspace`. What it answers comes from a place that nobody trusts, and is checked as such.
+
+    Raises `Refused` for what cannot be done as asked, `SandboxError` once the workspace is gone or talks nonsense.
+    """
+
+    def __init__(self, sandbox: Sandbox, brief: Brief, environment: Environment, limits: Limits) -> None:
+        self._sandbox = sandbox
+        self._brief = brief
+        self._environment = environment
+        self._limits = limits
+        self._connection: Connection | None = None
+        self._end = ""
+
+    def list(self, path: str = ".") -> tuple[str, ...]:
+        return _texts(self._ask("list", path=path))
+
+    def read(self, path: str) -> str:
+        data = _typed(self._ask("read", path=path), bytes)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Refused(f"{path} is no UTF-8 text ({len(data)} bytes)") from None
+
+    def search(self, pattern: str, path: str = ".") -> tuple[str, ...]:
+        return _texts(self._ask("search", pattern=pattern, path=path))
+
+    def write(self, path: str, text: str) -> None:
+        """`text` as UTF-8; what `surrogateescape` decoded goes back to its bytes."""
+        try:
+            data = text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            raise Refused(f"the text for {path} is no Unicode text: {error.reason}") from None
+        self._ask("write", path=path, data=data)
+
+    def run(self, command: str) -> CommandResult:
+        seconds = self._limits.command_seconds
+        done = _typed(self._ask("run", longest=seconds, command=command, seconds=seconds), dict)
+        return CommandResult(
+            status=_typed(done.get("status"), int),
+            output=_typed(done.get("output"), bytes).decode("utf-8", "replace"),
+            timed_out=_typed(done.get("timed_out"), bool),
+            seconds=_typed(done.get("seconds"), float),
+        )
+
+    def targets(self) -> Files:
+        """Those of the untouched repository while nothing was ever done here.
+
+        A target that is a link, a directory, unreadable or larger than MAX_TARGET is none: the agent made it so.
+        """
+        if self._connection is None and not self._end:
+            repo = self._brief.repo
+            return {path: repo[path] for path in self._brief.targets if path in repo}
+        answer = _typed(self._ask("targets", paths=list(self._brief.targets)), dict)
+        files = _typed(answer.get("files"), dict)
+        found = {path: _typed(files[path], bytes) for path in self._brief.targets if path in files}
+        return {path: data for path, data in found.items() if len(data) <= MAX_TARGET}
+
+    def close(self) -> None:
+        """End it and all it started; idempotent. Nothing can be asked any more."""
+        self._end = self._end or "it was closed"
+        if self._connection is not None:
+            self._connection.kill()
+            self._connection = None
+
+    def __enter__(self) -> SandboxWorkspace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask(self, op: str, *, longest: float = 0.0, **arguments: Any) -> Any:
+        connection = self._launched()
+        return self._exchange(connection, {"op": op, **arguments}, longest)
+
+    def _launched(self) -> Connection:
+        if self._end:
+            raise SandboxError(f"the workspace is gone: {self._end}")
+        if self._connection is None:
+            self._connection = self._sandbox.launch(program(), self._environment, self._limits)
+            try:
+                self._exchange(self._connection, {"op": "open", "files": dict(self._brief.repo)}, 0.0)
+            except Refused as refused:
+                self._fail(f"the repository cannot be put into it: {refused}")
+        return self._connection
+
+    def _exchange(self, connection: Connection, message: Mapping[str, Any], longest: float) -> Any:
+        deadline = time.monotonic() + longest + MARGIN
+        try:
+            wire.send_message(connection, dict(message), deadline)
+            answer = wire.receive_message(connection, _REPLY, deadline)
+        except TimeoutError:
+            self._fail(f"it did not answer within {longest + MARGIN:.0f} s")
+        except (EOFError, ConnectionError):
+            self._fail("it ended")
+        except wire.WireError as error:
+            self._fail(f"it answered {error}")
+        except BaseException:
+            self.close()  # cut off in the middle of an exchange: the next answer would be to this question
+            raise
+        if isinstance(answer.get("refused"), str):
+            raise Refused(answer["refused"])
+        if "ok" not in answer:
+            self._fail("it gave an answer of an unknown kind")
+        return answer["ok"]
+
+    def _fail(self, why: str) -> NoReturn:
+        connection, self._connection = self._connection, None
+        how = connection.kill() if connection is not None else ""
+        self._end = f"{why} ({how})" if how else why
+        raise SandboxError(f"the workspace is gone: {self._end}")
+
+
+T = TypeVar("T")
+
+
+def _typed(value: Any, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise SandboxError(f"the workspace answered with {type(value).__name__} where {kind.__name__} was due")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(_typed(item, str) for item in _typed(value, list))
