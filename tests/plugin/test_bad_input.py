@@ -1,0 +1,189 @@
+"""Each mistake is one line that names the thing, the choices and the next step, said before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import words
+
+Run = Callable[..., pytest.RunResult]
+MakeTask = Callable[..., Path]
+
+
+def one_line(result: pytest.RunResult) -> str:
+    """The usage error; there must be nothing else to read: no traceback, no second error."""
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, words(result)
+    assert "Traceback" not in words(result)
+    assert "INTERNALERROR" not in words(result)
+    [line] = [line for line in (*result.errlines, *result.outlines) if line.startswith("ERROR: ")]
+    return line.removeprefix("ERROR: ")
+
+
+NUMBERS = [
+    ("--recode-turns=0", "--recode-turns=0 is not a whole number from 1 to 10000"),
+    ("--recode-turns=-3", "--recode-turns=-3 is not a whole number from 1 to 10000"),
+    ("--recode-steps=many", "--recode-steps=many is not a whole number from 1 to 10000"),
+    ("--recode-attempts=1000000", "--recode-attempts=1000000 is not a whole number from 1 to 10000"),
+    ("--recode-temperature=9", "--recode-temperature=9 is not a number from 0 to 2"),
+    ("--recode-temperature=nan", "--recode-temperature=nan is not a number from 0 to 2"),
+    ("--recode-max-cost=0", "--recode-max-cost=0 is not an amount of US dollars above 0"),
+    ("--recode-max-cost=inf", "--recode-max-cost=inf is not an amount of US dollars above 0"),
+    ("--recode-fail-under=101", "--recode-fail-under=101 is not a percentage from 0 to 100"),
+    ("--recode-seed=-1", "--recode-seed=-1 is not a whole number from 0 to 2**64 - 1"),
+]
+
+NAMES = [
+    (
+        "--recode-agent=recod",
+        "unknown agent 'recod' (did you mean recode?): choose from recode, one-shot, reference, noop, "
+        "or package.module:Name",
+    ),
+    (
+        "--recode-agent=no.such.module:Agent",
+        "--recode-agent=no.such.module:Agent: there is no module 'no': write package.module:Name, "
+        "importable from where pytest runs",
+    ),
+    (
+        "--recode-sandbox=dockr",
+        "unknown sandbox 'dockr' (did you mean docker?): choose from docker, bubblewrap, process, or auto",
+    ),
+    (
+        "--recode-feedback=L5",
+        "unknown feedback policy 'L5' (did you mean L4?): choose from L0, L1, L2, L3, L4, escalate, adaptive, none",
+    ),
+    (
+        "--recode-feedback=escalate:fast",
+        "--recode-feedback=escalate:fast: 'fast' is not of the form option=value",
+    ),
+    (
+        "--recode-model=sim/genius",
+        "unknown model 'sim/genius' (did you mean sim/graduate?): choose from sim/novice, sim/graduate, sim/expert",
+    ),
+    (
+        "--recode-python=/no/such/python",
+        "--recode-python=/no/such/python: there is no such file; give the path of an interpreter",
+    ),
+]
+
+CONFLICTS = [
+    (
+        ("--recode-validate", "--recode-model=sim/novice"),
+        "--recode-validate asks no model: leave out --recode-model, or leave out --recode-validate to attempt the tasks",
+    ),
+    (
+        ("--recode-validate", "--recode-fail-under=3"),
+        "--recode-fail-under is about solved episodes and --recode-validate has none: leave one of the two out",
+    ),
+    (
+        ("--recode-agent=noop", "--recode-model=sim/novice"),
+        "--recode-agent=noop asks no model: leave out --recode-model, or choose --recode-agent=recode",
+    ),
+    (
+        ("--recode-model=sim/novice", "--recode-feedback=none", "--recode-feedback-model=o4-mini"),
+        "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out",
+    ),
+    (
+        ("--recode-model=sim/novice", "--recode-model=sim/novice"),
+        "--recode-model=sim/novice is given twice: give it once, or --recode-attempts=2 for two episodes of each",
+    ),
+]
+
+
+@pytest.mark.parametrize(("option", "line"), NUMBERS + NAMES)
+def test_a_bad_value(make_task: MakeTask, recode: Run, option: str, line: str) -> None:
+    make_task()
+    assert one_line(recode(option)) == line
+
+
+@pytest.mark.parametrize(("given", "line"), CONFLICTS)
+def test_conflicting_options(make_task: MakeTask, recode: Run, given: tuple[str, ...], line: str) -> None:
+    make_task()
+    assert one_line(recode(*given)) == line
+
+
+def test_a_bad_value_is_one_line_with_workers_too(make_task: MakeTask, recode: Run) -> None:
+    make_task()
+    assert one_line(recode("-n2", "--recode-turns=0")) == NUMBERS[0][1]
+
+
+def test_a_bad_ini_value_names_the_ini(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
+    make_task()
+    pytester.makeini("[pytest]\nrecode_turns = none\n")
+    assert one_line(recode()) == "recode_turns=none is not a whole number from 1 to 10000"
+
+
+def test_a_directory_that_holds_another_run(
+    make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    recode("--recode-agent=reference", "--recode-out=out").assert_outcomes(passed=1)
+    before = (pytester.path / "out/results.jsonl").read_bytes()
+    result = recode(workers, "--recode-agent=reference", "--recode-out=out")
+    assert one_line(result) == (
+        f"--recode-out={pytester.path / 'out'} holds another run (results.jsonl): give a new or an empty directory"
+    )
+    assert (pytester.path / "out/results.jsonl").read_bytes() == before
+
+
+def test_a_directory_that_cannot_be_written(
+    make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    (pytester.path / "file").touch()
+    assert one_line(recode(workers, "--recode-agent=reference", "--recode-out=file/out")) == (
+        f"--recode-out={pytester.path / 'file/out'} cannot be written (Not a directory): give a directory that can"
+    )
+
+
+def test_a_duplicate_task_id(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
+    make_task("a")
+    make_task("b", files={"task.yaml": "schema: 1\nid: a\ntitle: Again\ntargets: [answer.py]\n"})
+    result = recode("--recode-agent=reference")
+    bench = pytester.path / "bench"
+    assert (
+        f"{bench / 'b/task.yaml'}: task id 'a' is taken by {bench / 'a/task.yaml'}: give one of the two another id, "
+        "or collect one directory at a time"
+    ) in words(result)
+    assert "Traceback" not in words(result)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
+def test_a_malformed_manifest_is_one_line_of_collection(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester
+) -> None:
+    make_task("good")
+    make_task("bad", files={"task.yaml": "schema: 1\nid: bad\ntitle: Bad\ntargets: [answer.py]\ndomian: ml\n"})
+    result = recode("--recode-agent=reference")
+    assert f"{pytester.path / 'bench/bad/task.yaml'}" in words(result)
+    assert "domian" in words(result)
+    assert "did you mean" in words(result)
+    assert "Traceback" not in words(result)
+
+
+def test_docker_that_is_down(make_task: MakeTask, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_task()
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    line = one_line(recode(workers, "--recode-agent=reference", "--recode-sandbox=docker"))
+    assert "docker" in line.lower()
+    assert "--recode-sandbox" in line or "start" in line.lower()
+
+
+def test_auto_without_walls_stops_with_the_three_ways_on(
+    make_task: MakeTask, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, agents: None
+) -> None:
+    make_task()
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    monkeypatch.setenv("PATH", "/nowhere")
+    line = one_line(recode(workers, "--recode-agent=tiny_agents:NEVER", "--recode-sandbox=auto"))
+    for way in ("Docker", "bubblewrap", "--recode-sandbox=process"):
+        assert way in line
+
+
+def test_paths_with_spaces_and_non_ascii_names(make_task: MakeTask, recode: Run, workers: str) -> None:
+    root = make_task("tiny")
+    root.rename(root.parent / "größte Aufgabe — 研究")
+    result = recode(workers, "-v", "--recode-agent=reference", "--recode-out=Ergebnis mit Leerzeichen ö")
+    result.assert_outcomes(passed=1)
