@@ -112,7 +112,7 @@ def targets_text(brief: Brief, targets: Files) -> str:
         if not text.strip():
             shown.append(f"## {path}\n\n(empty)")
             continue
-        fence = _fence(text)
+        fence = fence_for(text)
         shown.append(f"## {path}\n\n{fence}\n{cut(text, MAX_TARGET).rstrip()}\n{fence}")
     return "# Current content of the targets\n\n" + "\n\n".join(shown)
 
@@ -125,7 +125,7 @@ def cut(text: str, limit: int) -> str:
     return f"{text[:half]}\n[... {len(text) - 2 * half} of {len(text)} characters left out ...]\n{text[-half:]}"
 
 
-def _fence(text: str) -> str:
+def fence_for(text: str) -> str:
     fence = "```"
     while fence in text:
         fence += "`"

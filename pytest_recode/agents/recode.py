@@ -41,10 +41,11 @@ class ReCode:
     model: Model
     memory: Memory = field(default_factory=Memory)
     turn: int = 0
+    over: str = ""  # what to remember of the turn before, once it is known that there is another
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
-        self.turn += 1
+        self._begin_turn()
         usage, submitted, step = Usage(), False, 0
         while step < self.context.steps and not submitted:
             usage += self._shrink(step)
@@ -54,21 +55,23 @@ class ReCode:
             )
             usage += reply.usage
             submitted = self._answer(reply, workspace, step)
-        self._end_turn(feedback, step, submitted)
+        how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
+        worked_on = f" The feedback worked on in it was:\n\n{feedback.text}" if feedback is not None else ""
+        self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests.{worked_on}"
         return Move(steps=step, submitted=submitted, usage=usage)
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, workspace: Workspace, step: int) -> list[Message]:
         """What never changes first, what changes at each step last: providers cache the beginning of a prompt."""
         start = [
             Message(role="system", content=system_text(native_tools=self.model.native_tools)),
-            Message(role="user", content=_clean(brief_text(brief))),
+            Message(role="user", content=clean(brief_text(brief))),
         ]
         now = [
             feedback_text(feedback),
             targets_text(brief, workspace.targets()),
             budget_text(step, self.context.steps, self.turn, self.context.turns),
         ]
-        state = Message(role="user", content=_clean("\n\n".join(now)))
+        state = Message(role="user", content=clean("\n\n".join(now)))
         if self.turn == step == 1:
             for message in start:
                 self._log_message(message, 0)
@@ -115,12 +118,10 @@ class ReCode:
             told = results[number] if results else text if number == 0 else "Not done: see the first result."
             self._remember(Message(role="tool", content=told, tool_call_id=call.id), step)
 
-    def _end_turn(self, feedback: Feedback | None, step: int, submitted: bool) -> None:
-        how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
-        told = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
-        if feedback is not None:
-            told += f" The feedback worked on in it was:\n\n{feedback.text}"
-        self._remember(Message(role="user", content=told), 0)
+    def _begin_turn(self) -> None:
+        if self.over:
+            self._remember(Message(role="user", content=self.over), 0)
+        self.turn += 1
 
     def _shrink(self, step: int) -> Usage:
         old = len(self.memory.messages)
@@ -128,13 +129,13 @@ class ReCode:
         if reply is None:
             return Usage()
         replaced = old - len(self.memory.messages)
-        self._log("memory", step, {"messages": replaced, "summary": self.memory.summary, "usage": _usage(reply)})
+        self._log("memory", step, {"messages": replaced, "summary": self.memory.summary, "usage": usage_fields(reply)})
         return reply.usage
 
     def _remember(self, message: Message, step: int) -> None:
         made = Message(
             role=message.role,
-            content=_clean(message.content),
+            content=clean(message.content),
             tool_calls=message.tool_calls,
             tool_call_id=message.tool_call_id,
         )
@@ -197,13 +198,13 @@ def _merge(messages: Sequence[Message]) -> list[Message]:
     return merged
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Lone surrogates cannot be sent to anybody."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
-    usage = {"usage": _usage(reply), "finish": reply.finish}
+    usage = {"usage": usage_fields(reply), "finish": reply.finish}
     if isinstance(read, ProtocolError):
         return {"error": read.text, **usage}
     return {
@@ -216,7 +217,7 @@ def _step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
     }
 
 
-def _usage(reply: Reply) -> dict[str, Any]:
+def usage_fields(reply: Reply) -> dict[str, Any]:
     used = reply.usage
     return {
         "prompt_tokens": used.prompt_tokens,
