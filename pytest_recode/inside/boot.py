@@ -1,0 +1,43 @@
+"""The first lines that run inside a sandbox: `python -c <this file>`, with everything else on standard input.
+
+Standard input brings eight bytes of length and a JSON object: `modules` (name and source, in the order of import),
+`main` (the name of the one to run) and `setup` (what its `run` is called with). Nothing is read beyond that.
+"""
+
+import json
+import os
+import sys
+from types import ModuleType
+
+
+def read_exactly(fd: int, size: int) -> bytes:
+    parts = []
+    while size:
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            raise SystemExit(3)  # whoever started this is gone
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def install(name: str, source: str) -> ModuleType:
+    """Import a module from its source. `linecache` learns the source, so that tracebacks can quote it."""
+    import linecache
+
+    filename = f"<{name}>"
+    module = ModuleType(name)
+    module.__file__ = filename
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    sys.modules[name] = module
+    exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
+if __name__ == "__main__":
+    # `-c` puts the working directory first; `-P` and `-I` are not used: one is too new, one ignores PYTHONHASHSEED
+    sys.path[:] = [path for path in sys.path if path not in ("", ".")]
+    work = json.loads(read_exactly(0, int.from_bytes(read_exactly(0, 8), "big")))
+    for name, source in work["modules"]:
+        install(name, source)
+    sys.modules[work["main"]].run(work["setup"], install)

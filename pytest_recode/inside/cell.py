@@ -1,0 +1,251 @@
+"""One launch: how a process forked from a warm parent is walled in, watched, and ended.
+
+    zygote ── cell (the first process of its own pid namespace, or a keeper) ── payload (runs the program)
+
+The cell's process holds one descriptor, the report: lines `pid N`, `up`, then `how …` or `fault …`; its end is the
+end of everything the payload started. The payload holds the wire and nothing else.
+
+Imported inside a sandbox as `recode_cell`: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pytest_recode.inside import walls
+else:
+    import recode_walls as walls
+
+Main = Callable[[Any, Any], Any]
+
+UID = 1000  # inside a user namespace of its own
+WORK = "/tmp/work"
+POLL_SECONDS = 0.05
+INODES_PER_MIB = 256
+OPEN_FILES = 1024
+
+
+class Limits(NamedTuple):
+    """What one launch may use; `persistent` as in `Program`. MiB, and numbers of processes."""
+
+    memory_mb: int
+    disk_mb: int
+    pids: int
+    persistent: bool
+    directory: str = ""  # without namespaces: the one to work in and to remove
+    kept: Sequence[str] = ()  # paths below /tmp that are to be seen in spite of the tmpfs there
+
+
+# With namespaces
+
+
+def start_namespaced(main: Main, wire: int, report: int, limits: Limits) -> None:
+    """In a fork of the warm parent: raise the walls, start the payload, end this process."""
+    try:
+        os.setsid()  # kill(0) reaches a process group across pid namespaces
+        walls.dumpable(True)  # /proc/self/uid_map must be ours to write
+        flags = walls.NEWPID | walls.NEWNS | walls.NEWIPC | walls.NEWNET | walls.NEWUTS
+        walls.new_user_namespace(flags, UID, UID)
+        pid = os.fork()
+        if pid == 0:
+            _first(main, wire, report, limits)
+        os.write(report, f"pid {pid}\n".encode())
+        os._exit(0)
+    except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
+        _fail(report, exc)
+
+
+def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
+    """The first process of the pid namespace: mounts, starts the payload, watches it."""
+    try:
+        walls.close_all_but(0, 1, 2, wire, report)
+        _mounts(limits)
+        walls.loopback_up()
+        # A persistent program walls in each command by one more level
+        walls.forbid_user_namespaces(16 if limits.persistent else 0)
+        walls.dumpable(False)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            walls.drop_capabilities()
+            base = walls.address_space()
+            run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
+        walls.close_all_but(report)
+        how = watch(pid, None if limits.persistent else limits.memory_mb, walls.pids_here)
+        os.write(report, f"how {how}\n".encode())
+        os._exit(0)
+    except BaseException as exc:  # noqa: BLE001
+        _fail(report, exc)
+
+
+def _mounts(limits: Limits) -> None:
+    """A /proc and /dev/pts of its own, and one fresh tmpfs behind every directory that can be written."""
+    quiet = walls.MS_NOSUID | walls.MS_NODEV
+    kept = [(path, os.open(path, os.O_PATH), os.path.isdir(path)) for path in limits.kept]
+    walls.mount("devpts", "/dev/pts", "devpts", quiet, "newinstance,ptmxmode=0666,mode=620")
+    size = f"size={limits.disk_mb}m,nr_inodes={limits.disk_mb * INODES_PER_MIB + 1024},mode=1777"
+    walls.mount("tmpfs", "/tmp", "tmpfs", quiet, size)
+    for name in ("work", "home", ".shm"):
+        os.mkdir(f"/tmp/{name}")
+    walls.mount("/tmp/.shm", "/dev/shm", "", walls.MS_BIND)
+    for path, fd, directory in kept:
+        os.makedirs(path if directory else os.path.dirname(path), exist_ok=True)
+        if not directory:
+            os.close(os.open(path, os.O_CREAT))
+        walls.mount(f"/proc/self/fd/{fd}", path, "", walls.MS_BIND)
+        os.close(fd)
+    walls.mount("proc", "/proc", "proc", quiet | walls.MS_NOEXEC)
+    os.chdir(WORK)
+
+
+# Without namespaces
+
+
+def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits) -> None:
+    """In a fork of the warm parent, which is the keeper of this launch: start the payload, end all it left.
+
+    `watched` is a pipe whose hang-up means: end it.
+    """
+    try:
+        os.setsid()
+        walls.adopt_orphans()
+        walls.close_all_but(0, 1, 2, wire, report, watched)
+        for name in ("work", "tmp", "tmp/home"):
+            os.mkdir(f"{limits.directory}/{name}")
+        os.chdir(f"{limits.directory}/work")
+        os.write(report, f"pid {os.getpid()}\n".encode())
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            os.environ.update(HOME=f"{limits.directory}/tmp/home", TMPDIR=f"{limits.directory}/tmp")
+            run_payload(main, wire, wire, report, limits, walls.address_space(), jail_kind="plain")
+        walls.close_all_but(report, watched)
+        me = os.getpid()
+        how = watch(
+            pid,
+            None if limits.persistent else limits.memory_mb,
+            lambda: walls.descendants(me),
+            gone=lambda: walls.hung_up(watched),
+            most=None if limits.persistent else limits.pids,
+        )
+        walls.end_descendants()
+        os.chdir("/")
+        shutil.rmtree(limits.directory, ignore_errors=True)
+        os.write(report, f"how {how}\n".encode())
+        os._exit(0)
+    except BaseException as exc:  # noqa: BLE001
+        _fail(report, exc)
+
+
+# Both
+
+
+def watch(
+    pid: int,
+    memory_mb: int | None,
+    pids: Callable[[], list[int]],
+    *,
+    gone: Callable[[], bool] | None = None,
+    most: int | None = None,
+) -> str:
+    """Wait for the payload to end, reaping whatever comes; says how it ended, "" if `gone` became true first.
+
+    SIGCHLD must be blocked. Past `memory_mb` MiB in all of `pids`, or more than `most` of them: the end.
+    """
+    while True:
+        signal.sigtimedwait([signal.SIGCHLD], POLL_SECONDS)
+        status = reap(pid)
+        if status is not None:
+            return walls.ending(status)
+        if gone is not None and gone():
+            return ""
+        below = pids()
+        if memory_mb is not None and walls.memory_past(below, memory_mb * walls.MIB):
+            return f"out of memory ({memory_mb} MiB)"
+        if most is not None and len(below) > most:
+            return f"too many processes ({most})"
+
+
+def reap(pid: int) -> int | None:
+    """Reap everything that has ended; the status of `pid` if it is among it."""
+    found = None
+    while True:
+        try:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if ended == 0:
+            return found
+        if ended == pid:
+            found = status
+
+
+def run_payload(
+    main: Main, reader: int, writer: int, report: int, limits: Limits, base: int, *, jail_kind: str
+) -> None:
+    """Become the program: the wire on descriptors 3 and 4, nothing else, every limit set. Does not return."""
+    status = 1
+    try:
+        ends = [os.dup(reader), os.dup(writer)]
+        while min(ends) < 5:  # clear of the places they go to
+            ends = [os.dup(end) for end in ends]
+        report = os.dup(report)
+        walls.silence()
+        walls.close_all_but(0, 1, 2, report, *ends)
+        if report in (3, 4):
+            report = os.dup(report)
+        os.dup2(ends[0], 3, inheritable=False)
+        os.dup2(ends[1], 4, inheritable=False)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+        walls.no_new_privileges()
+        walls.limit("RLIMIT_CORE", 0)
+        walls.limit("RLIMIT_NOFILE", OPEN_FILES)
+        walls.limit("RLIMIT_FSIZE", limits.disk_mb * walls.MIB)
+        if limits.persistent:
+            shield(jail_kind, limits)
+        else:
+            walls.dumpable(True)
+            if jail_kind != "plain":
+                walls.limit("RLIMIT_NPROC", limits.pids)
+                walls.filter_system_calls()
+            # what was mapped by the warm parent is no use of the program's
+            walls.limit("RLIMIT_AS", base + limits.memory_mb * walls.MIB)
+        os.write(report, b"up\n")
+        walls.close_all_but(0, 1, 2, 3, 4)
+        status = call(main, 3, 4)
+    except BaseException:  # noqa: BLE001 - this process is the program's: its end is the program's end
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def shield(jail_kind: str, limits: Limits) -> None:
+    """A persistent program: out of reach for what it starts by `recode_jail.run`."""
+    jail: Any = sys.modules["recode_jail"]
+    walls.dumpable(False)
+    jail.configure(jail_kind, limits.memory_mb, limits.disk_mb, limits.pids)
+
+
+def call(main: Main, reader: int, writer: int) -> int:
+    """Run the program; its exit status."""
+    try:
+        main(open(reader, "rb", buffering=0), open(writer, "wb", buffering=0))
+    except SystemExit as exc:
+        return exc.code if isinstance(exc.code, int) else int(exc.code is not None)
+    return 0
+
+
+def _fail(report: int, exc: BaseException) -> None:
+    try:
+        os.write(report, f"fault {type(exc).__name__}: {exc}\n".encode("utf-8", "replace"))
+    finally:
+        os._exit(1)

@@ -1,0 +1,284 @@
+"""The warm parent: imports what a program needs once, then forks a cell for each launch.
+
+It talks over a control socket (SOCK_SEQPACKET, a JSON object a message). From the host: `{"launch": n, "limits": …}`
+with the wire's descriptor, `{"kill": n}`. To the host: `{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, and
+`{"ended": n, "how": …}` or with `fault` where the walls could not be raised. The host's hang-up is its end, and that
+of everything below.
+
+Imported inside a sandbox as `recode_zygote`: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import importlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    from pytest_recode.inside import cell, walls
+else:
+    import recode_cell as cell
+    import recode_walls as walls
+
+Install = Callable[[str, str], Any]
+KEEPER_SECONDS = 5.0  # how long a keeper may take to sweep before it is swept itself
+
+
+class Unimportable(Exception):
+    """A module named in `preload`, or the program itself, could not be imported."""
+
+    def __init__(self, module: str, cause: BaseException) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}")
+        self.module = module
+
+
+def warm(setup: dict[str, Any], install: Install) -> cell.Main:
+    """Import the environment's `preload`, the program's, the program; `warm()` it. Its `main`."""
+    program = setup["program"]
+    for module in [*setup["preload"], *program["preload"]]:
+        try:
+            importlib.import_module(module)
+        except BaseException as exc:  # noqa: BLE001 - whatever an import does
+            raise Unimportable(module, exc) from exc
+    for name, source in program["modules"]:
+        install(name, source)
+    entry = sys.modules[program["entry"]]
+    if hasattr(entry, "warm"):
+        entry.warm()
+    gc.collect()
+    gc.freeze()  # so that collections in a fork copy no pages
+    main: cell.Main = entry.main
+    return main
+
+
+def run(setup: dict[str, Any], install: Install) -> None:
+    control = socket.socket(fileno=setup["control"])
+    os.set_inheritable(control.fileno(), False)
+    null = os.open("/dev/null", os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)  # its stderr stays: the host quotes it where this process cannot start
+    os.close(null)
+    if setup["uid"] is not None:
+        _become(setup["uid"])
+    if setup["namespaces"]:
+        walls.die_with_parent()
+    else:
+        walls.adopt_orphans()
+    _end_at_hang_up(control)
+    try:
+        main = warm(setup, install)
+    except Unimportable as exc:
+        control.send(json.dumps({"fault": str(exc), "module": exc.module}).encode())
+        return
+    _end_at_hang_up(control, False)
+    walls.dumpable(False)
+    control.send(b'{"ready": true}')
+    _Parent(control, main, setup["namespaces"]).serve()
+
+
+def _become(uid: int) -> None:
+    """Started by root: mount /proc uncovered, as nested ones must be seen to lose nothing by it, and step down."""
+    walls.mount("proc", "/proc", "proc", walls.MS_NOSUID | walls.MS_NODEV | walls.MS_NOEXEC)
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    walls.dumpable(True)
+
+
+def _end_at_hang_up(control: socket.socket, on: bool = True) -> None:
+    """While an import runs nobody reads the socket; the host sends nothing before `ready`, so a signal is its end."""
+    if on:
+        signal.signal(signal.SIGIO, lambda *_: os._exit(1))
+        fcntl.fcntl(control, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(control, fcntl.F_GETFL) & ~os.O_ASYNC
+    fcntl.fcntl(control, fcntl.F_SETFL, flags | (os.O_ASYNC if on else 0))
+    if on and walls.hung_up(control.fileno()):
+        os._exit(1)
+    if not on:
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
+
+
+class _Job:
+    """One launch. `pid` is its cell; `hold` the pipe whose closing ends a keeper."""
+
+    def __init__(self, number: int, report: int, hold: Optional[int], directory: str) -> None:
+        self.number = number
+        self.report = report
+        self.hold = hold
+        self.directory = directory
+        self.pid = 0
+        self.said = b""
+        self.up = False
+        self.killed = False
+        self.deadline: Optional[float] = None
+
+    def words(self) -> dict[str, str]:
+        lines = [line.partition(" ") for line in self.said.decode("utf-8", "replace").splitlines()]
+        return {word: rest for word, _, rest in lines}
+
+
+class _Parent:
+    """Serves one host, one message at a time."""
+
+    def __init__(self, control: socket.socket, main: cell.Main, namespaces: bool) -> None:
+        self._control = control
+        self._main = main
+        self._namespaces = namespaces
+        self._jobs: dict[int, _Job] = {}  # by the descriptor of its report
+
+    def serve(self) -> None:
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        while True:
+            waits = [job.deadline - time.monotonic() for job in self._jobs.values() if job.deadline is not None]
+            ready = poll.poll(max(min(waits), 0) * 1000 if waits else None)
+            for job in list(self._jobs.values()):
+                if job.deadline is not None and job.deadline < time.monotonic():
+                    _kill(job.pid)  # a keeper that does not answer: what it kept falls to this process
+                    job.deadline = None
+            for fd, _ in ready:
+                if fd != self._control.fileno():
+                    self._report(fd, poll)
+                elif not self._order(poll):
+                    self._end_all()
+                    return
+
+    def _order(self, poll: Any) -> bool:
+        try:
+            data, wires, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
+        except ConnectionError:
+            return False
+        if not data:
+            return False
+        order = json.loads(data)
+        if "launch" in order:
+            job = self._launch(order["launch"], wires[0], cell.Limits(**order["limits"]))
+            self._jobs[job.report] = job
+            poll.register(job.report, select.POLLIN)
+        else:
+            for job in self._jobs.values():
+                if job.number == order["kill"]:
+                    self._end(job)
+        return True
+
+    def _launch(self, number: int, wire: int, limits: cell.Limits) -> _Job:
+        report, reporter = os.pipe()
+        watched, hold = (None, None) if self._namespaces else os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            if watched is None:
+                cell.start_namespaced(self._main, wire, reporter, limits)
+            else:
+                cell.start_plain(self._main, wire, reporter, watched, limits)
+        for fd in (wire, reporter, watched):
+            if fd is not None:
+                os.close(fd)
+        job = _Job(number, report, hold, limits.directory)
+        if self._namespaces:
+            os.waitpid(pid, 0)  # it has told the cell's pid, or its fault
+            self._hear(job, os.read(report, 1 << 16))
+        else:
+            job.pid = pid
+        return job
+
+    def _hear(self, job: _Job, data: bytes) -> None:
+        job.said += data
+        words = job.words()
+        if self._namespaces and not job.pid and "pid" in words:
+            job.pid = int(words["pid"])
+        if "up" in words and not job.up:
+            job.up = True
+            self._say({"up": job.number})
+
+    def _report(self, fd: int, poll: Any) -> None:
+        job = self._jobs[fd]
+        data = os.read(fd, 1 << 16)
+        if data:
+            self._hear(job, data)
+            return
+        poll.unregister(fd)
+        os.close(fd)
+        del self._jobs[fd]
+        ended = self._reap(job)
+        words = job.words()
+        if "fault" in words:
+            self._say({"ended": job.number, "how": "", "fault": words["fault"]})
+        else:
+            self._say({"ended": job.number, "how": words.get("how", "" if job.killed else ended)})
+
+    def _reap(self, job: _Job) -> str:
+        """The report is closed, so the cell is ending: wait until it and all it held is gone."""
+        how = ""
+        if job.hold is not None:
+            os.close(job.hold)
+        if job.pid:
+            _kill(job.pid)
+            how = walls.ending(os.waitpid(job.pid, 0)[1])
+        if not self._namespaces:
+            self._sweep()
+            shutil.rmtree(job.directory, ignore_errors=True)
+        return how
+
+    def _sweep(self) -> None:
+        """End what a killed keeper left to this process: every child that is no keeper."""
+        while True:
+            keepers = {job.pid for job in self._jobs.values()}
+            strays = [pid for pid in walls.children(os.getpid()) if pid not in keepers]
+            if not strays:
+                return
+            for pid in strays:
+                for below in [pid, *walls.descendants(pid)]:
+                    _kill(below)
+                os.waitpid(pid, 0)
+
+    def _end(self, job: _Job) -> None:
+        job.killed = True
+        if self._namespaces:
+            if job.pid:
+                _kill(job.pid)
+        elif job.hold is not None:
+            os.close(job.hold)
+            job.hold = None
+            job.deadline = time.monotonic() + KEEPER_SECONDS
+
+    def _end_all(self) -> None:
+        """With namespaces the kernel does it, as this process is the first of one."""
+        if self._namespaces:
+            return
+        for job in self._jobs.values():
+            if job.hold is not None:
+                os.close(job.hold)
+        for job in self._jobs.values():
+            limit = time.monotonic() + KEEPER_SECONDS
+            while time.monotonic() < limit:
+                ready = select.select([job.report], [], [], max(limit - time.monotonic(), 0))[0]
+                if not ready or not os.read(job.report, 1 << 16):
+                    break
+            _kill(job.pid)
+        jobs, self._jobs = self._jobs, {}
+        self._sweep()
+        for job in jobs.values():
+            shutil.rmtree(job.directory, ignore_errors=True)
+
+    def _say(self, message: dict[str, Any]) -> None:
+        try:
+            self._control.send(json.dumps(message).encode())
+        except (BrokenPipeError, ConnectionError):
+            return  # the host is gone: the next read says so too
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

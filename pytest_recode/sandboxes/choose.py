@@ -1,0 +1,39 @@
+"""Which sandbox a run uses: what the user named, or the best of this machine. Nothing runs unprotected by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_recode.faults import UserError
+from pytest_recode.sandboxes import SandboxContext, SandboxKind
+
+AUTO = "auto"
+
+
+def choose(name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind], *, all_offline: bool) -> str:
+    """The name, out of `kinds`, of the sandbox to use.
+
+    A name is taken at its word, and must work. `auto` is docker where its daemon answers, else bubblewrap, else
+    a stop that names the ways on. A run of nothing but built-in offline agents and models (`all_offline`) runs only code
+    that came with this project, so `auto` then is bubblewrap where it is there, else process, and never docker: the first
+    minute with this tool needs no image. Raises `UserError`.
+    """
+    if name != AUTO:
+        if name not in kinds:
+            raise UserError(f"unknown sandbox {name!r}; choose {', '.join(kinds)} or {AUTO}")
+        problem = kinds[name].check(context)
+        if problem:
+            raise UserError(f"--recode-sandbox={name}: {problem}")
+        return name
+    problems = {}
+    for candidate in ("bubblewrap", "process") if all_offline else ("docker", "bubblewrap"):
+        if candidate in kinds:
+            problem = kinds[candidate].check(context)
+            if problem is None:
+                return candidate
+            problems[candidate] = problem
+    why = "; ".join(problems.values())
+    raise UserError(
+        f"no sandbox works on this machine ({why}): start Docker, or install bubblewrap, or accept that code runs without "
+        "walls with --recode-sandbox=process"
+    )
