@@ -6,18 +6,21 @@ reference's source of the interface.
 
 from __future__ import annotations
 
+import builtins
 from collections import Counter
 from collections.abc import Sequence
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
 from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.feedback.levels import kinds
+from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds
 from pytest_recode.feedback.source import Definition, Parameter, Source
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Outcome, Verdict
 
 MOST_NAMES = 5
+MOST_OPERATIONS = 6
+"""Where the arithmetic of two versions differs by more, counting it says nothing."""
 
 OPERATIONS = {
     "Add": "addition",
@@ -64,6 +67,8 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
     path = path_within(interface, file)
     name = path[-1] if path else interface
     facts, steps = _structure(file, path, theirs, ours)
+    if not facts and source.same(source.definition(theirs, path), _stub(parts, file, path)):
+        facts, steps = [f"`{name}` is still as the repository came with it"], [f"write `{name}`"]
     raised = _raised(cases)
     category = "T2"
     if theirs.problem or (raised and not facts):
@@ -73,7 +78,8 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
     unused = _unused_of_repository(parts, path, theirs, ours)
     if unused and category == "T2":
         category = "T4"
-    advice = [] if theirs.problem else _advice(cases, name) + _hints(unused, path, theirs, ours)
+    advice = [] if facts else _advice(cases, name)
+    advice += _hints(unused, path, theirs, ours)
     return FeedbackItem(
         interface=interface,
         category=category,
@@ -94,6 +100,10 @@ def _corrected_elsewhere(task: Task, verdict: Verdict, file: str, path: Sequence
     return found
 
 
+def _stub(parts: Parts, file: str, path: Sequence[str]) -> Definition | None:
+    return source.definition(source.parse(parts.repo.get(file)), path)
+
+
 def _structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
     """What is missing or has another signature, as facts and as steps to take."""
     if theirs.problem:
@@ -101,7 +111,7 @@ def _structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> 
     wanted, given = source.definition(ours, path), source.definition(theirs, path)
     if wanted is None:
         return [], []
-    names = ", ".join(parameter.name for parameter in source.parameters(wanted))
+    names = ", ".join(each.name for each in source.parameters(wanted) if each.name not in {"self", "cls"})
     noun = "class" if hasattr(wanted, "bases") else "function"
     where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
     if given is None:
@@ -119,7 +129,10 @@ def _signature(name: str, wanted: Definition, given: Definition) -> list[str]:
     ours_by, theirs_by = _by_name(ours), _by_name(theirs)
     missing = [each for each in ours_by if each not in theirs_by and not takes_any]
     extra = [each for each in theirs_by if each not in ours_by]
-    facts = [f"`{name}` lacks the parameter `{each}`" for each in missing]
+    facts = []
+    if missing:
+        plural = "s" if len(missing) > 1 else ""
+        facts.append(f"`{name}` lacks the parameter{plural} {', '.join(f'`{each}`' for each in missing)}")
     for each in extra:
         needed = theirs_by[each].default is None and theirs_by[each].kind in {"positional", "keyword"}
         renamed = " (the same under another name?)" if missing and len(missing) == len(extra) else ""
@@ -136,7 +149,7 @@ def _signature(name: str, wanted: Definition, given: Definition) -> list[str]:
 
 
 def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:
-    return {parameter.name: parameter for parameter in parameters if parameter.kind in {"positional", "keyword"}}
+    return {each.name: each for each in parameters if each.kind in {"positional", "keyword"}}
 
 
 def _raised(cases: Sequence[Case]) -> list[str]:
@@ -146,7 +159,7 @@ def _raised(cases: Sequence[Case]) -> list[str]:
         if case.exception is not None:
             frame = case.exception.frames[-1] if case.exception.frames else ""
             place = f" at {frame.partition(': ')[0]}" if frame else ""
-            said.append(f"{case.exception.type} is raised{place}"[:200])
+            said.append(" ".join(cut(f"{case.exception.type} is raised{place}", MOST_FRAME).split()))
     return list(dict.fromkeys(said))[:MOST_NAMES]
 
 
@@ -180,23 +193,24 @@ def _unused_of_repository(parts: Parts, path: Sequence[str], theirs: Source, our
     return sorted(f"`{each}` ({homes[each]})" for each in calls if each in homes)[:MOST_NAMES]
 
 
-def _hints(unused: Sequence[str], path: Sequence[str], theirs: Source, ours: Source) -> list[str]:
+def _hints(unused: Sequence[str], path: Sequence[str], written: Source, reference: Source) -> list[str]:
     """How the authors' code differs, by names of operations and functions, without a line of it."""
-    wanted, given = source.definition(ours, path), source.definition(theirs, path)
+    wanted, given = source.definition(reference, path), source.definition(written, path)
     if wanted is None or given is None:
         return []
     hints = [f"use what the repository has: {', '.join(unused)}"] if unused else []
     called, calls = source.called(wanted), source.called(given)
-    lacking = [name for name in called if name not in calls and not any(f"`{name}`" in each for each in unused)]
+    lacking = [
+        name
+        for name in called
+        if name not in calls and not hasattr(builtins, name) and not any(f"`{name}`" in each for each in unused)
+    ]
     if lacking:
         hints.append(f"the authors also call {', '.join(f'`{name}`' for name in sorted(lacking)[:MOST_NAMES])}")
-    more, fewer = (
-        _operations(one - other)
-        for one, other in (
-            (source.operators(wanted), source.operators(given)),
-            (source.operators(given), source.operators(wanted)),
-        )
-    )
+    ours, theirs = source.operators(wanted), source.operators(given)
+    if (ours - theirs).total() + (theirs - ours).total() > MOST_OPERATIONS:
+        return hints
+    more, fewer = _operations(ours - theirs), _operations(theirs - ours)
     if more and fewer:
         hints.append(f"in place of {fewer} the authors have {more}")
     elif more or fewer:
@@ -205,7 +219,7 @@ def _hints(unused: Sequence[str], path: Sequence[str], theirs: Source, ours: Sou
 
 
 def _operations(counts: Counter[str]) -> str:
-    """ "one subtraction and two divisions" would need a grammar: "1 x subtraction, 2 x division"."""
+    """As in: 1 x subtraction, 2 x division."""
     known = [f"{count} x {OPERATIONS[name]}" for name, count in sorted(counts.items()) if name in OPERATIONS]
     return ", ".join(known[:MOST_NAMES])
 

@@ -143,4 +143,4 @@ def fenced(item: FeedbackItem, file: str) -> str:
 def cut(text: str, most: int) -> str:
     """At most `most` characters of `text`, with control characters made visible."""
     shown = text if len(text) <= most else text[: most - 1] + "…"
-    return "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in shown)
+    return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in shown)

@@ -44,8 +44,8 @@ def load(path: Path) -> tuple[Task, ...]:
         raise fault(
             document,
             ("limits",),
-            f"limits: test_seconds ({limits.test_seconds:g}) is longer than grading_seconds"
-            f" ({limits.grading_seconds:g}), which holds for all tests; raise grading_seconds",
+            f"limits: test_seconds ({limits.test_seconds:g}, for one test) is longer than grading_seconds"
+            f" ({limits.grading_seconds:g}, for all); lower the one, or raise the other",
         )
     root = path.parent
     _look(document, root, targets)

@@ -77,15 +77,15 @@ def decoded(path: Path, data: bytes) -> str:
 
 
 def fault(document: Document, at: At, text: str) -> UserError:
-    """The error `text` at the line where YAML has `at`, or else its nearest parent."""
-    node = _node(document, at)
+    """The error `text` at the line where YAML has the key or item `at`."""
+    node, _value = _nodes(document, at)
     line = f":{node.start_mark.line + 1}" if node is not None else ""
     return UserError(f"{document.path}{line}: {text}")
 
 
 def written(document: Document, at: At) -> str:
     """The scalar at `at` as its author wrote it ("no", "1.10"): the data has what YAML made of it."""
-    value = getattr(_node(document, at), "value", None)
+    value = getattr(_nodes(document, at)[1], "value", None)
     return value if isinstance(value, str) else ""
 
 
@@ -101,17 +101,15 @@ def kind_of(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def _node(document: Document, at: At) -> Any:
-    node = document.node
+def _nodes(document: Document, at: At) -> tuple[Any, Any]:
+    """YAML's nodes of the key and of the value at `at`; an item of a list is both."""
+    key = value = document.node
     for part in at:
         if isinstance(part, int):
-            node = node.value[part]
-            continue
-        for key, value in node.value:
-            if key.value == part:
-                node = value
-                break
-    return node
+            key = value = value.value[part]
+        else:
+            key, value = next(pair for pair in value.value if pair[0].value == part)
+    return key, value
 
 
 def _plain(path: Path, loader: Any, node: Any, seen: set[int], depth: int) -> Any:

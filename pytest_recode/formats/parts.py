@@ -18,9 +18,7 @@ _SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\\x00-\x1f]+"
 RELATIVE = rf"{_SEGMENT}(?:/{_SEGMENT})*"
 IMPORTABLE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 
-SKIPPED = frozenset(
-    {"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store"}
-)
+SKIPPED = frozenset({"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store"})
 """What tools leave in a directory: no part of a task."""
 
 CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
@@ -49,9 +47,7 @@ def read_parts(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...]
         if is_test(name.rpartition("/")[2]):
             break
     else:
-        raise UserError(
-            f"{root / 'tests'}: holds no test_*.py; put the hidden tests there, in files test_*.py"
-        )
+        raise UserError(f"{root / 'tests'}: holds no test_*.py; put the hidden tests there, in files test_*.py")
     return Parts(
         instruction=instruction,
         paper=text_of(paper, most=_LARGEST_TEXT) if paper.exists() else None,
@@ -82,9 +78,7 @@ def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:
                 total += status.st_size
             else:
                 link = stat.S_ISLNK(status.st_mode)
-                kind, step = (
-                    ("symbolic link", "copy what it points to") if link else ("special file", "remove it")
-                )
+                kind, step = ("symbolic link", "copy what it points to") if link else ("special file", "remove it")
                 raise UserError(f"{path}: is a {kind}, which cannot go into a sandbox; {step}")
     if total > disk_mb * 1024 * 1024:
         raise UserError(
@@ -116,9 +110,7 @@ def read_feedback(path: Path, interfaces: tuple[str, ...]) -> dict[str, Mapping[
             if not value.strip():
                 raise fault(document, at, f"{interface}.{name}: is empty; write it, or leave the key out")
             if name == "category" and value not in CATEGORIES:
-                raise fault(
-                    document, at, f"{interface}.{name}: must be one of {', '.join(CATEGORIES)}, not '{value}'"
-                )
+                raise fault(document, at, f"{interface}.{name}: must be one of {', '.join(CATEGORIES)}, not '{value}'")
             if "```" in value:
                 step = "write the code alone" if name == "correction" else "keep code for 'correction'"
                 raise fault(document, at, f"{interface}.{name}: must not hold a code fence (```); {step}")
@@ -145,9 +137,7 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
         with os.scandir(directory) as entries:
             return list(entries)
     except OSError as error:
-        raise UserError(
-            f"{directory}: cannot be read ({error.strerror}); make it a readable directory"
-        ) from None
+        raise UserError(f"{directory}: cannot be read ({error.strerror}); make it a readable directory") from None
 
 
 def _encodable(path: Path, name: str) -> None:

@@ -1,0 +1,133 @@
+"""Records: what a model researcher answered, read with suspicion. A field that cannot be used is left out."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from pytest_recode.episode import FeedbackItem
+from pytest_recode.feedback import source
+from pytest_recode.feedback.leaks import leaked
+from pytest_recode.feedback.levels import cut
+
+CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
+WORDS = ("description", "analysis", "suggestion")
+FIELDS = ("category", *WORDS, "correction")
+
+MOST_ANSWER = 1_000_000
+MOST_OPENERS = 50
+MOST_WORDS = 4_000
+MOST_CODE = 60_000
+
+_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`([^`\n]+)`")
+_NAME = re.compile(r"[\w.\-/]+(?:\(\))?|[^\w\s]{1,2}")
+_STATEMENT = re.compile(
+    r"\s*(?:def \w+\(|class \w+.*:$|return\b.*[()\[\]=+*]|import \w+$|from [\w.]+ import |@\w+"
+    r"|(?:for|if|elif|while|with|try|else|except)\b.*:$)"
+)
+
+
+def read_answer(
+    text: str, wanted: Sequence[FeedbackItem], *, secret: str, known: str
+) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """The usable fields of a model's answer by interface, and what is wrong with it, in words for the model.
+
+    Interfaces that are not `wanted` are dropped, of several records of one the first counts. Words that repeat `secret`
+    where it goes beyond `known` are not used.
+    """
+    records = _records(text)
+    if isinstance(records, str):
+        return {}, [records]
+    answers: dict[str, dict[str, str]] = {}
+    problems: list[str] = []
+    names = [item.interface for item in wanted]
+    for record in records:
+        name = record.get("interface") if isinstance(record, dict) else None
+        if isinstance(name, str) and name in names and name not in answers:
+            answers[name], wrong = _fields(record, secret, known)
+            problems += [f"{name}: {each}" for each in wrong]
+    missing = [name for name in names if name not in answers]
+    if missing:
+        problems.append(f"there is no record for {', '.join(missing)}")
+    return answers, problems
+
+
+def words_only(text: str) -> str:
+    """`text` without code: fenced blocks, lines that are statements, and inline code beyond a name."""
+    text = _FENCED.sub("", text)
+    text = _INLINE.sub(lambda match: match[0] if _NAME.fullmatch(match[1]) else "(code left out)", text)
+    kept = [line for line in text.split("\n") if not _is_code(line)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+
+
+def code_only(text: str) -> str:
+    """A correction without the fence that models like to put around it."""
+    fenced = re.search(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", text, re.MULTILINE | re.DOTALL)
+    return (fenced[2] if fenced else text).strip("\n")
+
+
+def _records(text: str) -> list[Any] | str:
+    """The list of records in an answer, or what is wrong with it."""
+    if not text.strip():
+        return "it was empty"
+    if len(text) > MOST_ANSWER:
+        return f"it was longer than {MOST_ANSWER} characters"
+    problem = ""
+    for opener in islice(re.finditer(r"[{\[]", text), MOST_OPENERS):
+        try:
+            data, _end = json.JSONDecoder().raw_decode(text, opener.start())
+        except json.JSONDecodeError as error:
+            problem = problem or f"its JSON is broken: {error.msg} at line {error.lineno} column {error.colno}"
+            continue
+        except (RecursionError, ValueError):  # nested too deep, or a number of thousands of digits
+            return "its JSON cannot be read"
+        records = data.get("feedbacks") if isinstance(data, dict) else data
+        if isinstance(records, list) and any(isinstance(record, dict) for record in records):
+            return records
+        problem = problem or "its JSON has no list 'feedbacks' of records"
+    return problem or "it held no JSON object"
+
+
+def _fields(record: Mapping[str, Any], secret: str, known: str) -> tuple[dict[str, str], list[str]]:
+    fields: dict[str, str] = {}
+    problems: list[str] = []
+    category = record.get("category")
+    if isinstance(category, str) and category in CATEGORIES:
+        fields["category"] = category
+    for name in WORDS:
+        given = record.get(name)
+        words = cut(words_only(given[: 2 * MOST_WORDS]), MOST_WORDS) if isinstance(given, str) else ""
+        if not words:
+            problems.append(f"{name} has no words")
+        elif leaked(words, secret, known):
+            problems.append(f"{name} repeats code of the reference")
+        else:
+            fields[name] = words
+    correction = record.get("correction")
+    code = code_only(correction) if isinstance(correction, str) else ""
+    code = code.encode(errors="replace").decode()
+    problem = source.parse(code.encode()).problem if code.strip() else "is empty"
+    if len(code) > MOST_CODE:
+        problem = f"is longer than {MOST_CODE} characters"
+    if problem:
+        problems.append(f"correction {problem}")
+    else:
+        fields["correction"] = code
+    return fields, problems
+
+
+def _is_code(line: str) -> bool:
+    if _STATEMENT.match(line):
+        return True
+    tree = source.parse(line.strip().encode(errors="replace")).tree
+    for node in tree.body if tree is not None else ():
+        if not isinstance(node, ast.Expr):
+            return True
+        if isinstance(node.value, ast.Call | ast.BinOp | ast.Compare | ast.Subscript | ast.Lambda | ast.BoolOp):
+            return True
+    return False

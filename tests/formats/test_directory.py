@@ -1,0 +1,545 @@
+"""Task directories: what a right one gives, and the exact words for each way of being wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.faults import UserError
+from pytest_recode.formats.directory import FORMAT
+from pytest_recode.task import Environment, Limits, Paper
+from tests.formats.task_directory import FILES, MANIFEST, write
+
+FULL = """\
+schema: 1
+id: mean-2.0_b
+title: >
+  The mean
+  of numbers
+targets: [pkg/stats.py, pkg/__init__.py, data/table.csv]
+interfaces: [pkg.stats.mean, pkg.stats.Stats.var, pkg]
+paper:
+  {title: On means, authors: [A. Ä, B. B], year: 1809, arxiv: "1306.0895", url: "https://x.org/1", venue: Journal,
+   date: 1809-05-01}
+domain: science
+tags: [mean, sum]
+difficulty: easy
+environment: {python: python3.12, requirements: needs.txt, preload: [numpy, numpy.linalg]}
+limits:
+  {test_seconds: 1.5, grading_seconds: 20, command_seconds: 3, episode_seconds: 400, memory_mb: 64, disk_mb: 5, pids: 6}
+license: MIT
+"""
+
+KEYS = "schema, id, title, targets, interfaces, paper, domain, tags, difficulty, environment, limits, license"
+ID_WORDS = "text of at most 100 letters a-z, digits, '_', '-' and '.', a letter or digit first"
+PATH_WORDS = "a path relative to repo/, with / and without .."
+
+
+def refusal(path: Path) -> str:
+    """The one line with which `path` is refused, the task directory's own path shown as ROOT."""
+    with pytest.raises(UserError) as caught:
+        FORMAT.load(path)[0].load()
+    message = str(caught.value)
+    assert "\n" not in message
+    return message.replace(str(path.parent), "ROOT")
+
+
+def test_a_short_manifest_has_defaults_for_the_rest(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    (task,) = FORMAT.load(path)
+    assert (task.id, task.title, task.format, task.manifest) == ("mean", "The mean", "directory", path)
+    assert task.targets == ("stats.py",)
+    assert task.interfaces == ("stats",)
+    assert (task.paper, task.environment, task.limits) == (Paper(), Environment(), Limits())
+    assert (task.domain, task.tags, task.difficulty, task.license) == ("", (), "", "")
+
+
+def test_every_key_of_a_full_manifest_arrives(tmp_path: Path) -> None:
+    targets = ("pkg/stats.py", "pkg/__init__.py", "data/table.csv")
+    path = write(tmp_path, FULL, {"needs.txt": "numpy\n", **{f"reference/{name}": "" for name in targets}})
+    (task,) = FORMAT.load(path)
+    assert (task.id, task.title) == ("mean-2.0_b", "The mean of numbers")
+    assert task.targets == ("pkg/stats.py", "pkg/__init__.py", "data/table.csv")
+    assert task.interfaces == ("pkg.stats.mean", "pkg.stats.Stats.var", "pkg")
+    assert task.paper == Paper(
+        title="On means",
+        authors=("A. Ä", "B. B"),
+        year=1809,
+        arxiv="1306.0895",
+        url="https://x.org/1",
+        venue="Journal",
+        date="1809-05-01",
+    )
+    assert task.environment == Environment(
+        python="python3.12", requirements=tmp_path / "needs.txt", preload=("numpy", "numpy.linalg")
+    )
+    assert task.limits == Limits(
+        test_seconds=1.5,
+        grading_seconds=20,
+        command_seconds=3,
+        episode_seconds=400,
+        memory_mb=64,
+        disk_mb=5,
+        pids=6,
+    )
+    assert (task.domain, task.tags, task.difficulty, task.license) == ("science", ("mean", "sum"), "easy", "MIT")
+
+
+def test_interfaces_default_to_the_modules_of_the_targets(tmp_path: Path) -> None:
+    manifest = MANIFEST.replace("stats.py", "pkg/stats.py, pkg/__init__.py, notes.md")
+    added = {f"reference/{name}": "" for name in ("pkg/stats.py", "pkg/__init__.py", "notes.md")}
+    path = write(tmp_path, manifest, added)
+    assert FORMAT.load(path)[0].interfaces == ("pkg.stats", "pkg")
+
+
+def test_environment_files_are_found_where_they_usually_are(tmp_path: Path) -> None:
+    path = write(tmp_path, files={"environment/Dockerfile": "FROM x\n", "environment/requirements.txt": "numpy\n"})
+    environment = FORMAT.load(path)[0].environment
+    assert environment.dockerfile == tmp_path / "environment/Dockerfile"
+    assert environment.requirements == tmp_path / "environment/requirements.txt"
+
+
+def test_an_image_stands_instead_of_the_dockerfile_that_lies_there(tmp_path: Path) -> None:
+    path = write(tmp_path, MANIFEST + "environment: {image: python:3.12}\n", {"environment/Dockerfile": "FROM x\n"})
+    environment = FORMAT.load(path)[0].environment
+    assert (environment.image, environment.dockerfile) == ("python:3.12", None)
+
+
+BAD_MANIFESTS = {
+    "malformed": (
+        "schema: 1\nid: mean\ntitle: The mean: a study\n",
+        "ROOT/task.yaml:3: not valid YAML: mapping values are not allowed in this context;"
+        " mend the line, or put the value in quotes",
+    ),
+    "unclosed": (
+        "schema: 1\ntargets: [a.py\n",
+        "ROOT/task.yaml:3: not valid YAML: did not find expected ',' or ']'; mend the line, or put the value in quotes",
+    ),
+    "two documents": (
+        MANIFEST + "---\nschema: 1\n",
+        "ROOT/task.yaml:5: not valid YAML: but found another document; mend the line, or put the value in quotes",
+    ),
+    "empty": ("", f"ROOT/task.yaml: must be a mapping with the keys {KEYS}, not nothing"),
+    "a list": ("- schema: 1\n", f"ROOT/task.yaml:1: must be a mapping with the keys {KEYS}, not a list"),
+    "text": ("mean\n", f"ROOT/task.yaml:1: must be a mapping with the keys {KEYS}, not text"),
+    "unknown key": (
+        MANIFEST + "interface: [stats]\n",
+        f"ROOT/task.yaml:5: unknown key 'interface' (did you mean 'interfaces'?); the keys are {KEYS}",
+    ),
+    "unknown key, no guess": (
+        MANIFEST + "zzz: 1\n",
+        f"ROOT/task.yaml:5: unknown key 'zzz'; the keys are {KEYS}",
+    ),
+    "unknown key within": (
+        MANIFEST + "limits:\n  seconds: 1\n  pids: 3\n",
+        "ROOT/task.yaml:6: unknown key 'seconds' in 'limits' (did you mean 'test_seconds'?); the keys are"
+        " test_seconds, grading_seconds, command_seconds, episode_seconds, memory_mb, disk_mb, pids",
+    ),
+    "missing key": (
+        MANIFEST.replace("targets: [stats.py]\n", ""),
+        "ROOT/task.yaml:1: missing key 'targets'; needed are schema, id, title, targets",
+    ),
+    "duplicate key": (
+        MANIFEST + "id: other\n",
+        "ROOT/task.yaml:5: the key 'id' is given twice in one mapping; keep one",
+    ),
+    "duplicate key within": (
+        MANIFEST + "limits:\n  pids: 3\n  pids: 4\n",
+        "ROOT/task.yaml:7: the key 'pids' is given twice in one mapping; keep one",
+    ),
+    "newer schema": (
+        MANIFEST.replace("schema: 1", "schema: 2"),
+        "ROOT/task.yaml:1: schema: 2 is not known, this version reads schema 1;"
+        " write schema: 1, or install a newer pytest-recode",
+    ),
+    "schema as text": (
+        MANIFEST.replace("schema: 1", 'schema: "1"'),
+        "ROOT/task.yaml:1: schema: must be the number 1, not text",
+    ),
+    "id that YAML takes for a truth value": (
+        MANIFEST.replace("id: mean", "id: no"),
+        f'ROOT/task.yaml:2: id: must be {ID_WORDS}, not true/false; write id: "no"',
+    ),
+    "id that YAML takes for a number": (
+        MANIFEST.replace("id: mean", "id: 1.10e+3"),
+        f'ROOT/task.yaml:2: id: must be {ID_WORDS}, not a number; write id: "1.10e+3"',
+    ),
+    "id with a slash": (
+        MANIFEST.replace("id: mean", "id: ../mean"),
+        f"ROOT/task.yaml:2: id: must be {ID_WORDS}, not '../mean'",
+    ),
+    "id with a line break": (
+        MANIFEST.replace("id: mean", 'id: "mean\\n"'),
+        f"ROOT/task.yaml:2: id: must be {ID_WORDS}, not 'mean'",
+    ),
+    "empty title": (
+        MANIFEST.replace("The mean", '" "'),
+        "ROOT/task.yaml:3: title: is empty; give text, or leave the key out",
+    ),
+    "nothing for a title": (
+        MANIFEST.replace("The mean", ""),
+        "ROOT/task.yaml:3: title: must be text, not nothing",
+    ),
+    "targets as text": (
+        MANIFEST.replace("[stats.py]", "stats.py"),
+        "ROOT/task.yaml:4: targets: must be a list of paths relative to repo/, not text",
+    ),
+    "no target": (
+        MANIFEST.replace("[stats.py]", "[]"),
+        "ROOT/task.yaml:4: targets: is an empty list; name at least one of paths relative to repo/",
+    ),
+    "target twice": (
+        MANIFEST.replace("[stats.py]", "[stats.py, stats.py]"),
+        "ROOT/task.yaml:4: targets: 'stats.py' is given twice; keep one",
+    ),
+    "target outside": (
+        MANIFEST.replace("[stats.py]", "\n- stats.py\n- ../other.py"),
+        f"ROOT/task.yaml:6: targets[1]: must be {PATH_WORDS}, not '../other.py'",
+    ),
+    "target outside, hidden": (
+        MANIFEST.replace("stats.py", "pkg/../../other.py"),
+        f"ROOT/task.yaml:4: targets[0]: must be {PATH_WORDS}, not 'pkg/../../other.py'",
+    ),
+    "absolute target": (
+        MANIFEST.replace("stats.py", "/etc/stats.py"),
+        f"ROOT/task.yaml:4: targets[0]: must be {PATH_WORDS}, not '/etc/stats.py'",
+    ),
+    "target not to be imported": (
+        MANIFEST.replace("stats.py", "my-stats.py"),
+        "ROOT/task.yaml:4: targets: none of them can be imported;"
+        " name at least one Python file, as in 'package/module.py'",
+    ),
+    "interface elsewhere": (
+        MANIFEST + "interfaces: [stats.mean, statsmean]\n",
+        "ROOT/task.yaml:5: interfaces[1]: 'statsmean' is in no target; it must begin with the module of one: stats",
+    ),
+    "interface with a space": (
+        MANIFEST + "interfaces: [stats mean]\n",
+        "ROOT/task.yaml:5: interfaces[0]: must be a dotted name as in 'module.function', not 'stats mean'",
+    ),
+    "negative limit": (
+        MANIFEST + "limits:\n  test_seconds: -1\n",
+        "ROOT/task.yaml:6: limits.test_seconds: must be a number of seconds above 0, at most 86400, not -1",
+    ),
+    "absurd limit": (
+        MANIFEST + "limits: {memory_mb: 1e12}\n",
+        "ROOT/task.yaml:5: limits.memory_mb: must be a whole number of MiB from 32 to 1048576, not text",
+    ),
+    "limit that is no number": (
+        MANIFEST + "limits: {test_seconds: .nan}\n",
+        "ROOT/task.yaml:5: limits.test_seconds: must be a number of seconds above 0, at most 86400, not .nan",
+    ),
+    "limit that is endless": (
+        MANIFEST + "limits: {pids: .inf}\n",
+        "ROOT/task.yaml:5: limits.pids: must be a whole number from 1 to 65536, not .inf",
+    ),
+    "half a process": (
+        MANIFEST + "limits: {pids: 1.5}\n",
+        "ROOT/task.yaml:5: limits.pids: must be a whole number from 1 to 65536, not 1.5",
+    ),
+    "true for a number": (
+        MANIFEST + "limits: {pids: yes}\n",
+        "ROOT/task.yaml:5: limits.pids: must be a whole number from 1 to 65536, not true/false",
+    ),
+    "limits against each other": (
+        MANIFEST + "limits: {test_seconds: 1200}\n",
+        "ROOT/task.yaml:5: limits: test_seconds (1200, for one test) is longer than grading_seconds (600, for all);"
+        " lower the one, or raise the other",
+    ),
+    "number of too many digits": (
+        MANIFEST + f"limits: {{pids: {'9' * 5000}}}\n",
+        f"ROOT/task.yaml:5: not a number that can be read: {'9' * 40}; mend it, or put text in quotes",
+    ),
+    "unknown difficulty": (
+        MANIFEST + "difficulty: Hard\n",
+        "ROOT/task.yaml:5: difficulty: must be one of easy, medium, hard, not 'Hard'",
+    ),
+    "arxiv as a number": (
+        MANIFEST + "paper: {arxiv: 2106.09680}\n",
+        'ROOT/task.yaml:5: paper.arxiv: must be text, not a number; write arxiv: "2106.09680"',
+    ),
+    "authors as text": (
+        MANIFEST + "paper: {authors: A. B}\n",
+        "ROOT/task.yaml:5: paper.authors: must be a list of text, not text",
+    ),
+    "wrong date": (
+        MANIFEST + "paper: {date: 1.5.2013}\n",
+        "ROOT/task.yaml:5: paper.date: must be text as in 2013-06-04, 2013-06 or 2013, not '1.5.2013'",
+    ),
+    "image and dockerfile": (
+        MANIFEST + "environment:\n  image: python\n  dockerfile: Dockerfile\n",
+        "ROOT/task.yaml:7: environment: image and dockerfile are both given, and only one can be used; keep one",
+    ),
+    "requirements that are not there": (
+        MANIFEST + "environment: {requirements: needs.txt}\n",
+        "ROOT/task.yaml:5: environment.requirements: no such file: needs.txt in the task directory;"
+        " create it, or mend the path",
+    ),
+    "alias": (
+        MANIFEST.replace("The mean", "&t The mean") + "license: *t\n",
+        "ROOT/task.yaml:3: YAML anchors and aliases (&name, *name) are not read here; write the value out",
+    ),
+    "merge key": (
+        MANIFEST + "<<: {license: MIT}\n",
+        "ROOT/task.yaml:5: the key << is not text to YAML; put a key that is a name in quotes",
+    ),
+    "tag": (
+        MANIFEST + "license: !!python/name:os.system\n",
+        "ROOT/task.yaml:5: the YAML tag !!python/name:os.system is not read here; write the plain value",
+    ),
+    "key that is a number": (
+        MANIFEST + "1: 2\n",
+        "ROOT/task.yaml:5: the key 1 is not text to YAML; put a key that is a name in quotes",
+    ),
+    "key that is a list": (
+        MANIFEST + "? [a]\n: 2\n",
+        "ROOT/task.yaml:5: a key that is a list or a mapping is not text to YAML; put a key that is a name in quotes",
+    ),
+    "too deep": (
+        MANIFEST + f"license: {'[' * 30}{']' * 30}\n",
+        "ROOT/task.yaml: nested deeper than 20 levels; write it flat",
+    ),
+    "so deep that libyaml's reader would crash": (
+        MANIFEST + f"license: {'[' * 30_000}{']' * 30_000}\n",
+        "ROOT/task.yaml: nested deeper than 20 levels; write it flat",
+    ),
+    "too large": (
+        MANIFEST + "#" * 70_000,
+        "ROOT/task.yaml: larger than 64 KiB, the limit for this file; shorten it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("manifest", "words"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS)
+def test_a_bad_manifest_is_one_line_that_names_place_choices_and_next_step(
+    tmp_path: Path, manifest: str, words: str
+) -> None:
+    assert refusal(write(tmp_path, manifest)) == words
+
+
+def test_a_bomb_of_aliases_is_refused_before_it_grows(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 40)]
+    words = refusal(write(tmp_path, MANIFEST + "\n".join(lines)))
+    assert words == ("ROOT/task.yaml:5: YAML anchors and aliases (&name, *name) are not read here; write the value out")
+
+
+def test_a_manifest_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_bytes(MANIFEST.replace("The mean", "Das Mittel für alle").encode("latin-1"))
+    assert refusal(path) == "ROOT/task.yaml:3: not UTF-8 text (byte 0xfc); save the file as UTF-8"
+
+
+def test_a_manifest_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "task.yaml") == "ROOT/task.yaml: no such file; create it, or mend the path"
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_fault(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_bytes(b"\xef\xbb\xbf" + MANIFEST.replace("\n", "\r\n").encode())
+    assert FORMAT.load(path)[0].title == "The mean"
+
+
+MISSING = {
+    "instruction.md": "ROOT/instruction.md: no such file, which task.yaml needs; write there what the agent is asked",
+    "repo": "ROOT/repo: no such directory, which task.yaml needs; put the repository there as the agent finds it",
+    "reference": "ROOT/reference: no such directory, which task.yaml needs;"
+    " put the targets there as the authors wrote them",
+    "tests": "ROOT/tests: no such directory, which task.yaml needs; put the hidden tests there, in files test_*.py",
+}
+
+
+@pytest.mark.parametrize("part", MISSING)
+def test_a_missing_part_is_found_while_collecting(tmp_path: Path, part: str) -> None:
+    path = write(tmp_path, files={name: None for name in FILES if name.startswith(part)})
+    with pytest.raises(UserError) as caught:
+        FORMAT.load(path)
+    assert str(caught.value).replace(str(tmp_path), "ROOT") == MISSING[part]
+
+
+def test_a_file_in_place_of_a_directory_is_found_while_collecting(tmp_path: Path) -> None:
+    path = write(tmp_path, files={name: None for name in FILES if name.startswith("repo")})
+    (tmp_path / "repo").write_text("")
+    with pytest.raises(UserError) as caught:
+        FORMAT.load(path)
+    assert str(caught.value) == (
+        f"{tmp_path / 'repo'}: must be a directory; put the repository there as the agent finds it"
+    )
+
+
+def test_a_target_without_reference_is_found_while_collecting(tmp_path: Path) -> None:
+    path = write(tmp_path, MANIFEST.replace("[stats.py]", "[stats.py, pkg/more.py]"))
+    with pytest.raises(UserError) as caught:
+        FORMAT.load(path)
+    assert str(caught.value) == (
+        f"{path}:4: targets[1]: reference/pkg/more.py is missing; put the authors' pkg/more.py there"
+    )
+
+
+def test_a_directory_without_tests_is_found_while_collecting(tmp_path: Path) -> None:
+    path = write(tmp_path, files={"tests/test_stats.py": None, "tests/helper.py": "", "tests/deep/data.txt": ""})
+    with pytest.raises(UserError) as caught:
+        FORMAT.load(path)
+    assert str(caught.value) == (
+        f"{tmp_path / 'tests'}: holds no test_*.py; put the hidden tests there, in files test_*.py"
+    )
+
+
+def test_tests_may_lie_deeper(tmp_path: Path) -> None:
+    path = write(tmp_path, files={"tests/test_stats.py": None, "tests/deep/test_a.py": ""})
+    assert list(FORMAT.load(path)[0].load().tests) == ["deep/test_a.py"]
+
+
+def test_parts_hold_every_file_and_nothing_that_tools_left(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, files={"repo/.git/config": "secret", "repo/pkg/deep/a.txt": "ä", "tests/.pytest_cache/x": ""}
+    )
+    (tmp_path / "repo/empty").mkdir()
+    (tmp_path / "repo/__pycache__").mkdir()
+    (tmp_path / "repo/__pycache__/stats.pyc").write_bytes(b"x")
+    (tmp_path / "repo/raw.bin").write_bytes(b"\xff\x00")
+    parts = FORMAT.load(path)[0].load()
+    assert list(parts.repo) == ["data.py", "pkg/deep/a.txt", "raw.bin", "stats.py"]
+    assert parts.repo["pkg/deep/a.txt"] == "ä".encode()
+    assert parts.repo["raw.bin"] == b"\xff\x00"
+    assert parts.reference == {"stats.py": FILES["reference/stats.py"].encode()}
+    assert parts.tests == {"test_stats.py": FILES["tests/test_stats.py"].encode()}
+    assert (parts.instruction, parts.paper, parts.feedback) == (FILES["instruction.md"], FILES["paper.md"], None)
+
+
+def test_a_paper_may_be_left_out(tmp_path: Path) -> None:
+    assert FORMAT.load(write(tmp_path, files={"paper.md": None}))[0].load().paper is None
+
+
+def test_names_with_spaces_and_of_any_script_work(tmp_path: Path) -> None:
+    manifest = MANIFEST.replace("stats.py", "größe/maß.py, daten 1/a b.csv")
+    root = tmp_path / "Aufgabe 1, Mittelmaß"
+    path = write(root, manifest, {"reference/stats.py": None, "repo/stats.py": None})
+    for name in ("reference/größe/maß.py", "reference/daten 1/a b.csv", "repo/lies mich.txt"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    (task,) = FORMAT.load(path)
+    parts = task.load()
+    assert task.interfaces == ("größe.maß",)
+    assert set(parts.reference) == set(task.targets) == {"größe/maß.py", "daten 1/a b.csv"}
+    assert parts.repo["lies mich.txt"] == b"repo/lies mich.txt"
+
+
+def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    (tmp_path / "repo/passwords").symlink_to("/etc/passwd")
+    assert refusal(path) == (
+        "ROOT/repo/passwords: is a symbolic link, which cannot go into a sandbox; copy what it points to"
+    )
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    os.mkfifo(tmp_path / "repo/pipe")
+    assert refusal(path) == "ROOT/repo/pipe: is a special file, which cannot go into a sandbox; remove it"
+
+
+def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/repo/a\xff.py")).write_text("")
+    assert refusal(path) == "ROOT/repo/a\\udcff.py: the name is not UTF-8; rename the file"
+
+
+def test_a_repository_larger_than_the_disk_of_a_sandbox_is_refused_unread(tmp_path: Path) -> None:
+    path = write(tmp_path, MANIFEST + "limits: {disk_mb: 2}\n")
+    with (tmp_path / "repo/weights.bin").open("wb") as file:
+        file.truncate(1 << 40)  # a hole: reading it would need a terabyte
+    assert refusal(path) == (
+        "ROOT/repo: holds 1048576 MiB, more than limits.disk_mb (2); remove files, or raise the limit"
+    )
+
+
+def test_a_reference_file_that_is_no_target_is_refused(tmp_path: Path) -> None:
+    assert refusal(write(tmp_path, files={"reference/helper.py": ""})) == (
+        "ROOT/reference/helper.py: is no target, so no candidate can have it;"
+        " remove it, or name it in 'targets' of ROOT/task.yaml"
+    )
+
+
+def test_an_empty_instruction_is_refused(tmp_path: Path) -> None:
+    assert refusal(write(tmp_path, files={"instruction.md": " \n"})) == (
+        "ROOT/instruction.md: is empty; write there what the agent is asked"
+    )
+
+
+@pytest.mark.parametrize("name", ["instruction.md", "paper.md"])
+def test_words_that_are_not_utf8_are_refused(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path)
+    (tmp_path / name).write_bytes(b"one\ntwo \xe9\n")
+    assert refusal(path) == f"ROOT/{name}:2: not UTF-8 text (byte 0xe9); save the file as UTF-8"
+
+
+def test_what_vanishes_after_collection_is_said_when_it_is_read(tmp_path: Path) -> None:
+    (task,) = FORMAT.load(write(tmp_path))
+    (tmp_path / "reference/stats.py").unlink()
+    with pytest.raises(UserError) as caught:
+        task.load()
+    assert str(caught.value) == (
+        f"{tmp_path / 'reference/stats.py'}: no such file; put the authors' version of the target there"
+    )
+
+
+FEEDBACK_FIELDS = "category, description, analysis, suggestion, correction"
+BAD_FEEDBACK = {
+    "unknown interface": (
+        "stat:\n  description: x\n",
+        "ROOT/feedback.yaml:1: unknown key 'stat' (did you mean 'stats'?); the keys are stats",
+    ),
+    "unknown field": (
+        "stats:\n  description: x\n  sugestion: y\n",
+        "ROOT/feedback.yaml:3: unknown key 'sugestion' in 'stats' (did you mean 'suggestion'?);"
+        f" the keys are {FEEDBACK_FIELDS}",
+    ),
+    "not a mapping": ("- stats\n", "ROOT/feedback.yaml:1: must be a mapping with the keys stats, not a list"),
+    "empty": ("", "ROOT/feedback.yaml: must be a mapping with the keys stats, not nothing"),
+    "fields not a mapping": (
+        "stats: words\n",
+        f"ROOT/feedback.yaml:1: stats: must be a mapping with the keys {FEEDBACK_FIELDS}, not text",
+    ),
+    "a number": (
+        "stats: {analysis: 3}\n",
+        'ROOT/feedback.yaml:1: stats.analysis: must be text, not a number; write analysis: "3"',
+    ),
+    "blank": (
+        'stats: {analysis: " "}\n',
+        "ROOT/feedback.yaml:1: stats.analysis: is empty; write it, or leave the key out",
+    ),
+    "category": (
+        "stats: {category: T5}\n",
+        "ROOT/feedback.yaml:1: stats.category: must be one of T0, T1, T2, T3, T4, not 'T5'",
+    ),
+    "code in words": (
+        "stats:\n  suggestion: |\n    Do\n    ```\n    x = 1\n    ```\n",
+        "ROOT/feedback.yaml:2: stats.suggestion: must not hold a code fence (```); keep code for 'correction'",
+    ),
+    "fence in code": (
+        "stats:\n  correction: |\n    ```python\n    x = 1\n    ```\n",
+        "ROOT/feedback.yaml:2: stats.correction: must not hold a code fence (```); write the code alone",
+    ),
+}
+
+
+@pytest.mark.parametrize(("feedback", "words"), BAD_FEEDBACK.values(), ids=BAD_FEEDBACK)
+def test_a_bad_feedback_file_is_one_line(tmp_path: Path, feedback: str, words: str) -> None:
+    assert refusal(write(tmp_path, files={"feedback.yaml": feedback})) == words
+
+
+def test_feedback_arrives_as_written(tmp_path: Path) -> None:
+    text = (
+        "stats:\n  category: T2\n  description: It is off.\n  correction: |\n    def mean(values):\n        return 0\n"
+    )
+    parts = FORMAT.load(write(tmp_path, files={"feedback.yaml": text}))[0].load()
+    assert parts.feedback == {
+        "stats": {
+            "category": "T2",
+            "description": "It is off.",
+            "correction": "def mean(values):\n    return 0\n",
+        }
+    }

@@ -1,0 +1,164 @@
+"""The published schema and the loader are two tellings of one format: they must give the same verdicts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import pytest_recode.formats
+from pytest_recode.faults import UserError
+from pytest_recode.formats.directory import FORMAT
+from tests.formats.task_directory import write
+
+SCHEMA = json.loads((Path(pytest_recode.formats.__file__).parent / "task.schema.json").read_text(encoding="utf-8"))
+LEAST = {"schema": 1, "id": "mean", "title": "The mean", "targets": ["stats.py"]}
+
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    1.5,
+    2.0,
+    10**9,
+    "",
+    " ",
+    "a",
+    "A b",
+    "ä",
+    "a\n",
+    [],
+    ["a"],
+    {},
+    {"a": 1},
+)
+
+PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
+    ("schema",): (1, 1.0, 2),
+    ("id",): ("a", "a.b_c-1", ".a", "-a", "a/b", "a b", "a" * 100, "a" * 101, "1e3"),
+    ("title",): ("x", "two\nlines"),
+    ("targets",): (
+        ["stats.py"],
+        ["stats.py", "stats.py"],
+        ["../stats.py"],
+        ["./stats.py"],
+        ["/stats.py"],
+        ["a/../stats.py"],
+        ["a//stats.py"],
+        ["stats.py/"],
+        ["a\\stats.py"],
+        ["stats.txt"],
+        ["1stats.py"],
+        ["my-stats.py"],
+        ["my stats.py"],
+        ["stats.py", "my stats.py", "..x", "a/..x/...", "a.b/c"],
+        ["größe/maß.py"],
+        ["stats.py\n"],
+        ["stats.py", 3],
+        ["stats.py", None],
+    ),
+    ("interfaces",): (
+        ["stats"],
+        ["stats.mean"],
+        ["stats.Stats.mean"],
+        ["stats.größe"],
+        ["stats."],
+        ["stats..a"],
+        ["stats.1"],
+        ["stats", "stats"],
+        ["stats.a\n"],
+    ),
+    ("paper",): ({"title": "x"}, {"titel": "x"}),
+    ("paper", "authors"): (["A. B"], ["A. B", "A. B"], [""]),
+    ("paper", "year"): (1599, 1600, 2013, 2200, 2201, 2013.0, 2013.5, "2013"),
+    ("paper", "arxiv"): ("1306.0895", 1306.0895),
+    ("paper", "date"): ("2013", "2013-06", "2013-06-04", "2013-6", "4.6.2013", "2013-06-04\n", 2013),
+    ("domain",): ("ml", "two words", "-x", "ml\n"),
+    ("tags",): (["a", "b.c-d_e"], ["a b"], ["a", "a"], ["ä"], [1]),
+    ("difficulty",): ("easy", "medium", "hard", "Easy"),
+    ("environment",): ({"image": "a", "dockerfile": "task.yaml"}, {"image": "a"}, {"dockerfile": "task.yaml"}),
+    ("environment", "python"): ("/usr/bin/python3", 3.12),
+    ("environment", "requirements"): ("task.yaml", "../task.yaml", "/task.yaml"),
+    ("environment", "preload"): (["numpy", "numpy.linalg"], ["numpy-linalg"], ["numpy", "numpy"]),
+    ("limits",): ({"seconds": 1},),
+    ("limits", "test_seconds"): (0, 0.001, 600, 86401, "1"),
+    ("limits", "grading_seconds"): (0, 60, 86400, 86401),
+    ("limits", "command_seconds"): (-1, 5, 86400.5),
+    ("limits", "episode_seconds"): (604800, 604801),
+    ("limits", "memory_mb"): (31, 32, 64.0, 64.5, 1048576, 1048577),
+    ("limits", "disk_mb"): (0, 1, 1048577),
+    ("limits", "pids"): (0, 1, 65536, 65537),
+    ("license",): ("MIT",),
+    ("nonsense",): ("x",),
+}
+
+
+BEYOND = re.compile("is in no target|longer than grading_seconds|requirements: no such file")
+"""What no schema can say, and so only the loader refuses."""
+
+
+def manifests() -> list[tuple[str, dict[str, Any]]]:
+    """Many manifests that differ from a good one in one place, by a name."""
+    made = [(f"without {key}", {name: value for name, value in LEAST.items() if name != key}) for key in LEAST]
+    for place, values in PLACES.items():
+        for value in (*values, *ODD):
+            manifest: dict[str, Any] = json.loads(json.dumps(LEAST))
+            parent = manifest
+            for key in place[:-1]:
+                parent = parent.setdefault(key, {})
+            parent[place[-1]] = value
+            made.append((f"{'.'.join(place)} = {value!r}"[:80], manifest))
+    return made
+
+
+def schema_says(manifest: object) -> bool:
+    return jsonschema.Draft202012Validator(SCHEMA).is_valid(manifest)
+
+
+def loader_says(root: Path, manifest: dict[str, Any]) -> str:
+    """ "" where it is accepted, else why not. Every file a good manifest may name is there."""
+    targets = manifest.get("targets")
+    names = [name for name in targets if isinstance(name, str)] if isinstance(targets, list) else []
+    inside = {f"reference/{name}": "" for name in names if name and not {"", ".", ".."} & set(name.split("/"))}
+    path = write(root, yaml.safe_dump(manifest, allow_unicode=True), inside)
+    try:
+        FORMAT.load(path)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("manifest", [pytest.param(made, id=name) for name, made in manifests()])
+def test_schema_and_loader_agree(tmp_path: Path, manifest: dict[str, Any]) -> None:
+    refusal = loader_says(tmp_path, manifest)
+    if not BEYOND.search(refusal):
+        assert (refusal == "") == schema_says(manifest), refusal or "the loader accepts what the schema refuses"
+    else:
+        assert schema_says(manifest), refusal
+
+
+def test_both_verdicts_occur_for_every_key() -> None:
+    """Without this, a place where everything is refused would agree for nothing."""
+    for place in PLACES:
+        if place != ("nonsense",):
+            name = ".".join(place) + " = "
+            verdicts = {schema_says(made) for label, made in manifests() if label.startswith(name)}
+            assert verdicts == {True, False}, place
+
+
+def test_the_schema_describes_the_keys_that_the_loader_lists(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        FORMAT.load(write(tmp_path, "zzz: 1\nschema: 1\nid: a\ntitle: b\ntargets: [stats.py]\n"))
+    assert str(caught.value).endswith("the keys are " + ", ".join(SCHEMA["properties"]))
