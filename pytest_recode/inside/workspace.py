@@ -31,7 +31,7 @@ MAX_READ = 1 << 20  # bytes of a file that is read, searched or handed in
 MAX_LISTED = 5000  # paths
 MAX_FOUND = 200  # lines
 MAX_LINE = 300  # characters of a line found
-OP_SECONDS = 20.0  # of one look at the files: a pattern may take for ever, a directory hold a million names
+OP_SECONDS = 10.0  # of one look at the files: a pattern may take for ever, a directory hold a million names
 OUTPUT_LIMIT = 64 << 10
 _REQUEST = 64 << 20  # bytes
 _SKIPPED = {"__pycache__", ".git", ".pytest_cache"}
@@ -106,7 +106,8 @@ class _Workspace:
 
     def op_list(self, path: str) -> list[str]:
         with _Guard(path):
-            return list(self._walk(path))
+            notes: list[str] = []
+            return sorted(self._walk(path, notes)) + notes
 
     def op_read(self, path: str) -> bytes:
         with _Guard(path):
@@ -123,13 +124,14 @@ class _Workspace:
         except (re.error, RecursionError, OverflowError) as error:
             raise Refusal(f"{pattern!r} is no regular expression of Python's: {error}") from None
         found: list[str] = []
+        notes: list[str] = []
         with _Guard(path):
-            for name in self._walk(path):
+            for name in sorted(self._walk(path, notes)):
                 for line in self._matches(compiled, name):
                     if len(found) == MAX_FOUND:
                         return [*found, f"... more than {MAX_FOUND} lines match"]
                     found.append(line)
-        return found
+        return found + notes
 
     def op_run(self, command: str, seconds: float) -> dict[str, Any]:
         shell = next((shell for shell in ("bash", "sh") if shutil.which(shell)), None)
@@ -210,12 +212,11 @@ class _Workspace:
                 raise
         finally:
             os.close(where)
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(fd)
+            raise Refusal(f"{path} is {'a directory: list it' if stat.S_ISDIR(found.st_mode) else 'no regular file'}")
         with os.fdopen(fd, "rb") as file:
-            found = os.fstat(fd)
-            if stat.S_ISDIR(found.st_mode):
-                raise Refusal(f"{path} is a directory: list it")
-            if not stat.S_ISREG(found.st_mode):
-                raise Refusal(f"{path} is no regular file")
             data = file.read(limit + 1)
         if len(data) > limit:
             raise _TooLarge(
@@ -254,7 +255,7 @@ class _Workspace:
 
     # The tree. Its paths are relative to the working directory, which nobody changes.
 
-    def _walk(self, path: str) -> Iterator[str]:
+    def _walk(self, path: str, notes: list[str]) -> Iterator[str]:
         parts = self._parts(path)
         start = "/".join(parts)
         if parts and stat.S_ISREG(self._stat(parts)):
@@ -272,14 +273,14 @@ class _Workspace:
                 continue
             for name, _ in (pair for pair in names if not pair[1]):
                 if listed == MAX_LISTED:
-                    yield f"... more than {MAX_LISTED} files"
+                    notes.append(f"... more than {MAX_LISTED} files")
                     return
                 listed += 1
                 yield f"{at}/{name}" if at else name
             below = [name for name, is_directory in names if is_directory and name not in _SKIPPED]
             queue += [f"{at}/{name}" if at else name for name in reversed(below)]
         if unread:
-            yield f"... {unread} directories that cannot be read"
+            notes.append(f"... {unread} directories that cannot be read")
 
     def _stat(self, parts: list[str]) -> int:
         where = self._directory(parts[:-1])
