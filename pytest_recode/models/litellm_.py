@@ -179,7 +179,7 @@ def _entry(context: ModelContext) -> Entry:
 
 
 def _known(model: str) -> bool:
-    """With a provider, any name; without, only what litellm lists: it takes whatever begins with `claude-` for Anthropic's."""
+    """With a provider, any name; without, only what litellm lists: it takes any `claude-…` for Anthropic's."""
     client = litellm()
     try:
         client.get_llm_provider(model)

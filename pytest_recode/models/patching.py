@@ -1,0 +1,116 @@
+"""Patching: definitions of a Python file found, taken out and put in, as text; what is around them stays as it is."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+import warnings
+from collections.abc import Sequence
+
+from pytest_recode.models.mutations import Definition, Statement
+
+
+def parse(text: str) -> ast.Module | None:
+    """None where it is no Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def find(tree: ast.Module, path: Sequence[str]) -> Statement | None:
+    """What defines `path` ("Class", "method"): the last one of that name, as in Python."""
+    body: Sequence[ast.stmt] = tree.body
+    found: Statement | None = None
+    for depth, name in enumerate(path):
+        if depth:
+            if not isinstance(found, ast.ClassDef):
+                return None
+            body = found.body
+        found = next((node for node in reversed(body) if name in bound(node)), None)  # type: ignore[assignment]
+        if found is None:
+            return None
+    return found
+
+
+def bound(node: ast.stmt) -> tuple[str, ...]:
+    """The names that a definition or a plain assignment binds."""
+    if isinstance(node, Definition):
+        return (node.name,)
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return tuple(target.id for target in targets if isinstance(target, ast.Name))
+
+
+def source_of(text: str, node: ast.stmt) -> str:
+    """Its whole lines, decorators included."""
+    first, last = _span(node)
+    return "\n".join(text.split("\n")[first:last])
+
+
+def replaced(text: str, node: ast.stmt, code: str) -> str:
+    """`text` with the lines of `node`, a statement of it, replaced by `code`, which is indented to fit."""
+    first, last = _span(node)
+    lines = text.split("\n")
+    fitting = textwrap.indent(textwrap.dedent(code).strip("\n"), " " * node.col_offset)
+    return "\n".join([*lines[:first], *fitting.split("\n"), *lines[last:]])
+
+
+def lay_in(text: str, code: str, path: Sequence[str]) -> str | None:
+    """`text` corrected by `code`, a correction of the interface at `path`; None where that cannot be done.
+
+    Definitions and assignments of `code` replace those of the same name, or are added at the end; imports that are
+    missing are added at the top. A lone method corrects the class it belongs to.
+    """
+    correction = parse(textwrap.dedent(code))
+    tree = parse(text)
+    if correction is None or not correction.body:
+        return None
+    code = textwrap.dedent(code)
+    if tree is None or not path:
+        return code.strip("\n") + "\n"
+    only = correction.body[0] if len(correction.body) == 1 else None
+    if len(path) > 1 and isinstance(only, Definition) and only.name == path[-1]:
+        method = find(tree, path)
+        made = replaced(text, method, code) if method is not None else text
+        return made if method is not None and parse(made) is not None else None
+    for node in correction.body:
+        text = _put(text, code, node)
+    return text if parse(text) is not None else None
+
+
+def _put(text: str, code: str, node: ast.stmt) -> str:
+    tree = parse(text)
+    if tree is None:
+        return text
+    source = source_of(code, node)
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        if any(ast.dump(node) == ast.dump(other) for other in tree.body):
+            return text
+        lines = text.split("\n")
+        at = _after_imports(tree)
+        return "\n".join([*lines[:at], source, *lines[at:]])
+    names = bound(node)
+    old = find(tree, names[:1]) if names else None
+    if old is not None:
+        return replaced(text, old, source)
+    return text if isinstance(node, ast.Expr) else f"{text.rstrip()}\n\n\n{source}\n"
+
+
+def _after_imports(tree: ast.Module) -> int:
+    """The line after the last import of the top, or after the module's docstring."""
+    at = 0
+    for node in tree.body:
+        if not isinstance(node, ast.Import | ast.ImportFrom) and not (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):
+            break
+        at = node.end_lineno or at
+    return at
+
+
+def _span(node: ast.stmt) -> tuple[int, int]:
+    decorators = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(each.lineno for each in decorators)])
+    return first - 1, node.end_lineno or node.lineno

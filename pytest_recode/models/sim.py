@@ -1,0 +1,260 @@
+"""sim/novice, sim/graduate, sim/expert: the embedded offline model. Its results are labelled as simulated.
+
+It knows the reference, breaks it, and repairs it as the feedback it is shown allows. Everything it does follows from
+its seed and the messages it is given: the same seed and messages give the same answers, in any process.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import Any
+
+from pytest_recode.agents.actions import Action, Step
+from pytest_recode.agents.prompts import fence_for
+from pytest_recode.agents.protocol import render
+from pytest_recode.faults import UserError
+from pytest_recode.feedback.interfaces import file_of, path_within
+from pytest_recode.feedback.levels import FIRST_LINE, corrections
+from pytest_recode.models import Ledger, Message, ModelContext, ModelKind, Reply, Tool, Usage
+from pytest_recode.models.mutations import Definition, mutated
+from pytest_recode.models.patching import find, lay_in, parse, replaced, source_of
+from pytest_recode.task import Parts, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """Probabilities. `repairs` is per broken interface and turn, by the level of the feedback, L0 to L4."""
+
+    right: float  # that an interface is right at once
+    slips: int  # in one that is not
+    repairs: tuple[float, float, float, float, float]
+    adopts: float  # that a correction the feedback carries is taken over
+
+
+SKILLS = {
+    "novice": Skill(right=0.15, slips=2, repairs=(0.01, 0.02, 0.04, 0.06, 0.08), adopts=0.18),
+    "graduate": Skill(right=0.35, slips=1, repairs=(0.3, 0.45, 0.6, 0.75, 0.85), adopts=1.0),
+    "expert": Skill(right=0.75, slips=1, repairs=(0.6, 0.75, 0.9, 0.95, 1.0), adopts=1.0),
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """What it has written. `broken` maps the interfaces it got wrong to their file and the definition that it broke."""
+
+    texts: dict[str, str]
+    broken: dict[str, tuple[str, tuple[str, ...]]]
+    changed: tuple[str, ...]
+    turn: int
+
+
+@dataclass(slots=True, kw_only=True)
+class SimModel:
+    name: str
+    skill: Skill
+    seed: str
+    task: Task
+    parts: Parts
+    ledger: Ledger
+    simulated: bool = True
+    native_tools: bool = False
+    _work: Work | None = field(default=None, repr=False)
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),  # noqa: ARG002  it has none, and says so
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        self.ledger.before_call(self.name)
+        text = self._answer(messages, schema)
+        asked = sum(len(message.content) for message in messages)
+        usage = Usage(prompt_tokens=-(-asked // 4), completion_tokens=-(-len(text) // 4), cost_usd=0.0)
+        self.ledger.spent(self.name, usage)
+        return Reply(text=text, usage=usage, finish="stop")
+
+    def _answer(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
+        if schema is not None:
+            return "{}"  # no researcher: whoever asks for a record falls back on what can be derived
+        system = "\n".join(message.content for message in messages if message.role == "system")
+        acts = "### Action" in system
+        if not acts and "summary" in system:
+            return self._summary()
+        shown = next((message.content for message in reversed(messages) if message.role == "user"), "")
+        self._look(shown)
+        return self._step(shown) if acts else self._blocks()
+
+    def _look(self, shown: str) -> None:
+        """Begin a turn where the prompt shows feedback that was not worked on yet."""
+        first_lines = list(FIRST_LINE.finditer(shown))
+        if self._work is None:
+            self._work = self._first_attempt()
+        if not first_lines or int(first_lines[-1]["turn"]) < self._work.turn:
+            return
+        line = first_lines[-1]
+        feedback = shown[line.start() :].partition("\n# Current content of the targets")[0]
+        self._work = self._repaired(self._work, feedback, int(line["level"]), int(line["turn"]) + 1)
+
+    def _first_attempt(self) -> Work:
+        reference = {path: self.parts.reference[path].decode("utf-8", "replace") for path in self._targets()}
+        texts, broken = dict(reference), {}
+        for interface in self.task.interfaces:
+            random = self._random("first", interface)
+            place = self._place(interface, reference, random)
+            if random.random() < self.skill.right or place is None:
+                continue
+            file, path = place
+            node = find(ast.parse(texts[file]), path)
+            assert node is not None
+            wrong = replaced(texts[file], node, ast.unparse(mutated(node, random, self.skill.slips)))
+            if parse(wrong) is not None:
+                texts[file], broken[interface] = wrong, place
+        return Work(texts=texts, broken=broken, changed=tuple(texts), turn=1)
+
+    def _place(
+        self, interface: str, reference: Mapping[str, str], random: Random
+    ) -> tuple[str, tuple[str, ...]] | None:
+        """File and path of the definition to break for an interface; for a whole module one of its functions."""
+        file = file_of(interface, tuple(reference))
+        tree = parse(reference[file]) if file is not None else None
+        if file is None or tree is None:
+            return None
+        path = path_within(interface, file)
+        if path:
+            return (file, path) if find(tree, path) is not None else None
+        inside = [node.name for node in tree.body if isinstance(node, Definition)]
+        return (file, (random.choice(inside),)) if inside else None
+
+    def _repaired(self, work: Work, feedback: str, level: int, turn: int) -> Work:
+        """The feedback's corrections laid in as they stand there; of the rest, what it sees for itself."""
+        texts, broken = dict(work.texts), dict(work.broken)
+        for correction in corrections(feedback):
+            adopted = self._random("adopt", turn, correction.interface).random() < self.skill.adopts
+            if not adopted or correction.file not in texts:
+                continue
+            path = path_within(correction.interface, correction.file)
+            better = lay_in(texts[correction.file], correction.code, path)
+            if better is not None:
+                texts[correction.file] = better
+                broken.pop(correction.interface, None)
+        named = re.findall(r"^Interface: (\S+)$", feedback, re.MULTILINE)
+        for interface, (file, path) in work.broken.items():
+            suspected = not named or interface in named
+            if interface in broken and suspected:
+                seen = self._random("repair", turn, interface).random() < self.skill.repairs[level]
+                if seen:
+                    texts[file] = self._restored(texts[file], file, path)
+                    del broken[interface]
+        changed = tuple(file for file in texts if texts[file] != work.texts[file])
+        return Work(texts=texts, broken=broken, changed=changed, turn=turn)
+
+    def _restored(self, text: str, file: str, path: Sequence[str]) -> str:
+        reference = self.parts.reference[file].decode("utf-8", "replace")
+        right, tree = find(ast.parse(reference), path), parse(text)
+        wrong = find(tree, path) if tree is not None else None
+        if right is None or wrong is None:
+            return reference
+        return replaced(text, wrong, source_of(reference, right))
+
+    def _step(self, shown: str) -> str:
+        """One answer in the text protocol; which of the turn's answers, the prompt says."""
+        work = self._begun()
+        budget = re.findall(r"Step (\d+) of (\d+) in turn \d+ of \d+", shown)
+        step, steps = map(int, budget[-1]) if budget else (1, 1)
+        plan = self._plan(work, steps)
+        actions = plan[min(step, len(plan)) - 1]
+        seen = f"Simulated model {self.name}, turn {work.turn}: {len(self.task.interfaces)} interfaces are asked."
+        wrote = ", ".join(work.changed) or "nothing new"
+        return render(
+            Step(
+                observation=seen,
+                reflection="The feedback is taken into account." if work.turn > 1 else "Nothing was tried yet.",
+                planning=f"Of this turn: {wrote}. Now: {', '.join(action.kind for action in actions)}.",
+                actions=tuple(actions),
+            )
+        )
+
+    def _plan(self, work: Work, steps: int) -> list[list[Action]]:
+        """The answers of a turn, at most `steps`: look first, write, check, submit."""
+        submit = Action(kind="submit")
+        check = Action(kind="run", arguments={"command": _syntax_check(work.changed)})
+        writes = [Action(kind="write", arguments={"path": path, "text": work.texts[path]}) for path in work.changed]
+        looked = next((path for path in (*self._targets(), *sorted(self.parts.repo)) if path in self.parts.repo), None)
+        look = [Action(kind="list")]
+        if looked is not None:
+            look.append(Action(kind="read", arguments={"path": looked}))
+        if not writes:
+            return [[*look[1:], submit]]
+        batches = [writes[at : at + 6] for at in range(0, len(writes), 6)]
+        spare = steps - len(batches)
+        before = [look] if work.turn == 1 and spare >= 1 else []
+        if spare - len(before) >= 1:
+            return [*before, *batches[:-1], [*batches[-1], check], [submit]]
+        return [*before, *batches[:-1], [*batches[-1], submit]]
+
+    def _blocks(self) -> str:
+        """Every target whole, in a fence that names it: the protocol of a single call."""
+        parts = [f"Simulated model {self.name}."]
+        for path, text in self._begun().texts.items():
+            fence = fence_for(text)
+            language = "python " if path.endswith(".py") else ""
+            parts.append(f"{fence}{language}{path}\n{text.rstrip()}\n{fence}")
+        return "\n\n".join(parts)
+
+    def _summary(self) -> str:
+        turn = self._work.turn if self._work else 1
+        wrote = ", ".join(self._targets())
+        return f"Simulated model {self.name}: wrote and handed in {wrote}; turn {turn} was reached."
+
+    def _begun(self) -> Work:
+        assert self._work is not None
+        return self._work
+
+    def _targets(self) -> tuple[str, ...]:
+        return tuple(path for path in self.task.targets if path in self.parts.reference)
+
+    def _random(self, *what: object) -> Random:
+        """A stream of its own for every decision, so that none moves another. A text seeds alike in every process."""
+        return Random("/".join(map(str, (self.seed, self.name, *what))))
+
+
+def _syntax_check(paths: Sequence[str]) -> str:
+    program = "import ast, sys; [ast.parse(open(name, encoding='utf-8').read()) for name in sys.argv[1:]]"
+    names = [path for path in paths if path.endswith(".py")]
+    return shlex.join(["python3", "-c", program, *names])
+
+
+def _check(context: ModelContext, *, skill: str) -> None:
+    """Nothing can be missing: no key, no address, no price."""
+    assert skill in SKILLS, context.name
+
+
+def _make(context: ModelContext, *, skill: str) -> SimModel:
+    if context.task is None or context.parts is None:
+        raise UserError(f"model {context.name} works on a task's reference: it cannot be asked without a task")
+    return SimModel(
+        name=context.name,
+        skill=SKILLS[skill],
+        seed=context.seed,
+        task=context.task,
+        parts=context.parts(),
+        ledger=context.ledger,
+    )
+
+
+def _kind(skill: str) -> ModelKind:
+    return ModelKind(
+        make=partial(_make, skill=skill), check=partial(_check, skill=skill), offline=True, needs_reference=True
+    )
+
+
+NOVICE = _kind("novice")
+GRADUATE = _kind("graduate")
+EXPERT = _kind("expert")
