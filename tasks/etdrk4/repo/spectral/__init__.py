@@ -1,0 +1,1 @@
+"""Periodic partial differential equations in one dimension, solved in Fourier space."""
