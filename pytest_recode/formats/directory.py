@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def load(path: Path) -> tuple[Task, ...]:
             f" ({limits.grading_seconds:g}, for all); lower the one, or raise the other",
         )
     root = path.parent
-    _look(document, root, targets)
+    names = _look(document, root, targets)
     return (
         Task(
             id=values["id"],
@@ -62,7 +62,7 @@ def load(path: Path) -> tuple[Task, ...]:
             domain=values.get("domain", ""),
             tags=values.get("tags", ()),
             difficulty=values.get("difficulty", ""),
-            environment=_environment(document, root, values.get("environment", {})),
+            environment=_environment(document, root, names, values.get("environment", {})),
             limits=limits,
             license=values.get("license", ""),
         ),
@@ -164,16 +164,19 @@ def _interfaces(document: Document, given: tuple[str, ...] | None, modules: tupl
     return given
 
 
-def _look(document: Document, root: Path, targets: tuple[str, ...]) -> None:
-    """See that all an episode needs is there, so that nothing is spent on a task that cannot be judged."""
-    needed = {
-        "instruction.md": "write there what the agent is asked",
-        "repo": "put the repository there as the agent finds it",
-        "reference": "put the targets there as the authors wrote them",
-        "tests": "put the hidden tests there, in files test_*.py",
-    }
-    entries = {entry.name: entry for entry in os.scandir(root)}
-    for name, step in needed.items():
+_NEEDED = {
+    "instruction.md": "write there what the agent is asked",
+    "repo": "put the repository there as the agent finds it",
+    "reference": "put the targets there as the authors wrote them",
+    "tests": "put the hidden tests there, in files test_*.py",
+}
+
+
+def _look(document: Document, root: Path, targets: tuple[str, ...]) -> frozenset[str]:
+    """The names in `root`, after a look that all an episode needs is there: no call may be spent before that."""
+    with os.scandir(root) as listing:
+        entries = {entry.name: entry for entry in listing}
+    for name, step in _NEEDED.items():
         is_file = name.endswith(".md")
         entry = entries.get(name)
         if entry is None:
@@ -182,27 +185,29 @@ def _look(document: Document, root: Path, targets: tuple[str, ...]) -> None:
         if not (entry.is_file() if is_file else entry.is_dir()):
             raise UserError(f"{root / name}: must be a {'file' if is_file else 'directory'}; {step}")
     for index, target in enumerate(targets):
-        if not os.path.isfile(f"{root}/reference/{target}"):  # noqa: PTH113 (a third of the time of Path's)
+        if not os.path.isfile(f"{root}/reference/{target}"):  # noqa: PTH113  a third of the time of Path's
             raise fault(
                 document,
                 ("targets", index),
                 f"targets[{index}]: reference/{target} is missing; put the authors' {target} there",
             )
-    if not _has_tests(root / "tests"):
-        raise UserError(f"{root / 'tests'}: holds no test_*.py; put the hidden tests there, in files test_*.py")
+    if not _has_tests(f"{root}/tests"):
+        raise UserError(f"{root / 'tests'}: holds no test_*.py; {_NEEDED['tests']}")
+    return frozenset(entries)
 
 
-def _has_tests(directory: Path) -> bool:
+def _has_tests(directory: str) -> bool:
     directories = []
-    for entry in os.scandir(directory):
-        if entry.is_dir(follow_symlinks=False):
-            directories.append(directory / entry.name)
-        elif is_test(entry.name):
-            return True
-    return any(_has_tests(each) for each in directories)
+    with os.scandir(directory) as listing:
+        for entry in listing:
+            if is_test(entry.name) and entry.is_file(follow_symlinks=False):
+                return True
+            if entry.is_dir(follow_symlinks=False):
+                directories.append(entry.path)
+    return any(map(_has_tests, directories))
 
 
-def _environment(document: Document, root: Path, given: Mapping[str, Any]) -> Environment:
+def _environment(document: Document, root: Path, names: Set[str], given: Mapping[str, Any]) -> Environment:
     if "image" in given and "dockerfile" in given:
         raise fault(
             document,
@@ -219,7 +224,7 @@ def _environment(document: Document, root: Path, given: Mapping[str, Any]) -> En
                     ("environment", key),
                     f"environment.{key}: no such file: {given[key]} in the task directory; create it, or mend the path",
                 )
-        elif "image" not in given or key != "dockerfile":
+        elif "environment" in names and ("image" not in given or key != "dockerfile"):
             path = root / "environment" / default
             if path.is_file():
                 files[key] = path

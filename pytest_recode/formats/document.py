@@ -172,7 +172,7 @@ def _shown(tag: str) -> str:
 
 @cache
 def _loader(shallow: bool) -> Any:
-    """libyaml's where PyYAML was built with it (ten times as fast), else Python's.
+    """A reader on libyaml where PyYAML was built with it (ten times as fast), else on Python's parser.
 
     PyYAML's C composer recurses without a limit: some 30,000 open brackets crash the interpreter. Text that
     could nest so deep goes to the Python one, which raises `RecursionError`.
