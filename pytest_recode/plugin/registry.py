@@ -16,7 +16,6 @@ from pytest_recode.plugin import defaults
 if TYPE_CHECKING:
     from pytest_recode.agents import AgentKind
     from pytest_recode.episode import Policy
-    from pytest_recode.feedback import PolicyKind
     from pytest_recode.formats import Format
     from pytest_recode.models import ModelKind
     from pytest_recode.sandboxes import SandboxKind
@@ -71,15 +70,10 @@ class Registry:
         return name in own and self.offers[what].get(name) == own[name]
 
     def policy(self, spec: str) -> Policy:
-        name, _, rest = spec.partition(":")
-        kind: PolicyKind = self._choose("policies", name, "feedback policy", "")
-        options = {}
-        for part in filter(None, rest.split(",")):
-            key, equals, value = part.partition("=")
-            if not equals:
-                raise UserError(f"--recode-feedback={spec}: {part!r} is not of the form option=value")
-            options[key.strip()] = value.strip()
-        return kind.make(options)
+        """`L3`, `escalate:start=1,patience=2`."""
+        from pytest_recode.feedback.policies import parse
+
+        return parse(spec, {name: self._load("policies", name) for name in self.offers["policies"]})
 
     def _choose(self, what: str, name: str, noun: str, also: str) -> Any:
         if name not in self.offers[what]:

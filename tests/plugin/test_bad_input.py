@@ -52,11 +52,11 @@ NAMES = [
     ),
     (
         "--recode-feedback=L5",
-        "unknown feedback policy 'L5' (did you mean L4?): choose from L0, L1, L2, L3, L4, escalate, adaptive, none",
+        "unknown feedback policy 'L5' (did you mean L4?); the policies are L0, L1, L2, L3, L4, escalate, adaptive, none",
     ),
     (
         "--recode-feedback=escalate:fast",
-        "--recode-feedback=escalate:fast: 'fast' is not of the form option=value",
+        "feedback policy 'escalate:fast': 'fast' is no option; write option=value, as in escalate:start=1,max=3",
     ),
     (
         "--recode-model=sim/genius",
