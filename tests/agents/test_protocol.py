@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from pytest_recode.agents.protocol import FORMS, Action, Step, parse, render
+from pytest_recode.agents.actions import form_of
+from pytest_recode.agents.protocol import FORMS, Action, ProtocolError, Step, parse, render
 
 NASTY = [
     "", " ", "\t", "try:", "else:", "action:", "Action: submit", "### Action: submit", "### Action", "## Observation",
@@ -46,3 +47,160 @@ def test_what_is_rendered_is_read_back(seed: int) -> None:
     for _ in range(150):
         step = a_step(rng)
         assert parse(render(step)) == step, render(step)
+
+
+# As models write it
+
+
+def the_action(text: str) -> tuple[str, dict[str, str]]:
+    step = parse(text)
+    assert isinstance(step, Step), step
+    assert len(step.actions) == 1, step.actions
+    return step.actions[0].kind, dict(step.actions[0].arguments)
+
+
+def test_the_documented_form() -> None:
+    step = parse(
+        "### Observation\nIt fails.\n### Reflection\nThe axis.\n### Planning\nMend it.\n"
+        "### Action: edit\npath: a.py\nold <<OLD\nx.sum(0)\nOLD\nnew <<NEW\nx.sum(1)\nNEW\n### Action: submit\n"
+    )
+    edit = Action(kind="edit", arguments={"path": "a.py", "old": "x.sum(0)", "new": "x.sum(1)"})
+    assert step == Step(
+        observation="It fails.",
+        reflection="The axis.",
+        planning="Mend it.",
+        actions=(edit, Action(kind="submit", arguments={})),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### Action: read\npath: a.py",
+        "### Action: read a.py",
+        "### Action: read `a.py`",
+        "### Action\nread a.py\n",
+        "### Action\n\n```\nread a.py\n```\n",
+        "## ACTION: READ\n- path: a.py\n",
+        "**Action:** read\npath: a.py",
+        "**Action**: read a.py",
+        "**Action: read**\nfile: 'a.py'",
+        "Action: read a.py",
+        "Plan: look\nAction: read\npath: a.py",
+        "```\n### Action: read\npath: a.py\n```",
+        "Sure, here it is.\n\n### Action: read\npath: a.py\n\nThat shows the file.",
+        "<think>\n### Action: submit\n</think>\n### Action: read\npath: a.py",
+        "### Action: read\r\npath: a.py\r\n",
+        "### Action: read\npath <<P\na.py\nP\n",
+        "### Reflection\nMy next action is to read.\naction: submit\ntry:\n### Action: read\npath: a.py",
+        "### Planning\n### Action items\n1. read\n### Action: read\npath: a.py",
+    ],
+)
+def test_forms_that_are_understood(text: str) -> None:
+    assert the_action(text) == ("read", {"path": "a.py"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### Action: write\npath: a.py\ntext <<END\ntry:\n    x = 1\nEND",
+        "### Action: write\npath: a.py\ntext << 'END'\ntry:\n    x = 1\nEND\n",
+        "### Action: write\npath: a.py\ncode: <<END\ntry:\n    x = 1\n  END  \n",
+        "### Action: write a.py\n```python\ntry:\n    x = 1\n```\nDone.",
+        "### Action\nwrite a.py\n\n~~~\ntry:\n    x = 1\n~~~\n",
+    ],
+)
+def test_forms_of_a_text_that_are_understood(text: str) -> None:
+    assert the_action(text) == ("write", {"path": "a.py", "text": "try:\n    x = 1"})
+
+
+def test_a_command_may_be_fenced_or_a_heredoc_of_the_shell() -> None:
+    assert the_action("### Action: run\n```bash\nls\npwd\n```") == ("run", {"command": "ls\npwd"})
+    assert the_action("### Action: run\ncommand: cat <<EOF") == ("run", {"command": "cat <<EOF"})
+    assert the_action("### Action: run\ncommand <<CMD\ncat <<EOF\nx\nEOF\nCMD") == (
+        "run",
+        {"command": "cat <<EOF\nx\nEOF"},
+    )
+
+
+def test_prose_about_actions_is_prose() -> None:
+    step = parse("### Planning\n### Action\nis what comes next.\n### Action: read\npath: a.py")
+    assert isinstance(step, Step)
+    assert [action.kind for action in step.actions] == ["read"]
+    assert step.note == "`### Action: is what comes next.` is no action: nothing was done for it."
+
+
+def test_an_imagined_continuation_is_not_read() -> None:
+    step = parse("### Observation\na\n### Action: read\npath: a.py\n### Observation\nIt holds x.\n### Action: submit\n")
+    assert isinstance(step, Step)
+    assert [action.kind for action in step.actions] == ["read"]
+    assert step.note == "Your answer went on with another observation: nothing from there on was read."
+
+
+# What cannot be used
+
+WRITE = (
+    "### Action: write\npath: (file, relative to the workspace)\ntext <<END_OF_TEXT\n(its whole content)\nEND_OF_TEXT"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "Your answer was empty. Answer in this form:\n\n### Observation\n"),
+        (" \n\n", "Your answer was empty."),
+        ("I'm sorry, I can't help with that.", "Your answer holds no action: no line such as `### Action: read`."),
+        ("### Reflection\nThe next action: read it.", "Your answer holds no action"),
+        ("### Action: delete a.py", "Your answer holds no action"),
+        ("### Action: read", "`read` needs `path`. Nothing was done. Write it like this:\n\n### Action: read\npath: ("),
+        ("### Action: write\npath: a.py", f"`write` needs `text`. Nothing was done. Write it like this:\n\n{WRITE}"),
+        ("### Action: write\ntext <<E\nx\nE", "`write` needs `path`."),
+        ("### Action: edit\npath: a\nold <<E\nE\nnew <<F\nF", "`old` of `edit` is empty."),
+        ("### Action: submit\npath: a.py", "`submit` does not take `path`; it takes nothing."),
+        ("### Action: read\npath: a\npath: b", "`path` of `read` is given twice."),
+        (
+            "### Action: write\npath: a.py\ntext <<END\nimport numpy\n",
+            "The block that line 3 opens (`text <<END`) has no last line `END`: "
+            "the answer was cut off, or the line is missing. "
+            "Nothing was done. End the block with a line that holds only `END`, or write less at once.",
+        ),
+        ("### Planning <<P\nx", "The block that line 1 opens (`### Planning <<P`) has no last line `P`"),
+        (
+            "### Action: write a.py\n```python\nimport numpy\n",
+            "The code fence that line 2 opens is not closed: the answer was cut off. Nothing was done.",
+        ),
+        (
+            "### Action: write a.py\n```python\nx = '''\n```\n'''\n```\n",
+            "More code fences follow the one that line 2 opens, so that its end is not known. Nothing was done.",
+        ),
+        ("### Action: submit\n" * 9, "Your answer holds 9 actions; at most 8 are done at once. Nothing was done."),
+        ("x" * 1_000_001, "Your answer has 1000001 characters; at most 1000000 are read. Nothing was done."),
+        ("\x00\x01\udcff", "Your answer holds no action"),
+    ],
+)
+def test_what_cannot_be_used_is_told(text: str, words: str) -> None:
+    read = parse(text)
+    assert isinstance(read, ProtocolError), read
+    assert read.text.startswith(words)
+
+
+def test_a_damaged_answer_does_nothing_at_all() -> None:
+    read = parse("### Action: write\npath: a\ntext <<E\nx\nE\n### Action: write\npath: b\ntext <<E\ny")
+    assert isinstance(read, ProtocolError)
+
+
+@pytest.mark.parametrize("character", [" ", "#", "`", "*", "<", "-", "\t", "'", "(", "action ", "### Action: x "])
+def test_a_hostile_megabyte_is_read(character: str) -> None:
+    line = (character * 1_000_000)[:999_000]
+    for text in (line, f"### Action: {line}", f"### Action: run\ncommand: {line}", line.replace(" ", "\n")):
+        assert isinstance(parse(text), Step | ProtocolError)
+
+
+def test_many_unclosed_blocks_are_told() -> None:
+    assert isinstance(parse("### Action: write\n```\nx\n```\n" * 40_000), ProtocolError)
+    assert isinstance(parse("### Action: write\npath: a\n```\n" * 30_000), ProtocolError)
+
+
+def test_the_form_that_an_error_shows_is_right() -> None:
+    for kind in FORMS:
+        assert the_action(form_of(kind))[0] == kind
