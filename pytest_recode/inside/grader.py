@@ -1,0 +1,312 @@
+"""The grader's side: runs the hidden tests with pytest and reports every case, one message a step.
+
+It holds the tests and the reference and trusts both. The code under test is reached through the `candidate` fixture and
+nothing else: what it sends is decoded into plain data, and compared here.
+
+To the host go `collected`, then for each case `started` and `finished`, then `done`; or `broken`, with a text, where
+the tests cannot give a verdict.
+
+Self-contained: stdlib, pytest and the wire, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import random
+import sys
+import tempfile
+import types
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_recode.inside import equivalence, remote, wire
+else:
+    import _recode_equivalence as equivalence
+    import _recode_remote as remote
+    import _recode_wire as wire
+
+MAX_MESSAGE = 20_000  # characters of a case's account
+_INI = """[pytest]
+addopts =
+"""
+_ARGUMENTS = [
+    *("-p", "no:cacheprovider", "-p", "no:debugging", "-p", "no:doctest", "-p", "no:faulthandler", "-p", "no:junitxml"),
+    *("-p", "no:logging", "-p", "no:nose", "-p", "no:pastebin", "-p", "no:setuponly", "-p", "no:setupplan"),
+    *("-p", "no:stepwise", "-p", "no:threadexception", "-p", "no:unraisableexception", "-p", "no:legacypath"),
+    *("-p", "no:capture", "-p", "no:warnings"),
+    *("-q", "--tb=short", "--import-mode=prepend", "--strict-markers"),
+]
+
+
+def warm() -> None:
+    """Once in the warm parent: what a first run of pytest imports and compiles, every later one finds done."""
+    try:
+        place = tempfile.TemporaryDirectory()
+    except OSError:  # nowhere to write: the first run pays
+        return
+    modules = set(sys.modules)
+    with place as path:
+        tests = Path(path, "tests")
+        tests.mkdir()
+        (tests / "test_warm.py").write_text("def test_warm(reference):\n    assert [1] == [1]\n")
+        _run(_Plugin(Path(path), _Unheard(), {"only": None, "interfaces": ["warm"], "seed": 0}))
+    for name in set(sys.modules) - modules:
+        if name.startswith("test_warm"):
+            del sys.modules[name]
+
+
+def main(reader: Any, writer: Any) -> None:
+    start = wire.read_message(reader, 1 << 40)
+    place = Path(start["place"] or ".").resolve()
+    for room in ("tests", "reference"):
+        (place / room).mkdir()
+        for path, data in start[room].items():
+            target = place / room / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+    os.chdir(place)
+    for root in reversed(start["roots"]):
+        sys.path.insert(0, str(place / "reference" / root))
+    importlib.invalidate_caches()
+    link = remote.Link(reader, writer, start["limit"])
+    plugin = _Plugin(place, link, start)
+    status = _run(plugin)
+    if not plugin.broken:
+        plugin.say({"op": "done", "status": int(status)})
+
+
+def _run(plugin: _Plugin) -> int:
+    for name in [name for name in os.environ if name.startswith("PYTEST_")]:
+        del os.environ[name]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.dont_write_bytecode = True
+    _offer_testing()
+    ini = plugin.place / "pytest.ini"
+    ini.write_text(_INI)
+    tests = str(plugin.place / "tests")
+    return pytest.main(
+        ["-c", str(ini), f"--rootdir={tests}", f"--confcutdir={tests}", *_ARGUMENTS, tests], plugins=[plugin]
+    )
+
+
+def _offer_testing() -> None:
+    """`from pytest_recode.testing import assert_equivalent` works here whether or not the package is installed."""
+    package, module = types.ModuleType("pytest_recode"), types.ModuleType("pytest_recode.testing")
+    package.__path__ = []
+    package.testing = module  # type: ignore[attr-defined]
+    module.assert_equivalent = equivalence.assert_equivalent  # type: ignore[attr-defined]
+    sys.modules["pytest_recode"], sys.modules["pytest_recode.testing"] = package, module
+
+
+class _Unheard:
+    """In place of a Link where nothing is judged."""
+
+    heard, failed = False, None
+
+    def renew(self) -> None: ...
+
+    def put(self, data: Any) -> None: ...
+
+
+class _Reference:
+    """The `reference` fixture: its attributes are the authors' own modules."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return importlib.import_module(name)
+        except Exception as error:  # whatever an import does, the candidate has no part in it
+            raise remote.TestFault(
+                f"the reference's module {name} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
+
+
+class _Plugin:
+    def __init__(self, place: Path, link: Any, start: dict[str, Any]) -> None:
+        self.place = place
+        self.link = link
+        self.only = start["only"]
+        self.interfaces: list[str] = start["interfaces"]
+        self.seed: int = start["seed"]
+        self.broken = False
+        self.errors: list[str] = []
+        self.reports: list[tuple[Any, BaseException | None]] = []
+
+    def say(self, message: dict[str, Any]) -> None:
+        wire.put_frame(self.link.put, wire.TO_HOST, message)
+
+    def broke(self, text: str) -> None:
+        if not self.broken:
+            self.say({"op": "broken", "text": text[:MAX_MESSAGE]})
+        self.broken = True
+
+    # fixtures
+
+    @pytest.fixture
+    def candidate(self) -> Any:
+        """The code under test: `candidate.module.name`."""
+        return remote.RemoteRoot(self.link)
+
+    @pytest.fixture(scope="session")
+    def reference(self) -> Any:
+        """The authors' implementation: `reference.module.name`."""
+        return _Reference()
+
+    @pytest.fixture
+    def rng(self, request: pytest.FixtureRequest) -> Any:
+        """A numpy Generator of this grading's secret seed and this case: the order of the cases plays no part."""
+        try:
+            import numpy as np
+        except ImportError:
+            raise remote.TestFault("the rng fixture needs numpy in the interpreter that runs the tests") from None
+        return np.random.default_rng(_entropy(self.seed, request.node.nodeid))
+
+    # collecting
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.addinivalue_line("markers", "interface(name): the interface that a hidden test tests")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.errors.append(f"{report.nodeid or 'tests'}: {report.longreprtext}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self.errors:
+            self.broke("the hidden tests cannot be collected\n" + "\n".join(self.errors))
+            items[:] = []
+            return
+        cases = []
+        for item in items:
+            interface, wrong = _interface(item, self.interfaces)
+            if wrong:
+                self.broke(wrong)
+                items[:] = []
+                return
+            cases.append({"id": item.nodeid, "interface": interface})
+        self.say({"op": "collected", "cases": cases})
+        if self.only is not None:
+            wanted = set(self.only)
+            items[:] = [item for item in items if item.nodeid in wanted]
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self.broke(f"pytest failed: {excrepr}")
+
+    # running
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.link.renew()
+        self.reports = []
+        _seed_everything(_entropy(self.seed, nodeid))
+        self.say({"op": "started", "id": nodeid})
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        report = yield
+        self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
+        return report
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.say({"op": "finished", "id": nodeid, **_account(self.reports, self.link)})
+        self.reports = []
+
+
+def _entropy(seed: int, case: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}\n{case}".encode()).digest()[:16], "big")
+
+
+def _seed_everything(entropy: int) -> None:
+    """Tests and references that draw from the global generators are repeatable too."""
+    random.seed(entropy)
+    np = sys.modules.get("numpy")
+    if np is not None:
+        np.random.seed(entropy % 2**32)
+
+
+def _interface(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
+    """Which interface a case tests; or what is wrong, naming the case and the choices."""
+    choices = ", ".join(interfaces)
+    mark = item.get_closest_marker("interface")
+    if mark is not None:
+        name = mark.args[0] if len(mark.args) == 1 and not mark.kwargs else None
+        if name not in interfaces:
+            return "", f"{item.nodeid}: interface({name!r}) is none of the task's interfaces: {choices}"
+        return str(name), ""
+    if len(interfaces) == 1:
+        return interfaces[0], ""
+    function = getattr(item, "originalname", None) or item.name
+    found: dict[int, list[str]] = {}
+    for name in interfaces:
+        last = name.rpartition(".")[2]
+        if f"{function}_".startswith(f"test_{last}_"):
+            found.setdefault(len(last), []).append(name)
+    longest = found[max(found)] if found else []
+    if len(longest) == 1:
+        return longest[0], ""
+    stem = item.path.stem
+    of_module = [name for name in interfaces if f"test_{_module(name)}" == stem]
+    if not longest and len(of_module) == 1:
+        return of_module[0], ""
+    why = "could test more than one interface" if longest or of_module else "does not say which interface it tests"
+    return "", f'{item.nodeid} {why}: mark it @pytest.mark.interface("…") with one of {choices}'
+
+
+def _module(interface: str) -> str:
+    """The last name of the module that an interface is in, or is."""
+    return (interface.rpartition(".")[0] or interface).rpartition(".")[2]
+
+
+def _account(reports: list[tuple[Any, BaseException | None]], link: Any) -> dict[str, Any]:
+    """What a case comes to: passed, if setup, call and teardown passed and nothing went wrong that the test hid."""
+    phases = [report.when for report, _ in reports]
+    bad = [(report, error) for report, error in reports if report.outcome != "passed" or hasattr(report, "wasxfail")]
+    if phases == ["setup", "call", "teardown"] and not bad and link.failed is None:
+        return {"outcome": "passed", "kind": "", "message": "", "exception": None}
+    texts, kind, exception, fault = [], "", None, False
+    if link.failed is not None:
+        kind = link.failed[0]
+        texts.append(link.failed[1])
+    for report, error in bad:
+        texts.append(f"{report.when}: {_words(report)}")
+        fault = fault or isinstance(error, remote.TestFault)
+        if isinstance(error, remote.CandidateError):
+            exception = {"type": error.type, "message": error.message, "frames": error.frames}
+            texts.append("\n".join([f"in the candidate's code: {error.type}: {error.message}", *error.frames]))
+        kind = kind or _kind(error)
+    if not texts:
+        texts.append(f"the case ran only its {', '.join(phases) or 'nothing'}")
+    # What goes wrong after the candidate's data came in is laid to them: the reference has passed this very test, and
+    # otherwise a candidate could turn its failures into errors by what it returns.
+    outcome = "failed" if not fault and (link.heard or link.failed is not None) else "error"
+    return {"outcome": outcome, "kind": kind, "message": "\n\n".join(texts)[:MAX_MESSAGE], "exception": exception}
+
+
+def _words(report: Any) -> str:
+    if hasattr(report, "wasxfail"):
+        return f"expected to fail ({report.wasxfail}), which is no pass"
+    if report.outcome == "skipped":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        return f"skipped ({reason}), which is no pass"
+    return str(report.longreprtext)
+
+
+def _kind(error: BaseException | None) -> str:
+    if isinstance(error, remote.CandidateError):
+        return "exception"
+    if isinstance(error, equivalence.Mismatch):
+        return error.kind
+    if isinstance(error, AssertionError):
+        # numpy.testing's words, stable since its first releases
+        text = str(error)
+        if "shapes" in text and "mismatch" in text:
+            return "shape"
+        if "Not equal to tolerance" in text or "Arrays are not" in text or "Items are not equal" in text:
+            return "mismatch"
+    return "assertion"

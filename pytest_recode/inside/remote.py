@@ -1,0 +1,412 @@
+"""The code under test, as a hidden test sees it: modules, functions and objects that live in another sandbox.
+
+Plain data comes back by value. Anything else comes back as an opaque handle: its attributes can be read and it can be
+called, by name; every other operation on it fails the case, since a liar's `__eq__` or `__array__` would answer it.
+
+Self-contained: stdlib and the wire, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_recode.inside import wire
+else:
+    import _recode_wire as wire
+
+MAX_TEXT, MAX_LINE, MAX_FRAMES = 2000, 600, 25  # of an exception: characters, characters of a frame, frames
+MAX_CALLBACKS = 50  # how deep a function of the test's and the code under test may call each other
+
+
+class CandidateError(Exception):
+    """An exception that the code under test raised.
+
+    It is also an instance of the nearest builtin exception that the candidate's own type derives from, so that
+    `pytest.raises(ValueError)` catches a ValueError. `frames` are the candidate's own, outermost first.
+    """
+
+    type: str = ""
+    message: str = ""
+    frames: tuple[str, ...] = ()
+
+    def __init__(self, type: str, message: str, frames: tuple[str, ...]) -> None:  # noqa: A002
+        self.type = type
+        self.message = message
+        self.frames = frames
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class CandidateLost(Exception):  # noqa: N818 - these three are told apart by name, not by being errors
+    """There is no answer: the candidate is dead, too slow, or sent what is no answer. The case fails, caught or not."""
+
+
+class Misuse(TypeError):  # noqa: N818
+    """The test did with a handle what cannot be done with one. The case fails, caught or not."""
+
+
+class TestFault(Exception):  # noqa: N818
+    """The test, not the candidate, is at fault, whatever the candidate answered before."""
+
+    __test__ = False
+
+
+class Link:
+    """One case's line to the candidate. What `failed` holds at the end of the case fails it whatever the test did."""
+
+    def __init__(self, reader: Any, writer: Any, limit: int) -> None:
+        self.fill = wire.filler(reader)
+        self.put = wire.putter(writer)
+        self.limit = limit
+        self.case = 0
+        self.renew()
+
+    def renew(self) -> None:
+        """A new case: nothing of the last one is known here any more."""
+        self.case += 1
+        self.heard = False  # whether anything of the candidate's reached this case
+        self.failed: tuple[str, str] | None = None  # kind, text
+        self.lost = ""  # why no answer comes any more in this case
+        self.functions: list[Callable[..., Any]] = []
+        self.raised: list[BaseException] = []  # by functions of the test's, within a call
+        self.dropped: list[int] = []
+        self.depth = 0
+
+    def fail(self, kind: str, text: str) -> None:
+        if self.failed is None:
+            self.failed = (kind, text)
+
+    def ask(self, op: str, **request: Any) -> Any:
+        """One request and its answer. Callbacks are served in between."""
+        drop, self.dropped = self.dropped, []
+        message = {"op": op, "drop": drop, **request}
+        while True:
+            answer = self.exchange(message)
+            if "value" in answer:
+                return answer["value"]
+            if "raised" in answer:
+                raise self.error(answer["raised"])
+            if "lost" in answer:
+                text = f"the candidate returned what cannot travel: {str(answer['lost'])[:MAX_TEXT]}"
+                self.fail("protocol", text)
+                raise CandidateLost(text)
+            message = self.serve(answer)
+
+    def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
+        if self.lost:
+            raise CandidateLost(self.lost)
+        sequence = os.urandom(8)
+        try:
+            wire.put_frame(self.put, wire.TO_CANDIDATE, message, sequence, self.refer)
+        except wire.WireError as error:
+            raise ValueError(f"the test passes a value that cannot travel: {error}") from None
+        answer = _Answer(self.fill)
+        try:
+            frame = wire.fill_prefix(answer.take, self.limit)
+            self.heard = True
+            reply = wire.fill_message(answer.take, frame, self.resolve)
+            if not isinstance(reply, dict) or not reply.keys() & {"value", "raised", "lost", "callback"}:
+                raise wire.WireError("no answer")
+        except wire.WireError as error:
+            answer.drain()
+            raise self.lose("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
+        except _NoAnswer as lost:
+            self.heard = True
+            raise self.lose(lost.kind, lost.text) from None
+        answer.drain()
+        return reply
+
+    def lose(self, kind: str, text: str) -> CandidateLost:
+        self.fail(kind, text)
+        self.lost = text
+        return CandidateLost(text)
+
+    def serve(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Run the function of the test's that the candidate calls back."""
+        try:
+            function = self.functions[answer["callback"]]
+            args, kwargs = tuple(answer["args"]), dict(answer["kwargs"])
+        except (LookupError, TypeError):
+            raise self.lose("protocol", "the candidate called a function that the test did not give it") from None
+        self.depth += 1
+        try:
+            if self.depth > MAX_CALLBACKS:
+                raise RecursionError(f"calls nested more than {MAX_CALLBACKS} deep")
+            value = function(*args, **kwargs)
+            wire.dump(value, self.refer)
+            return {"op": "return", "value": value}
+        except wire.WireError as error:
+            raise ValueError(f"a function of the test returns a value that cannot travel: {error}") from None
+        except (CandidateLost, Misuse, TestFault):
+            raise
+        except Exception as error:  # noqa: BLE001 - it is the candidate's to catch or to let through
+            if isinstance(error, AssertionError):
+                self.fail("assertion", f"an assertion failed in a function that the candidate calls: {error}")
+            self.raised.append(error)
+            name = _builtin([base.__name__ for base in type(error).__mro__])
+            number = len(self.raised) - 1
+            return {"op": "raise", "type": type(error).__name__, "base": name.__name__, "number": number}
+        finally:
+            self.depth -= 1
+
+    def error(self, told: Any) -> BaseException:
+        """The exception to raise in the test, of checked parts."""
+        try:
+            number = told["callback"]
+            if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.raised):
+                return self.raised[number]
+            kind, text = str(told["type"])[:200], str(told["message"])[:MAX_TEXT]
+            frames = tuple(str(frame)[:MAX_LINE] for frame in told["frames"][:MAX_FRAMES])
+            base = _builtin([str(name) for name in told["bases"]])
+        except (LookupError, TypeError):
+            return self.lose("protocol", "the candidate sent garbage instead of an exception")
+        try:
+            return _error_type(kind, base)(kind, text, frames)
+        except TypeError:  # a builtin that cannot be combined (ExceptionGroup)
+            return CandidateError(kind, text, frames)
+
+    def refer(self, value: Any) -> list[Any]:
+        if isinstance(value, RemoteModule):
+            return ["module", value._recode_name]
+        if isinstance(value, Handle):
+            return ["object", _number(value)]
+        np = sys.modules.get("numpy")
+        if np is not None and isinstance(value, (np.random.Generator, np.random.RandomState)):
+            return _generator(value)
+        if callable(value):
+            self.functions.append(value)
+            return ["callback", len(self.functions) - 1]
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        raise TestFault(f"the test passes a value that cannot travel: an object of type {kind}")
+
+    def resolve(self, items: list[Any]) -> Any:
+        kind = items[0]
+        if kind == "module":
+            return RemoteModule(self, str(items[1]))
+        if kind == "callback":
+            return self.functions[items[1]]
+        return _HANDLES[kind](self, int(items[1]), str(items[2]))
+
+
+class _NoAnswer(Exception):  # noqa: N818
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.text = text
+
+
+class _Answer:
+    """The candidate's bytes, as the host passes them on: in pieces, so that it can say in between that no more come."""
+
+    def __init__(self, fill: wire.Fill) -> None:
+        self.fill = fill
+        self.left = 0
+        self.last = False
+
+    def take(self, view: memoryview) -> None:
+        while view:
+            self.piece()
+            if not self.left:
+                raise wire.WireError("an answer that is too short")
+            count = min(self.left, len(view))
+            self.fill(view[:count])
+            self.left -= count
+            view = view[count:]
+
+    def piece(self) -> None:
+        while not self.left and not self.last:
+            frame = wire.fill_prefix(self.fill, 1 << 40)
+            if frame.kind == wire.LOST:
+                self.last = True
+                told = wire.fill_message(self.fill, frame)
+                raise _NoAnswer(told["kind"], told["text"])
+            self.last = frame.kind == wire.LAST
+            self.left = frame.body
+
+    def drain(self) -> None:
+        """Read what is left of it, so that the next answer starts at its start."""
+        scrap = memoryview(bytearray(wire.CHUNK))
+        try:
+            while not self.last or self.left:
+                self.piece()
+                while self.left:
+                    count = min(self.left, len(scrap))
+                    self.fill(scrap[:count])
+                    self.left -= count
+        except _NoAnswer:
+            pass
+
+
+def _error_type(name: str, base: type[BaseException]) -> type[CandidateError]:
+    bases = (CandidateError,) if base is Exception else (CandidateError, base)
+    return type(name if name.isidentifier() else "CandidateError", bases, {})
+
+
+def _builtin(names: list[str]) -> type[BaseException]:
+    """The first of `names` that is a builtin Exception; Exception itself where none is.
+
+    Never StopIteration: in a test's `all(map(candidate.f, xs))` it would pass for the end of `xs`.
+    """
+    for name in names:
+        found = getattr(builtins, name, None)
+        if isinstance(found, type) and issubclass(found, Exception):
+            return Exception if issubclass(found, (StopIteration, StopAsyncIteration)) else found
+    return Exception
+
+
+def _generator(value: Any) -> list[Any]:
+    """A numpy random generator travels as its state: each side draws the same numbers, neither advances the other."""
+    import numpy as np
+
+    kind = "Generator" if isinstance(value, np.random.Generator) else "RandomState"
+    state = value.bit_generator.state if kind == "Generator" else value.get_state(legacy=False)
+    if kind == "RandomState":
+        state = {key: state[key] for key in ("bit_generator", "state")}
+    return ["rng", kind, json.dumps(state, default=lambda array: array.tolist())]
+
+
+# --- what a test holds
+
+
+class _Opaque:
+    """What stays with the candidate. Only attributes are passed on, by name."""
+
+    __slots__ = ("__weakref__", "_recode_link", "_recode_type")
+    _recode_opaque = True
+
+    def __init__(self, link: Link, type_name: str) -> None:
+        object.__setattr__(self, "_recode_link", link)
+        object.__setattr__(self, "_recode_type", type_name[:200])
+
+    def __getattr__(self, name: str) -> Any:
+        _no_special(name)
+        return self._recode_link.ask("get", target=self, name=name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._recode_link.ask("set", target=self, name=name, value=value)
+
+
+class RemoteModule(_Opaque):
+    """A module of the candidate's, imported there at the first use of a name in it."""
+
+    __slots__ = ("_recode_name",)
+
+    def __init__(self, link: Link, name: str) -> None:
+        super().__init__(link, "module")
+        object.__setattr__(self, "_recode_name", name)
+
+    def __repr__(self) -> str:
+        return f"<module {self._recode_name} of the candidate>"
+
+
+class RemoteRoot:
+    """The `candidate` fixture: its attributes are the candidate's top-level modules."""
+
+    __slots__ = ("_recode_link",)
+
+    def __init__(self, link: Link) -> None:
+        self._recode_link = link
+
+    def __getattr__(self, name: str) -> RemoteModule:
+        _no_special(name)
+        return RemoteModule(self._recode_link, name)
+
+    def __repr__(self) -> str:
+        return "<the candidate>"
+
+
+class Handle(_Opaque):
+    """An object that stays with the candidate."""
+
+    __slots__ = ("_recode_case", "_recode_number")
+
+    def __init__(self, link: Link, number: int, type_name: str) -> None:
+        super().__init__(link, type_name)
+        object.__setattr__(self, "_recode_case", link.case)
+        object.__setattr__(self, "_recode_number", number)
+
+    def __repr__(self) -> str:
+        return f"<opaque candidate object of type {self._recode_type}>"
+
+    def __del__(self) -> None:
+        if self._recode_case == self._recode_link.case:
+            self._recode_link.dropped.append(self._recode_number)
+
+
+class CallableHandle(Handle):
+    """A function, method or class of the candidate's, or an object that can be called."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._recode_link.ask("call", target=self, args=args, kwargs=kwargs)
+
+
+class IteratorHandle(Handle):
+    """A generator or another true iterator of the candidate's: every item comes when it is asked for."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        item = self._recode_link.ask("next", target=self)
+        if not item:
+            raise StopIteration
+        return item[0]
+
+
+_HANDLES: dict[str, type[Handle]] = {
+    "object": Handle,
+    "callable": CallableHandle,
+    "iterator": IteratorHandle,
+}
+
+_REFUSED = (  # noqa: SIM905 - names to read, not a list of strings
+    "eq ne lt le gt ge bool len contains getitem setitem delitem reversed hash int float complex index str format "
+    "bytes add radd iadd sub rsub isub mul rmul imul matmul rmatmul imatmul truediv rtruediv itruediv floordiv "
+    "rfloordiv ifloordiv mod rmod imod divmod rdivmod pow rpow ipow lshift rlshift ilshift rshift rrshift irshift "
+    "and rand iand or ror ior xor rxor ixor neg pos abs invert round trunc floor ceil enter exit await aiter "
+    "anext length_hint array array_ufunc array_function array_wrap fspath buffer delattr dir copy deepcopy reduce "
+    "reduce_ex getstate "
+).split()
+
+
+def _refuse(name: str) -> Callable[..., Any]:
+    def refused(self: _Opaque, *_: Any, **__: Any) -> Any:
+        text = (
+            f"__{name}__ of {self._recode_type}: this is an opaque candidate object (type {self._recode_type}); read a "
+            "plain value from it instead: an attribute or the result of a method"
+        )
+        self._recode_link.fail("protocol", text)
+        raise Misuse(text)
+
+    return refused
+
+
+for _name in (*_REFUSED, "iter", "next"):
+    if f"__{_name}__" not in vars(_Opaque):
+        setattr(_Opaque, f"__{_name}__", _refuse(_name))
+for _name in ("array_interface", "array_struct"):
+    setattr(_Opaque, f"__{_name}__", property(_refuse(_name)))
+
+
+def _number(handle: Handle) -> int:
+    if handle._recode_case != handle._recode_link.case:
+        raise TestFault(f"{handle!r} belongs to an earlier test: a candidate's object lives as long as its test")
+    number: int = handle._recode_number
+    return number
+
+
+def _no_special(name: str) -> None:
+    """Python and libraries look special names up to find out what a thing is: never the candidate's to answer."""
+    if (name.startswith("__") and name.endswith("__")) or name.startswith("_recode_"):
+        raise AttributeError(f"{name} of a candidate's object is not passed on")

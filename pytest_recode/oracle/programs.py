@@ -1,0 +1,19 @@
+"""The two programs of an oracle, as their sources are shipped into sandboxes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_recode.sandboxes import Program
+
+_INSIDE = Path(__file__).parent.parent / "inside"
+
+
+def _program(name: str, *modules: str) -> Program:
+    """`modules` in the order of import, the entry last; the names cannot be those of a repository's modules."""
+    sources = {f"_recode_{module}": (_INSIDE / f"{module}.py").read_text("utf-8") for module in modules}
+    return Program(name=name, modules=sources, entry=f"_recode_{modules[-1]}")
+
+
+CANDIDATE = _program("candidate", "wire", "candidate")
+GRADER = _program("grader", "wire", "equivalence", "remote", "grader")

@@ -1,0 +1,7 @@
+"""For people who write tasks, and for those who add a sandbox, an agent or a format."""
+
+from __future__ import annotations
+
+from pytest_recode.inside.equivalence import assert_equivalent
+
+__all__ = ["assert_equivalent"]
