@@ -31,15 +31,16 @@ def potentials(
     log_a, log_b = log_weights(problem.a), log_weights(problem.b)
     score = -problem.ground_cost / problem.epsilon
     f, g = np.zeros_like(problem.a), np.zeros_like(problem.b)
-    iterations, error = 0, np.inf
-    while iterations < max_iterations and error > tolerance:
+    for iteration in range(1, max_iterations + 1):
         f = -problem.epsilon * logsumexp(score + g / problem.epsilon + log_b, axis=1)
         g = -problem.epsilon * logsumexp(score + f[:, None] / problem.epsilon + log_a[:, None], axis=0)
         # The update of g has just made the column sums exact; only the row sums can be off.
         log_plan = score + (f[:, None] + g) / problem.epsilon + log_a[:, None] + log_b
         error = float(np.abs(np.exp(log_plan).sum(axis=1) - problem.a).sum())
-        iterations += 1
-    return Potentials(f=f, g=g, iterations=iterations, error=error, converged=error <= tolerance)
+        dual = Potentials(f=f, g=g, iterations=iteration, error=error, converged=error <= tolerance)
+        if dual.converged:
+            break
+    return dual
 
 
 def transport_plan(
