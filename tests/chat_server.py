@@ -52,6 +52,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     drop: str = ""  # "before" the first byte, or in the "middle" of the body
     wait: threading.Event | None = None  # answer only once it is set (or the server closes)
+    drip: bool = False  # never come to the answer: one blank after the other, as some providers keep a line open
 
 
 Script = Callable[[Request], "Answer | str"] | Sequence["Answer | str"]
@@ -84,6 +85,11 @@ def dropped(where: str = "before") -> Answer:
 def garbled() -> Answer:
     """A completion whose text holds bytes that are not UTF-8."""
     return replace(say("caf@@"), raw=_completion(say("caf@@"), "any").replace(b"@@", b"\xff\xfe\xc3"))
+
+
+def silent(until: threading.Event | None = None) -> Answer:
+    """No byte until the event is set, or for ever."""
+    return Answer(text="late", wait=until or threading.Event())
 
 
 def malformed() -> Answer:
@@ -151,6 +157,8 @@ class _Handler(BaseHTTPRequestHandler):
             pass
         if answer.drop == "before":
             return self._hang_up()
+        if answer.drip:
+            return self._drip()
         payload = answer.raw if answer.raw is not None else _completion(answer, str(body.get("model", "")))
         self.send_response(answer.status)
         self.send_header("Content-Type", "application/json")
@@ -167,6 +175,17 @@ class _Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client has gone: it waited no longer
         return None
+
+    def _drip(self) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        try:
+            while not self.owner.closing.wait(0.02):
+                self.wfile.write(b" ")
+        except (BrokenPipeError, ConnectionResetError):
+            pass
 
     def _hang_up(self) -> None:
         """A reset, as a crashed server or a middlebox sends it: no polite end of the stream."""

@@ -1,0 +1,418 @@
+"""The real litellm against a real server: answers, every kind of fault, retries, usage and cost."""
+
+from __future__ import annotations
+
+import email.utils
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
+from pytest_recode.models import Message, ModelContext, Reply, Tool, ToolCall, Usage
+from pytest_recode.models.ledger import FileLedger, NullLedger
+from pytest_recode.models.litellm_ import LitellmModel, make
+from pytest_recode.models.retry import Retries
+from tests.chat_server import ANY_USAGE, Answer, ChatServer, Script, dropped, fault, garbled, malformed, say, silent
+from tests.chat_server import call as calls
+
+ASKED = [Message(role="system", content="be brief"), Message(role="user", content="hi")]
+TOOL = Tool(name="read", description="Read.", parameters={"type": "object", "properties": {"path": {"type": "string"}}})
+Serve = Callable[[Script], ChatServer]
+
+
+def model(server: ChatServer, name: str = "gpt-5-mini", **fields: Any) -> LitellmModel:
+    waits = fields.pop("waits", [])
+    retries = Retries(**{"tries": 3, "base": 0.001, "wait": waits.append} | fields.pop("retries", {}))
+    context = {"ledger": NullLedger(), "api_base": server.url, "call_seconds": 20.0}
+    made = make(ModelContext(name=name, **context | fields))
+    made.retries = retries
+    return made
+
+
+def failing(made: LitellmModel) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        made.complete(ASKED)
+    return caught.value
+
+
+def test_an_answer_with_its_tokens_and_its_price(chat_server: Serve) -> None:
+    server = chat_server([say("hello")])
+    reply = model(server).complete(ASKED)
+    # litellm's table: 0.25 and 2 dollars per million tokens of gpt-5-mini
+    cost = (11 * 0.25 + 7 * 2.0) / 1e6
+    assert (reply.text, reply.tool_calls, reply.finish) == ("hello", (), "stop")
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (11, 7)
+    assert reply.usage.cost_usd == pytest.approx(cost)
+    assert server.requests[0].body == {
+        "model": "gpt-5-mini",
+        "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"), [("my-local", {"temperature": 0.5}), ("gpt-5-mini", {})], ids=["takes it", "refuses it"]
+)
+def test_temperature_is_sent_when_given_to_models_that_take_one(
+    chat_server: Serve, name: str, sent: dict[str, float]
+) -> None:
+    server = chat_server([say("a"), say("b")])
+    model(server, name, temperature=0.5).complete(ASKED)
+    model(server, name).complete(ASKED)
+    given = [{k: v for k, v in request.body.items() if k == "temperature"} for request in server.requests]
+    assert given == [sent, {}]
+
+
+def test_tools_go_out_and_their_calls_come_back_as_text(chat_server: Serve) -> None:
+    server = chat_server([calls("read", '{"path": broken'), say("done")])
+    made = model(server)
+    assert made.native_tools
+    reply = made.complete(ASKED, tools=[TOOL])
+    assert reply.tool_calls == (ToolCall(id="call_0", name="read", arguments='{"path": broken'),)
+    assert server.requests[0].body["tools"] == [
+        {
+            "type": "function",
+            "function": {"name": "read", "description": "Read.", "parameters": dict(TOOL.parameters)},
+        }
+    ]
+    answered = [
+        *ASKED,
+        Message(role="assistant", content="", tool_calls=(ToolCall(id="x", name="read", arguments="{}"),)),
+        Message(role="tool", content="text of it", tool_call_id="x"),
+    ]
+    made.complete(answered, tools=[TOOL])
+    assert server.requests[1].body["messages"][2:] == [
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "x", "type": "function", "function": {"name": "read", "arguments": "{}"}}],
+        },
+        {"role": "tool", "content": "text of it", "tool_call_id": "x"},
+    ]
+
+
+def test_a_name_litellm_does_not_know_has_no_native_tools_unless_the_table_says_so(chat_server: Serve) -> None:
+    server = chat_server([])
+    assert not model(server, "my-local").native_tools
+    assert model(server, "mine", table={"mine": {"model": "openai/x", "tools": True}}).native_tools
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict"),
+    [
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"type": "string"}},
+                "required": ["a"],
+                "additionalProperties": False,
+            },
+            True,
+        ),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, False),
+    ],
+)
+def test_a_schema_is_asked_for_where_the_model_takes_one(
+    chat_server: Serve, schema: dict[str, Any], strict: bool
+) -> None:
+    server = chat_server([say("{}"), say("{}")])
+    model(server).complete(ASKED, schema=schema)
+    model(server, "my-local").complete(ASKED, schema=schema)
+    wanted = {"name": "answer", "schema": schema, "strict": strict}
+    assert server.requests[0].body["response_format"] == {"type": "json_schema", "json_schema": wanted}
+    assert "response_format" not in server.requests[1].body
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (say(None), ""),
+        (say(""), ""),
+        (say(None, refusal="I will not do that."), "I will not do that."),
+        (say("half a pair: \ud800."), "half a pair: ?."),
+        (say("naïve ∑ 漢字 🙂"), "naïve ∑ 漢字 🙂"),
+    ],
+    ids=["no content", "empty", "refusal", "lone surrogate", "unicode"],
+)
+def test_whatever_it_says_is_data(chat_server: Serve, answer: Answer, text: str) -> None:
+    reply = model(chat_server([answer])).complete(ASKED)
+    assert reply.text == text
+    reply.text.encode("utf-8")
+
+
+def test_ten_megabytes_are_an_answer(chat_server: Serve) -> None:
+    reply = model(chat_server([say("x" * 10_000_000, usage=None)])).complete(ASKED)
+    assert len(reply.text) == 10_000_000
+    assert reply.usage.completion_tokens == 2_500_000
+
+
+@pytest.mark.parametrize(
+    ("name", "cost"), [("my-local", None), ("claude-local", None), ("priced", (11 * 1.0 + 7 * 3.0) / 1e6)]
+)
+def test_an_unknown_price_is_none_and_the_table_can_state_one(
+    chat_server: Serve, name: str, cost: float | None
+) -> None:
+    table = {
+        "priced": {"model": "openai/some", "price": {"prompt": 1.0, "completion": 3.0}},
+        # litellm's table has this name with zeros: a lost price, not a free model
+        "claude-local": {"model": "openai/anthropic/claude-sonnet-4-20250514"},
+    }
+    reply = model(chat_server([say("x")]), name, table=table).complete(ASKED)
+    assert reply.usage.cost_usd == (None if cost is None else pytest.approx(cost))
+
+
+def test_what_the_provider_billed_counts_where_no_price_is_known(chat_server: Serve) -> None:
+    server = chat_server([say("x", usage={**ANY_USAGE, "cost": 0.25})])
+    assert model(server, "my-local").complete(ASKED).usage.cost_usd == 0.25
+
+
+def test_a_server_that_counts_no_tokens_has_them_estimated(chat_server: Serve) -> None:
+    server = chat_server([say("x" * 400, usage=None)])
+    usage = model(server).complete(ASKED).usage
+    assert usage.completion_tokens == 100
+    assert usage.prompt_tokens > 0
+    assert usage.cost_usd == pytest.approx((usage.prompt_tokens * 0.25 + 100 * 2.0) / 1e6)
+
+
+RETRIED = [
+    (fault(429), ModelFault.RATE_LIMIT),
+    (fault(500), ModelFault.SERVER),
+    (fault(502), ModelFault.SERVER),
+    (fault(503), ModelFault.SERVER),
+    (fault(529), ModelFault.SERVER),
+    (dropped("before"), ModelFault.CONNECTION),
+    (dropped("middle"), ModelFault.CONNECTION),
+    (garbled(), ModelFault.SERVER),
+    (malformed(), ModelFault.SERVER),
+    (Answer(raw=b"<html>busy</html>"), ModelFault.SERVER),
+    (Answer(raw=b""), ModelFault.SERVER),
+    (Answer(raw=b'{"choices": []}'), ModelFault.SERVER),
+]
+
+
+@pytest.mark.parametrize("answer", [answer for answer, _ in RETRIED])
+def test_a_passing_fault_is_asked_again(chat_server: Serve, answer: Answer) -> None:
+    server = chat_server([answer, answer, say("at last")])
+    assert model(server).complete(ASKED).text == "at last"
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(("answer", "kind"), RETRIED)
+def test_a_lasting_fault_is_an_error_of_its_kind(chat_server: Serve, answer: Answer, kind: ModelFault) -> None:
+    server = chat_server([answer] * 9)
+    error = failing(model(server))
+    assert error.fault is kind
+    assert not error.fatal
+    assert "(gave up after 3 tries in 0 s)" in error.detail
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (fault(401, "Incorrect API key provided"), ModelFault.AUTH, "Incorrect API key provided"),
+        (fault(403, "no access"), ModelFault.AUTH, "no access"),
+        (fault(402, "Insufficient Balance"), ModelFault.AUTH, "Insufficient Balance"),
+        (fault(429, "You exceeded your quota", code="insufficient_quota"), ModelFault.AUTH, "You exceeded your quota"),
+        (fault(404, "The model `x` does not exist"), ModelFault.UNKNOWN, "The model `x` does not exist"),
+        (fault(400, "no such model", code="model_not_found"), ModelFault.UNKNOWN, "no such model"),
+        (fault(400, "bad parameter"), ModelFault.REQUEST, "bad parameter"),
+        (fault(413, "too large"), ModelFault.REQUEST, "too large"),
+        (
+            fault(400, "maximum context length", code="context_length_exceeded"),
+            ModelFault.REQUEST,
+            "maximum context length",
+        ),
+    ],
+)
+def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
+    chat_server: Serve, answer: Answer, kind: ModelFault, words: str
+) -> None:
+    server = chat_server([answer] * 2)
+    error = failing(model(server))
+    assert (error.fault, error.detail) == (kind, words)
+    assert str(error) == f"model gpt-5-mini: {kind.value}: {words}"
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_never_answers(chat_server: Serve) -> None:
+    server = chat_server([silent(), say("at last")])
+    assert model(server, call_seconds=0.3).complete(ASKED).text == "at last"
+    error = failing(model(chat_server([silent()]), call_seconds=0.3, retries={"tries": 1}))
+    assert error.fault is ModelFault.TIMEOUT
+
+
+def test_a_server_that_drips_bytes_is_no_answer_either(chat_server: Serve) -> None:
+    error = failing(model(chat_server([Answer(drip=True)]), call_seconds=0.5, retries={"tries": 1}))
+    assert error.fault is ModelFault.TIMEOUT
+    assert error.detail.startswith("no whole answer within 0.5 s (gave up after 1 try in ")
+
+
+def test_a_late_answer_is_one(chat_server: Serve) -> None:
+    event = threading.Event()
+    server = chat_server([silent(event)])
+    threading.Timer(0.1, event.set).start()
+    assert model(server).complete(ASKED).text == "late"
+
+
+def test_nobody_listens() -> None:
+    with ChatServer([]) as gone:
+        made = model(gone)
+    assert failing(made).fault is ModelFault.CONNECTION
+
+
+def test_waits_double_and_are_jittered(chat_server: Serve) -> None:
+    waits: list[float] = []
+    failing(model(chat_server([fault(500)] * 6), waits=waits, retries={"tries": 6, "base": 2.0, "cap": 20.0}))
+    assert len(waits) == 5
+    for wait, least in zip(waits, [2.0, 4.0, 8.0, 16.0, 20.0], strict=True):
+        assert least <= wait <= 1.5 * least
+    assert len({wait / least for wait, least in zip(waits, [2.0, 4.0, 8.0, 16.0, 20.0], strict=True)}) == 5
+
+
+def test_retry_after_in_seconds_and_as_a_date_is_kept(chat_server: Serve) -> None:
+    waits: list[float] = []
+    date = email.utils.formatdate(time.time() + 60, usegmt=True)
+    server = chat_server([fault(429, retry_after="7"), fault(503, retry_after=date), say("x")])
+    model(server, waits=waits).complete(ASKED)
+    assert 7.0 <= waits[0] <= 7.1
+    assert 30.0 <= waits[1] <= 60.1
+    millis = Answer(status=429, raw=b"{}", headers={"retry-after-ms": "250"})
+    model(chat_server([millis, say("x")]), waits=waits).complete(ASKED)
+    assert 0.25 <= waits[2] <= 0.26
+
+
+def test_retry_after_is_capped_and_that_is_said(chat_server: Serve) -> None:
+    waits: list[float] = []
+    server = chat_server([fault(429, "slow down", retry_after="3600")] * 2)
+    error = failing(model(server, waits=waits, retries={"tries": 2, "cap": 5.0}))
+    assert [round(wait) for wait in waits] == [5]
+    assert error.detail == (
+        "slow down (gave up after 2 tries in 0 s) (the server asked to wait 3600 s; this run waits 5 s at most)"
+    )
+
+
+def test_patience_ends_the_tries(chat_server: Serve) -> None:
+    server = chat_server([fault(429, retry_after="50")] * 2)
+    error = failing(model(server, retries={"patience": 40.0}))
+    assert error.fault is ModelFault.RATE_LIMIT
+    assert len(server.requests) == 1
+
+
+def test_the_real_clock_waits(chat_server: Serve) -> None:
+    server = chat_server([fault(500), say("x")])
+    made = model(server)
+    made.retries = Retries(base=0.001)
+    assert made.complete(ASKED).text == "x"
+
+
+def test_no_key_of_the_environment_shows_in_an_error(chat_server: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
+    server = chat_server([fault(401, "Incorrect API key provided: sk-very-secret-key.")])
+    assert failing(model(server)).detail == "Incorrect API key provided: <OPENAI_API_KEY>."
+    assert server.requests[0].headers["authorization"] == "Bearer sk-very-secret-key"
+
+
+def test_the_key_may_be_in_another_variable(chat_server: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_LAB_KEY", "lab-key")
+    server = chat_server([say("x")])
+    table = {"lab": {"model": "openai/lab-model", "api_base": server.url, "api_key_env": "MY_LAB_KEY"}}
+    with ChatServer([]) as other:
+        model(other, "lab", table=table).complete(ASKED)
+        assert not other.requests  # an alias's own address beats the run's
+    assert server.requests[0].headers["authorization"] == "Bearer lab-key"
+
+
+def test_parameters_of_the_table_go_out_and_an_option_beats_them(chat_server: Serve) -> None:
+    server = chat_server([say("a"), say("b")])
+    table = {"hot": {"model": "openai/x", "params": {"temperature": 1.5, "max_tokens": 99}}}
+    model(server, "hot", table=table).complete(ASKED)
+    model(server, "hot", table=table, temperature=0.0).complete(ASKED)
+    sent = [(request.body["temperature"], request.body["max_tokens"]) for request in server.requests]
+    assert sent == [(1.5, 99), (0.0, 99)]
+
+
+def test_every_call_is_in_the_ledger_before_the_next(chat_server: Serve, tmp_path: Path) -> None:
+    ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
+    table = {"dear": {"model": "openai/x", "price": {"prompt": 50_000, "completion": 0}}}
+    server = chat_server([say("a"), say("b"), say("c")])
+    made = model(server, "dear", ledger=ledger, table=table)
+    for _ in range(2):
+        made.complete(ASKED)  # 11 tokens: 0.55 dollars
+    with pytest.raises(BudgetSpent, match=r"^budget of 1\.00 USD is spent \(1\.10 USD so far\)$"):
+        made.complete(ASKED)
+    assert len(server.requests) == 2
+
+
+def test_a_fatal_fault_is_asked_about_once_by_all(chat_server: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+    server = chat_server([fault(401, "bad key")])
+    first = failing(model(server, ledger=FileLedger(path)))
+    second = failing(model(server, ledger=FileLedger(path)))
+    assert str(first) == str(second) == "model gpt-5-mini: auth: bad key"
+    assert len(server.requests) == 1
+
+
+def test_what_another_worker_learns_ends_the_tries(chat_server: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+    server = chat_server([fault(500)] * 3)
+    made = model(server, ledger=FileLedger(path, max_cost=1.0))
+
+    def meanwhile(_: float) -> None:
+        FileLedger(path).spent("gpt-5-mini", Usage(cost_usd=2.0))
+
+    made.retries = Retries(wait=meanwhile)
+    with pytest.raises(BudgetSpent):
+        made.complete(ASKED)
+    assert len(server.requests) == 1
+
+
+def test_a_limit_and_an_unknown_price(chat_server: Serve, tmp_path: Path) -> None:
+    server = chat_server([say("a"), say("b")])
+    ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
+    made = model(server, "my-local", ledger=ledger)
+    for _ in range(2):
+        with pytest.raises(UserError, match="model my-local has no known price"):
+            made.complete(ASKED)
+    assert len(server.requests) == 1
+
+
+def test_fresh_process_asks_nobody_but_the_server_and_stands_warnings_as_errors(
+    chat_server: Serve, tmp_path: Path
+) -> None:
+    """litellm would fetch its price table, and read a .env file, while it is imported."""
+    server = chat_server([say("hello")])
+    (tmp_path / ".env").write_text("LEAKED_FROM_DOTENV=yes\n")
+    script = f"""
+import os, sys
+hosts = []
+sys.addaudithook(lambda event, args: hosts.append(args[0] if event == "socket.getaddrinfo" else args[1])
+    if event in ("socket.connect", "socket.getaddrinfo") else None)
+from pytest_recode.models import Message, ModelContext
+from pytest_recode.models import litellm_
+from pytest_recode.models.ledger import NullLedger
+assert "litellm" not in sys.modules
+context = ModelContext(name="gpt-5-mini", ledger=NullLedger(), api_base={server.url!r})
+litellm_.check(context)
+reply = litellm_.make(context).complete([Message(role="user", content="hi")])
+assert "LEAKED_FROM_DOTENV" not in os.environ
+print(reply.text, sorted({{str(host[0] if isinstance(host, tuple) else host) for host in hosts}}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("hello ['127.0.0.1']\n", "")
+
+
+def test_a_reply_is_plain(chat_server: Serve) -> None:
+    reply = model(chat_server([say("x")])).complete(ASKED)
+    assert reply == Reply(text="x", usage=reply.usage, finish="stop")
