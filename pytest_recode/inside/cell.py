@@ -10,6 +10,7 @@ Imported inside a sandbox as `recode_cell`: stdlib only, Python 3.9+.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -43,12 +44,18 @@ class Limits(NamedTuple):
     kept: Sequence[str] = ()  # paths below /tmp that are to be seen in spite of the tmpfs there
 
 
+def say(report: int, word: str, rest: str) -> None:
+    """A line of the report."""
+    os.write(report, f"{word} {rest}".strip().encode("utf-8", "replace") + b"\n")
+
+
 # With namespaces
 
 
 def start_namespaced(main: Main, wire: int, report: int, limits: Limits) -> None:
     """In a fork of the warm parent: raise the walls, start the payload, end this process."""
     try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setsid()  # kill(0) reaches a process group across pid namespaces
         walls.dumpable(True)  # /proc/self/uid_map must be ours to write
         flags = walls.NEWPID | walls.NEWNS | walls.NEWIPC | walls.NEWNET | walls.NEWUTS
@@ -56,7 +63,7 @@ def start_namespaced(main: Main, wire: int, report: int, limits: Limits) -> None
         pid = os.fork()
         if pid == 0:
             _first(main, wire, report, limits)
-        os.write(report, f"pid {pid}\n".encode())
+        say(report, "pid", str(pid))
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
         _fail(report, exc)
@@ -80,7 +87,7 @@ def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
             run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
         walls.close_all_but(report)
         how = watch(pid, None if limits.persistent else limits.memory_mb, walls.pids_here)
-        os.write(report, f"how {how}\n".encode())
+        say(report, "how", how)
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001
         _fail(report, exc)
@@ -115,13 +122,14 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
     `watched` is a pipe whose hang-up means: end it.
     """
     try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setsid()
         walls.adopt_orphans()
         walls.close_all_but(0, 1, 2, wire, report, watched)
         for name in ("work", "tmp", "tmp/home"):
             os.mkdir(f"{limits.directory}/{name}")
         os.chdir(f"{limits.directory}/work")
-        os.write(report, f"pid {os.getpid()}\n".encode())
+        say(report, "pid", str(os.getpid()))
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         pid = os.fork()
         if pid == 0:
@@ -140,7 +148,7 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         walls.end_descendants()
         os.chdir("/")
         shutil.rmtree(limits.directory, ignore_errors=True)
-        os.write(report, f"how {how}\n".encode())
+        say(report, "how", how)
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001
         _fail(report, exc)
@@ -190,21 +198,24 @@ def reap(pid: int) -> int | None:
 
 
 def run_payload(
-    main: Main, reader: int, writer: int, report: int, limits: Limits, base: int, *, jail_kind: str
+    main: Main,
+    reader: int,
+    writer: int,
+    report: int,
+    limits: Limits,
+    base: int,
+    *,
+    jail_kind: str,
+    say: Callable[[int, str, str], None] = say,
 ) -> None:
-    """Become the program: the wire on descriptors 3 and 4, nothing else, every limit set. Does not return."""
-    status = 1
+    """Become the program: the wire on descriptors 3 and 4, nothing else, every limit set. Does not return.
+
+    `base` is what was mapped before, in bytes: no use of the program's.
+    """
+    report = _above(report)
     try:
-        ends = [os.dup(reader), os.dup(writer)]
-        while min(ends) < 5:  # clear of the places they go to
-            ends = [os.dup(end) for end in ends]
-        report = os.dup(report)
-        walls.silence()
-        walls.close_all_but(0, 1, 2, report, *ends)
-        if report in (3, 4):
-            report = os.dup(report)
-        os.dup2(ends[0], 3, inheritable=False)
-        os.dup2(ends[1], 4, inheritable=False)
+        wire_on_3_and_4(reader, writer, report)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         walls.no_new_privileges()
         walls.limit("RLIMIT_CORE", 0)
@@ -214,18 +225,41 @@ def run_payload(
             shield(jail_kind, limits)
         else:
             walls.dumpable(True)
-            if jail_kind != "plain":
+            if jail_kind == "container":
+                walls.first_to_go()
+            if jail_kind == "nested":
                 walls.limit("RLIMIT_NPROC", limits.pids)
+            if jail_kind != "plain":
                 walls.filter_system_calls()
-            # what was mapped by the warm parent is no use of the program's
             walls.limit("RLIMIT_AS", base + limits.memory_mb * walls.MIB)
-        os.write(report, b"up\n")
-        walls.close_all_but(0, 1, 2, 3, 4)
+        say(report, "up", "")
+    except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
+        say(report, "fault", f"{type(exc).__name__}: {exc}")
+        os._exit(1)
+    status = 1
+    try:
+        os.close(report)
         status = call(main, 3, 4)
     except BaseException:  # noqa: BLE001 - this process is the program's: its end is the program's end
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def wire_on_3_and_4(reader: int, writer: int, *keep: int) -> tuple[int, int]:
+    """Close all else, but for `keep`; /dev/null on the standard streams."""
+    ends = _above(reader), _above(writer)
+    walls.silence()
+    walls.close_all_but(0, 1, 2, *ends, *keep)
+    os.dup2(ends[0], 3, inheritable=False)
+    os.dup2(ends[1], 4, inheritable=False)
+    walls.close_all_but(0, 1, 2, 3, 4, *keep)
+    return 3, 4
+
+
+def _above(fd: int) -> int:
+    """A copy, clear of 0 to 4."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 5)
 
 
 def shield(jail_kind: str, limits: Limits) -> None:
@@ -246,6 +280,6 @@ def call(main: Main, reader: int, writer: int) -> int:
 
 def _fail(report: int, exc: BaseException) -> None:
     try:
-        os.write(report, f"fault {type(exc).__name__}: {exc}\n".encode("utf-8", "replace"))
+        say(report, "fault", f"{type(exc).__name__}: {exc}")
     finally:
         os._exit(1)

@@ -15,7 +15,7 @@ import select
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_recode.inside import cell, walls
@@ -153,6 +153,7 @@ def _kill(pid: int) -> None:
 
 def _start(argv: list[str], cwd: str, env: dict[str, str], output: int, report: int) -> None:
     try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setsid()
         walls.close_all_but(output, report)
         if _settings.kind == "nested":
@@ -166,10 +167,10 @@ def _start(argv: list[str], cwd: str, env: dict[str, str], output: int, report: 
             walls.dumpable(False)
             _keep(argv, cwd, env, output, report, walls.pids_here)
         elif _settings.kind == "first":
-            # In the way of the kernel's own killer before the program is
-            with open("/proc/self/oom_score_adj", "w") as file:
-                file.write("1000")
-            _keep(argv, cwd, env, output, report, None)
+            walls.dumpable(True)
+            walls.first_to_go()
+            walls.dumpable(False)
+            _keep(argv, cwd, env, output, report, walls.pids_here)
         else:
             walls.adopt_orphans()
             me = os.getpid()
@@ -185,7 +186,7 @@ def _keep(
     env: dict[str, str],
     output: int,
     report: int,
-    pids: Callable[[], list[int]] | None,
+    pids: Callable[[], list[int]],
 ) -> None:
     """Start the command, wait for it, tell its status. Ends this process, and with it whoever depends on it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
@@ -200,7 +201,7 @@ def _keep(
             status = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else -os.WTERMSIG(ended)
             os.write(report, f"status {status}\n".encode())
             os._exit(0)
-        if pids is not None and walls.memory_past(pids(), _settings.memory_mb * walls.MIB):
+        if walls.memory_past(pids(), _settings.memory_mb * walls.MIB):
             os.write(report, b"memory\n")
             os._exit(0)
 

@@ -87,6 +87,12 @@ def forbid_user_namespaces(allowed: int = 0) -> None:
         file.write(str(allowed))
 
 
+def first_to_go() -> None:
+    """Where the kernel ends a process for want of memory, let it be this one. Must be dumpable."""
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
 def loopback_up() -> None:
     import fcntl
     import socket
@@ -171,10 +177,13 @@ def _resident(pid: int) -> int:
 
 
 def _proportional(pid: int) -> int:
-    with open(f"/proc/{pid}/smaps_rollup") as file:
-        for line in file:
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as file:
+            for line in file:
+                if line.startswith("Pss:"):
+                    return int(line.split()[1]) * 1024
+    except PermissionError:  # it has made itself undumpable
+        return _resident(pid)
     return 0
 
 

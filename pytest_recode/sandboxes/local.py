@@ -317,7 +317,9 @@ def program_message(program: Program) -> dict[str, Any]:
 
 def boot_message(main: str, setup: Mapping[str, Any], *, persistent: bool) -> bytes:
     """What `inside/boot.py` reads: the sandbox's own modules, and what to do."""
-    names = ["walls", "cell", *(["jail"] if persistent else []), main.removeprefix("recode_")]
+    names = ["walls", "cell", *(["jail"] if persistent else []), "zygote"]
+    if main == "recode_container":
+        names.append("container")
     modules = [(f"recode_{name}", source(name)) for name in names]
     text = json.dumps({"modules": modules, "main": main, "setup": setup}).encode()
     return len(text).to_bytes(8, "big") + text

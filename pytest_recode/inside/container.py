@@ -1,0 +1,101 @@
+"""The first process of a container: imports what the program needs, waits for its work, forks the program, watches it.
+
+Standard input and output are the wire. Standard error is the report, lines of JSON that only this process can write:
+`{"ready": true}` or `{"fault": …, "module": …}`, and in the end `{"how": …}`. One byte on the wire starts the program.
+When the wire hangs up the host is gone, and the container ends.
+
+A persistent program runs in this very process, which no signal from inside the container can reach.
+
+Imported inside a sandbox as `recode_container`: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_recode.inside import cell, walls, zygote
+else:
+    import recode_cell as cell
+    import recode_walls as walls
+    import recode_zygote as zygote
+
+# "oom_kill 1" in either: kernel interface files, cgroup version 2 and 1
+_EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+_LAG_SECONDS = 0.2
+
+
+def run(setup: dict[str, Any], install: zygote.Install) -> None:
+    reader, writer, report = (os.dup(fd) for fd in (0, 1, 2))
+    walls.silence()
+    walls.dumpable(False)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process is immune to what it does not handle
+    try:
+        main = zygote.warm(setup, install)
+    except zygote.Unimportable as exc:
+        _say(report, {"fault": str(exc), "module": exc.module})
+        return
+    limits = cell.Limits(**setup["limits"])
+    for name in ("work", "home"):
+        os.mkdir(f"/tmp/{name}")
+    os.chdir(cell.WORK)
+    _say(report, {"ready": True})
+    if not os.read(reader, 1):
+        return
+    before = _kills()
+    if limits.persistent:
+        how = _run_here(main, reader, writer, limits)
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        base = walls.address_space()
+        pid = os.fork()
+        if pid == 0:
+            cell.run_payload(main, reader, writer, report, limits, base, jail_kind="container", say=_tell)
+        os.close(writer)
+        how = cell.watch(pid, limits.memory_mb, walls.pids_here, gone=lambda: walls.hung_up(reader))
+        if how == walls.ending(signal.SIGKILL) and _killed_for_memory(before):
+            how = f"out of memory ({limits.memory_mb} MiB)"
+    _say(report, {"how": how})
+    os._exit(0)
+
+
+def _run_here(main: cell.Main, reader: int, writer: int, limits: cell.Limits) -> str:
+    reader, writer = cell.wire_on_3_and_4(reader, writer)
+    cell.shield("first", limits)
+    return f"exited with status {cell.call(main, reader, writer)}"
+
+
+def _killed_for_memory(before: int) -> bool:
+    """The count follows the kill by a moment."""
+    limit = time.monotonic() + _LAG_SECONDS
+    while time.monotonic() < limit:
+        if _kills() > before:
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def _kills() -> int:
+    for path in _EVENTS:
+        try:
+            with open(path) as file:
+                for line in file:
+                    if line.startswith("oom_kill "):
+                        return int(line.split()[1])
+        except OSError:
+            continue
+    return 0
+
+
+def _tell(report: int, word: str, rest: str) -> None:
+    """What the program's process has to say before it is the program's."""
+    if word == "fault":
+        _say(report, {"how": f"could not be started: {rest}"})
+
+
+def _say(report: int, message: dict[str, Any]) -> None:
+    os.write(report, json.dumps(message).encode() + b"\n")

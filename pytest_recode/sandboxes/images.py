@@ -1,0 +1,178 @@
+"""Images: the one a task names, or one built from its Dockerfile or requirements, once per content.
+
+Every image gets pytest where it lacks it, as the hidden tests need it. What is built is tagged
+`pytest-recode/<name>:<hash of all that went in>` and stays: the next run finds it there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import UserError
+from pytest_recode.task import Environment
+
+BASE = "python:3.12-slim"
+LABEL = "pytest-recode.image"
+_FORWARDED = (
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+)
+_NO_PYTHON = 47
+_LAYER = f"""\
+FROM {{base}}
+USER root
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+RUN command -v python3 >/dev/null || exit {_NO_PYTHON}
+{{install}}RUN python3 -c "import pytest" 2>/dev/null || python3 -m pip install --no-cache-dir pytest
+"""
+_REQUIREMENTS = """\
+COPY requirements.txt /tmp/requirements.txt
+RUN python3 -m pip install --no-cache-dir -r /tmp/requirements.txt && rm /tmp/requirements.txt
+"""
+
+
+def image_for(client: Any, environment: Environment, base: str) -> str:
+    """The id of the image to run `environment` in, pulled or built where it is not there yet.
+
+    `client` is a `docker.APIClient`. Raises `UserError` where that cannot be done, with the last lines of the build.
+    """
+    if environment.dockerfile is not None:
+        folder = environment.dockerfile.parent
+        context = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+        files = {name: path.read_bytes() for name, path in context.items()}
+        own = _built(client, "task", files, environment.dockerfile.name, str(environment.dockerfile))
+        return _layered(client, own, str(environment.dockerfile), None)
+    name = environment.image or base or BASE
+    return _layered(client, _present(client, name), name, environment.requirements)
+
+
+def _present(client: Any, name: str) -> str:
+    """The id of a named image."""
+    import docker.errors
+
+    try:
+        return str(client.inspect_image(name)["Id"])
+    except docker.errors.ImageNotFound:
+        pass
+    try:
+        repository, separator, tag = name.rpartition(":")
+        if not separator or "/" in tag or "@" in name:
+            repository, tag = name, "" if "@" in name else "latest"
+        client.pull(repository, tag=tag or None)
+        return str(client.inspect_image(name)["Id"])
+    except docker.errors.APIError as exc:
+        raise UserError(
+            f"image {name} is not here and could not be pulled ({_reason(exc)}); build it, or pull it where there is a network"
+        ) from exc
+
+
+def _layered(client: Any, image: str, name: str, requirements: Path | None) -> str:
+    """`image` with the requirements and pytest."""
+    files = {}
+    install = ""
+    if requirements is not None:
+        files["requirements.txt"] = requirements.read_bytes()
+        install = _REQUIREMENTS
+    files["Dockerfile"] = _LAYER.format(base=image, install=install).encode()
+    blame = f"{name} + {requirements}" if requirements else name
+    return _built(client, "environment", files, "Dockerfile", blame)
+
+
+def _built(client: Any, kind: str, files: dict[str, bytes], dockerfile: str, blame: str) -> str:
+    digest = hashlib.sha256(dockerfile.encode())
+    for path, data in sorted(files.items()):
+        digest.update(f"\0{path}\0{len(data)}\0".encode() + data)
+    tag = f"pytest-recode/{kind}:{digest.hexdigest()[:24]}"
+    found = _find(client, tag)
+    if found is None:
+        with _one_builder():
+            found = _find(client, tag) or _build(client, files, dockerfile, tag, blame)
+    return found
+
+
+def _find(client: Any, tag: str) -> str | None:
+    import docker.errors
+
+    try:
+        return str(client.inspect_image(tag)["Id"])
+    except docker.errors.ImageNotFound:
+        return None
+
+
+def _build(client: Any, files: dict[str, bytes], dockerfile: str, tag: str, blame: str) -> str:
+    import docker.errors
+
+    said: list[str] = []
+    try:
+        events = client.build(
+            fileobj=_tar(files),
+            custom_context=True,
+            dockerfile=dockerfile,
+            tag=tag,
+            rm=True,
+            forcerm=True,
+            labels={LABEL: tag},
+            buildargs={name: os.environ[name] for name in _FORWARDED if name in os.environ},
+            decode=True,
+        )
+        for event in events:
+            said.append(str(event.get("stream", "")))
+            if "error" in event:
+                raise UserError(_failed(blame, event, said))
+    except docker.errors.APIError as exc:
+        raise UserError(f"image for {blame} could not be built: {_reason(exc)}") from exc
+    return str(client.inspect_image(tag)["Id"])
+
+
+def _failed(blame: str, event: dict[str, Any], said: list[str]) -> str:
+    code = event.get("errorDetail", {}).get("code")
+    if code == _NO_PYTHON or "/bin/sh" in str(event["error"]):
+        if code == _NO_PYTHON or "no such file" in str(event["error"]):
+            return f"image {blame} has no python3; name an image with Python 3.9 or newer"
+    last = " | ".join(line.strip() for line in "".join(said).splitlines()[-4:] if line.strip())
+    return f"image for {blame} could not be built: {event['error']} ({last})"
+
+
+def _tar(files: dict[str, bytes]) -> io.BytesIO:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for path, data in files.items():
+            entry = tarfile.TarInfo(path)
+            entry.size = len(data)
+            entry.mode = 0o755
+            archive.addfile(entry, io.BytesIO(data))
+    buffer.seek(0)
+    return buffer
+
+
+@contextmanager
+def _one_builder() -> Iterator[None]:
+    """However many workers this machine has, one builds; the others find what it built."""
+    path = Path(tempfile.gettempdir()) / f"pytest-recode-{os.getuid()}.lock"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _reason(exc: Any) -> str:
+    return " ".join(str(getattr(exc, "explanation", None) or exc).split())
