@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_recode.agents.conformance import check_agent
 from pytest_recode.inside.equivalence import assert_equivalent
 
-__all__ = ["assert_equivalent"]
+__all__ = ["assert_equivalent", "check_agent"]

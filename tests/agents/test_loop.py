@@ -1,4 +1,4 @@
-"""Agents in the loop of an episode, with real workspaces; judge and researcher are functions, as the loop takes them."""
+"""Agents in the loop of an episode, with real workspaces; judge and researcher are functions, as the loop has it."""
 
 from __future__ import annotations
 
