@@ -82,11 +82,12 @@ class ReCode:
         """Do what an answer says and remember both; True where it submits."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text)
         self._log("step", step, _step_fields(read, reply))
-        self._remember(Message(role="assistant", content=_said(reply), tool_calls=_kept_calls(reply)), step)
+        kept = _kept_calls(reply, f"turn{self.turn}step{step}call")
+        self._remember(Message(role="assistant", content=_said(reply), tool_calls=kept), step)
         if isinstance(read, ProtocolError):
             cut_off = " (It was cut off at the model's limit of output.)" if reply.finish == "length" else ""
             told = f"This answer could not be used, and cost a step. {read.text}{cut_off}"
-            self._tell(reply, [], told, step)
+            self._tell(kept, [], told, step)
             return False
         results: list[str] = []
         submitted = refused = False
@@ -106,15 +107,15 @@ class ReCode:
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(text)
         named = [f"Result of {action.kind}:\n{text}" for action, text in zip(read.actions, results, strict=True)]
-        self._tell(reply, results, "\n\n".join(filter(None, (read.note, *named))), step)
+        self._tell(kept, results, "\n\n".join(filter(None, (read.note, *named))), step)
         return submitted
 
-    def _tell(self, reply: Reply, results: Sequence[str], text: str, step: int) -> None:
+    def _tell(self, calls: Sequence[ToolCall], results: Sequence[str], text: str, step: int) -> None:
         """Tool calls want a result each, by id; any other answer gets one message."""
-        if not reply.tool_calls:
+        if not calls:
             self._remember(Message(role="user", content=text), step)
             return
-        for number, call in enumerate(_kept_calls(reply)):
+        for number, call in enumerate(calls):
             told = results[number] if results else text if number == 0 else "Not done: see the first result."
             self._remember(Message(role="tool", content=told, tool_call_id=call.id), step)
 
@@ -165,8 +166,9 @@ def _said(reply: Reply) -> str:
     return said if said.strip() or reply.tool_calls else "(an empty answer)"
 
 
-def _kept_calls(reply: Reply) -> tuple[ToolCall, ...]:
-    """The calls as they go back to the provider: with an id, and JSON objects of no huge size as arguments."""
+def _kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
+    """The calls as they go back to the provider: JSON objects of no huge size as arguments, and ids of our own, since
+    some servers give none and some the same ones in each answer."""
     kept = []
     for number, call in enumerate(reply.tool_calls[:64]):
         try:
@@ -179,7 +181,7 @@ def _kept_calls(reply: Reply) -> tuple[ToolCall, ...]:
         text = json.dumps(short)
         kept.append(
             ToolCall(
-                id=call.id or f"call_{number}",
+                id=f"{names}{number}",
                 name=call.name[:64] or "none",
                 arguments=text if len(text) <= 4 * MAX_REMEMBERED else "{}",
             )

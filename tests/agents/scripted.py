@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_recode.agents import AgentContext
-from pytest_recode.models import Message, Reply, Tool, ToolCall, Usage
+from pytest_recode.models import Message, Model, Reply, Tool, ToolCall, Usage
 from pytest_recode.task import Brief, Files
 
 USAGE = Usage(prompt_tokens=100, completion_tokens=10, cost_usd=0.5)
@@ -77,7 +77,7 @@ def a_brief(repo: Files = REPO, targets: tuple[str, ...] = ("solver.py",), **fie
     return Brief(task="double", title="Doubling", repo=repo, targets=targets, interfaces=("solver.solve",), **given)
 
 
-def a_context(model: Scripted | None, *, steps: int = 3, turns: int = 10, log: Logged | None = None) -> AgentContext:
+def a_context(model: Model | None, *, steps: int = 3, turns: int = 10, log: Logged | None = None) -> AgentContext:
     return AgentContext(model=model, steps=steps, turns=turns, log=log or Logged())
 
 

@@ -299,8 +299,8 @@ def test_tool_calls_and_their_results_go_back_as_such(open_walled: Open) -> None
     assert roles == ["system", "user", "assistant", "tool", "tool", "user"]
     answer, wrote, listed = played.model.asked[1][2:5]
     assert [call.name for call in answer.tool_calls] == ["write", "list"]
-    assert (wrote.tool_call_id, wrote.content) == ("id-0", "Wrote solver.py (2 lines).")
-    assert (listed.tool_call_id, listed.content) == ("id-1", "README.md\nlib/helpers.py\nsolver.py")
+    assert (wrote.tool_call_id, wrote.content) == ("turn1step1call0", "Wrote solver.py (2 lines).")
+    assert (listed.tool_call_id, listed.content) == ("turn1step1call1", "README.md\nlib/helpers.py\nsolver.py")
     assert played.log.of("step")[0]["reflection"] == "Now."
     assert "<<END_OF_TEXT" not in played.model.asked[0][0].content
 
@@ -370,6 +370,8 @@ def test_a_summary_does_not_part_a_tool_call_from_its_result(open_walled: Open) 
     played.turn()
     assert played.log.of("memory")
     for asked in played.model.asked:
+        ids = [call.id for message in asked for call in message.tool_calls]
+        assert len(ids) == len(set(ids))
         open_calls: list[str] = []
         for message in asked:
             if message.role == "tool":

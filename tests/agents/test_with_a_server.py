@@ -1,0 +1,80 @@
+"""The agents behind litellm, against a real server that speaks chat completions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from pytest_recode.agents import AgentKind, one_shot, recode
+from pytest_recode.faults import ModelError
+from pytest_recode.models import ModelContext
+from pytest_recode.models.ledger import NullLedger
+from pytest_recode.models.litellm_ import LitellmModel, make
+from tests.agents.conftest import Open
+from tests.agents.scripted import REPO, Logged, a_brief, a_context
+from tests.chat_server import ChatServer, Script, call, chat_server, fault, say
+
+__all__ = ["chat_server"]
+
+RIGHT = "def solve(x):\n    return 2 * x\n"
+WRITE = f"### Action: write\npath: solver.py\ntext <<CODE\n{RIGHT.rstrip()}\nCODE\n"
+TEXT = f"### Planning\nWrite it.\n{WRITE}### Action: submit"
+Serve = Callable[[Script], ChatServer]
+
+
+def model(server: ChatServer, *, tools: bool) -> LitellmModel:
+    table = {"local": {"model": "openai/local", "tools": tools}}
+    return make(ModelContext(name="local", ledger=NullLedger(), api_base=server.url, call_seconds=30.0, table=table))
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [(recode.KIND, TEXT), (one_shot.KIND, f"Here it is:\n```python solver.py\n{RIGHT}```")],
+    ids=["recode", "one-shot"],
+)
+def test_a_text_becomes_a_target(chat_server: Serve, open_walled: Open, kind: AgentKind, answer: str) -> None:
+    server, workspace = chat_server([say(answer)]), open_walled()
+    move = kind.make(a_context(model(server, tools=False))).act(a_brief(), None, workspace)
+    assert (move.steps, move.submitted, move.usage.prompt_tokens) == (1, True, 11)
+    assert workspace.targets() == {"solver.py": RIGHT.encode()}
+    assert "tools" not in server.requests[0].body
+    assert "The paper says: solve(x) is 2 x." in server.requests[0].prompt
+
+
+def test_native_tools_there_and_back(chat_server: Serve, open_walled: Open) -> None:
+    writes = call("write", {"path": "solver.py", "text": RIGHT, "observation": "A stub."})
+    server, workspace, log = chat_server([call("read", "{oops"), writes, call("submit", {})]), open_walled(), Logged()
+    agent = recode.KIND.make(a_context(model(server, tools=True), log=log))
+    move = agent.act(a_brief(), None, workspace)
+    assert (move.steps, move.submitted, move.usage.completion_tokens) == (3, True, 21)
+    assert workspace.targets() == {"solver.py": RIGHT.encode()}
+    assert [tool["function"]["name"] for tool in server.requests[0].body["tools"]][-1] == "submit"
+    sent = server.requests[2].body["messages"]
+    assert [message["role"] for message in sent] == ["system", "user", *["assistant", "tool"] * 2, "user"]
+    assert sent[3]["content"].startswith(
+        "This answer could not be used, and cost a step. The arguments of `read` are no"
+    )
+    assert json.loads(sent[4]["tool_calls"][0]["function"]["arguments"])["text"] == RIGHT
+    assert sent[5] == {"role": "tool", "content": "Wrote solver.py (2 lines).", "tool_call_id": "turn1step2call0"}
+    assert log.of("step")[1]["observation"] == "A stub."
+
+
+@pytest.mark.parametrize("kind", [recode.KIND, one_shot.KIND], ids=["recode", "one-shot"])
+def test_odd_answers_are_answers(chat_server: Serve, open_walled: Open, kind: AgentKind) -> None:
+    odd = [say(None), say(None, refusal="I won't."), say("caf\x00"), say("y" * 10_000_000)]
+    server, workspace = chat_server(odd), open_walled()
+    agent = kind.make(a_context(model(server, tools=False), steps=2))
+    for _ in range(2 if kind is recode.KIND else 4):
+        agent.act(a_brief(), None, workspace)
+    assert len(server.requests) == 4
+    assert workspace.targets() == {"solver.py": REPO["solver.py"]}
+
+
+def test_a_server_that_refuses_is_no_answer(chat_server: Serve, open_walled: Open) -> None:
+    server, workspace = chat_server([fault(401, "bad key")]), open_walled()
+    agent = recode.KIND.make(a_context(model(server, tools=False)))
+    with pytest.raises(ModelError):
+        agent.act(a_brief(), None, workspace)
+    assert workspace._connection is None
