@@ -11,12 +11,13 @@ Self-contained: stdlib, pytest and the wire, Python 3.9+.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
+import importlib.util
 import os
 import random
 import sys
-import tempfile
 import types
 from collections.abc import Generator
 from pathlib import Path
@@ -32,9 +33,6 @@ else:
     import _recode_wire as wire
 
 MAX_MESSAGE = 20_000  # characters of a case's account
-_INI = """[pytest]
-addopts =
-"""
 _ARGUMENTS = [
     *("-p", "no:cacheprovider", "-p", "no:debugging", "-p", "no:doctest", "-p", "no:faulthandler", "-p", "no:junitxml"),
     *("-p", "no:logging", "-p", "no:nose", "-p", "no:pastebin", "-p", "no:setuponly", "-p", "no:setupplan"),
@@ -45,20 +43,24 @@ _ARGUMENTS = [
 
 
 def warm() -> None:
-    """Once in the warm parent: what a first run of pytest imports and compiles, every later one finds done."""
-    try:
-        place = tempfile.TemporaryDirectory()
-    except OSError:  # nowhere to write: the first run pays
-        return
-    modules = set(sys.modules)
-    with place as path:
-        tests = Path(path, "tests")
-        tests.mkdir()
-        (tests / "test_warm.py").write_text("def test_warm(reference):\n    assert [1] == [1]\n")
-        _run(_Plugin(Path(path), _Unheard(), {"only": None, "interfaces": ["warm"], "seed": 0}))
-    for name in set(sys.modules) - modules:
-        if name.startswith("test_warm"):
-            del sys.modules[name]
+    """Once in the warm parent: what a first run of pytest imports and compiles, every later one finds done.
+
+    A warm parent may have nowhere to write, so the run is over a file that every Python has.
+    """
+    paths = list(sys.path)
+    file = Path(keyword.__file__)
+    start = {"only": None, "interfaces": ["warm"], "seed": 0}
+    _run(file.parent, file, [_Plugin(file.parent, _Unheard(), start), _OneTest()])
+    sys.path[:] = paths
+
+
+class _OneTest:
+    """Lets a function of a file that has no tests pass for one."""
+
+    def pytest_pycollect_makeitem(self, collector: Any, name: str) -> Any:
+        if name != "iskeyword":
+            return None
+        return pytest.Function.from_parent(collector, name=name, callobj=lambda reference: repr(reference))
 
 
 def main(reader: Any, writer: Any) -> None:
@@ -74,25 +76,22 @@ def main(reader: Any, writer: Any) -> None:
     for root in reversed(start["roots"]):
         sys.path.insert(0, str(place / "reference" / root))
     importlib.invalidate_caches()
+    gc.disable()  # until the tests run: in a fork, a collection copies every page it looks at
     link = remote.Link(reader, writer, start["limit"])
     plugin = _Plugin(place, link, start)
-    status = _run(plugin)
+    status = _run(place / "tests", place / "tests", [plugin])
     if not plugin.broken:
         plugin.say({"op": "done", "status": int(status)})
 
 
-def _run(plugin: _Plugin) -> int:
+def _run(root: Path, tests: Path, plugins: list[Any]) -> int:
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:
         del os.environ[name]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.dont_write_bytecode = True
     _offer_testing()
-    ini = plugin.place / "pytest.ini"
-    ini.write_text(_INI)
-    tests = str(plugin.place / "tests")
-    return pytest.main(
-        ["-c", str(ini), f"--rootdir={tests}", f"--confcutdir={tests}", *_ARGUMENTS, tests], plugins=[plugin]
-    )
+    places = ["-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
+    return pytest.main([*places, *_ARGUMENTS, str(tests)], plugins=plugins)
 
 
 def _offer_testing() -> None:
@@ -121,11 +120,25 @@ class _Reference:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            return importlib.import_module(name)
+            return _reach_submodules(importlib.import_module(name))
         except Exception as error:  # whatever an import does, the candidate has no part in it
             raise remote.TestFault(
                 f"the reference's module {name} cannot be imported: {type(error).__name__}: {error}"
             ) from error
+
+
+def _reach_submodules(module: Any) -> Any:
+    """Make `reference.package.module` work without an import in between, as it does for the candidate (PEP 562)."""
+
+    def reach(name: str) -> Any:
+        full = f"{module.__name__}.{name}"
+        if not name.startswith("__") and importlib.util.find_spec(full) is not None:
+            return _reach_submodules(importlib.import_module(full))
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    if hasattr(module, "__path__") and "__getattr__" not in vars(module):
+        module.__getattr__ = reach
+    return module
 
 
 class _Plugin:
@@ -195,6 +208,8 @@ class _Plugin:
         if self.only is not None:
             wanted = set(self.only)
             items[:] = [item for item in items if item.nodeid in wanted]
+        gc.freeze()
+        gc.enable()
 
     def pytest_internalerror(self, excrepr: Any) -> None:
         self.broke(f"pytest failed: {excrepr}")
