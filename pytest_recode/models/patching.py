@@ -58,7 +58,7 @@ def replaced(text: str, node: ast.stmt, code: str) -> str:
 
 
 def lay_in(text: str, code: str, path: Sequence[str]) -> str | None:
-    """`text` corrected by `code`, a correction of the interface at `path`; None where that cannot be done.
+    """`text` corrected by `code`, a correction of the interface at `path`; None where that changes nothing.
 
     Definitions and assignments of `code` replace those of the same name, or are added at the end; imports that are
     missing are added at the top. A lone method corrects the class it belongs to.
@@ -75,9 +75,10 @@ def lay_in(text: str, code: str, path: Sequence[str]) -> str | None:
         method = find(tree, path)
         made = replaced(text, method, code) if method is not None else text
         return made if method is not None and parse(made) is not None else None
+    made = text
     for node in correction.body:
-        text = _put(text, code, node)
-    return text if parse(text) is not None else None
+        made = _put(made, code, node)
+    return made if made != text and parse(made) is not None else None
 
 
 def _put(text: str, code: str, node: ast.stmt) -> str:
