@@ -1,0 +1,32 @@
+"""docs/models.md says what the tables say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_recode.models.retry import Retries
+from pytest_recode.models.sim import SKILLS
+from pytest_recode.models.table import TABLE
+
+PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text("utf-8")
+
+
+def test_every_short_name_is_listed() -> None:
+    rows = [f"| `{name}` | `{entry.model}` | {entry.cutoff} |" for name, entry in TABLE.items()]
+    assert "\n".join(rows) in PAGE
+
+
+def test_every_skill_is_listed() -> None:
+    for name, skill in SKILLS.items():
+        repairs = " ".join(f"{100 * chance:.0f}" for chance in skill.repairs)
+        assert f"| `sim/{name}` | {100 * skill.right:.0f} % | {repairs} % | {100 * skill.adopts:.0f} % |" in PAGE
+
+
+def test_the_patience_that_is_told_is_the_one_there_is() -> None:
+    retries = Retries()
+    words = " ".join(PAGE.split())
+    waits = ", ".join(f"{retries.base * 2**tried:.0f}" for tried in range(retries.tries - 1))
+    assert retries.tries == 6
+    assert f"Up to six tries, with {waits} seconds between them" in words
+    assert f"up to {retries.cap:.0f} seconds; a message says" in words
+    assert f"No try starts {retries.patience / 60:.0f} minutes after the first" in words
