@@ -31,6 +31,7 @@ WORK = "/tmp/work"
 POLL_SECONDS = 0.05
 INODES_PER_MIB = 256
 OPEN_FILES = 1024
+WAKING = [signal.SIGCHLD, signal.SIGTERM]  # a child has ended; look whether it is time to end
 
 
 class Limits(NamedTuple):
@@ -78,7 +79,7 @@ def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
         # A persistent program walls in each command by one more level
         walls.forbid_user_namespaces(16 if limits.persistent else 0)
         walls.dumpable(False)
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
         pid = os.fork()
         if pid == 0:
             os.setsid()
@@ -86,7 +87,7 @@ def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
             base = walls.address_space()
             run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
         walls.close_all_but(report)
-        how = watch(pid, None if limits.persistent else limits.memory_mb, walls.pids_here)
+        how = watch(pid, limits, walls.pids_here)
         say(report, "how", how)
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001
@@ -130,7 +131,7 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
             os.mkdir(f"{limits.directory}/{name}")
         os.chdir(f"{limits.directory}/work")
         say(report, "pid", str(os.getpid()))
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
         pid = os.fork()
         if pid == 0:
             os.setsid()
@@ -138,13 +139,7 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
             run_payload(main, wire, wire, report, limits, walls.address_space(), jail_kind="plain")
         walls.close_all_but(report, watched)
         me = os.getpid()
-        how = watch(
-            pid,
-            None if limits.persistent else limits.memory_mb,
-            lambda: walls.descendants(me),
-            gone=lambda: walls.hung_up(watched),
-            most=None if limits.persistent else limits.pids,
-        )
+        how = watch(pid, limits, lambda: walls.descendants(me), gone=lambda: walls.hung_up(watched))
         walls.end_descendants()
         os.chdir("/")
         shutil.rmtree(limits.directory, ignore_errors=True)
@@ -159,28 +154,36 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
 
 def watch(
     pid: int,
-    memory_mb: int | None,
+    limits: Limits,
     pids: Callable[[], list[int]],
     *,
     gone: Callable[[], bool] | None = None,
-    most: int | None = None,
 ) -> str:
     """Wait for the payload to end, reaping whatever comes; says how it ended, "" if `gone` became true first.
 
-    SIGCHLD must be blocked. Past `memory_mb` MiB in all of `pids`, or more than `most` of them: the end.
+    `WAKING` must be blocked. `pids` lists all that counts as the payload's: past the limits together, they end. A
+    persistent program is trusted, and `recode_jail` holds its commands to the limits, one at a time.
     """
     while True:
-        signal.sigtimedwait([signal.SIGCHLD], POLL_SECONDS)
+        signal.sigtimedwait(WAKING, POLL_SECONDS)
         status = reap(pid)
         if status is not None:
             return walls.ending(status)
         if gone is not None and gone():
             return ""
-        below = pids()
-        if memory_mb is not None and walls.memory_past(below, memory_mb * walls.MIB):
-            return f"out of memory ({memory_mb} MiB)"
-        if most is not None and len(below) > most:
-            return f"too many processes ({most})"
+        if not limits.persistent:
+            excess = past(limits, pids())
+            if excess:
+                return excess
+
+
+def past(limits: Limits, pids: list[int]) -> str:
+    """Which limit these processes together have passed, or ""."""
+    if len(pids) > limits.pids:
+        return f"too many processes ({limits.pids})"
+    if walls.memory_past(pids, limits.memory_mb * walls.MIB):
+        return f"out of memory ({limits.memory_mb} MiB)"
+    return ""
 
 
 def reap(pid: int) -> int | None:
@@ -216,7 +219,7 @@ def run_payload(
     try:
         wire_on_3_and_4(reader, writer, report)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, WAKING)
         walls.no_new_privileges()
         walls.limit("RLIMIT_CORE", 0)
         walls.limit("RLIMIT_NOFILE", OPEN_FILES)
@@ -227,8 +230,8 @@ def run_payload(
             walls.dumpable(True)
             if jail_kind == "container":
                 walls.first_to_go()
-            if jail_kind == "nested":
-                walls.limit("RLIMIT_NPROC", limits.pids)
+            if jail_kind in ("nested", "first"):  # the others share the count of their user with strangers
+                walls.limit_processes(limits.pids)
             if jail_kind != "plain":
                 walls.filter_system_calls()
             walls.limit("RLIMIT_AS", base + limits.memory_mb * walls.MIB)
@@ -266,7 +269,7 @@ def shield(jail_kind: str, limits: Limits) -> None:
     """A persistent program: out of reach for what it starts by `recode_jail.run`."""
     jail: Any = sys.modules["recode_jail"]
     walls.dumpable(False)
-    jail.configure(jail_kind, limits.memory_mb, limits.disk_mb, limits.pids)
+    jail.configure(jail_kind, limits)
 
 
 def call(main: Main, reader: int, writer: int) -> int:

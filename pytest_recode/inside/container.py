@@ -50,13 +50,15 @@ def run(setup: dict[str, Any], install: zygote.Install) -> None:
     if limits.persistent:
         how = _run_here(main, reader, writer, limits)
     else:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        signal.pthread_sigmask(signal.SIG_BLOCK, cell.WAKING)
         base = walls.address_space()
         pid = os.fork()
         if pid == 0:
             cell.run_payload(main, reader, writer, report, limits, base, jail_kind="container", say=_tell)
+        # Its own end of the output, to read: that hangs up once the program has closed the output everywhere
+        ends = [reader, os.open(f"/proc/self/fd/{writer}", os.O_RDONLY | os.O_NONBLOCK)]
         os.close(writer)
-        how = cell.watch(pid, limits.memory_mb, walls.pids_here, gone=lambda: walls.hung_up(reader))
+        how = cell.watch(pid, limits, walls.pids_here, gone=lambda: any(map(walls.hung_up, ends)))
         if how == walls.ending(signal.SIGKILL) and _killed_for_memory(before):
             how = f"out of memory ({limits.memory_mb} MiB)"
     _say(report, {"how": how})
@@ -65,7 +67,7 @@ def run(setup: dict[str, Any], install: zygote.Install) -> None:
 
 def _run_here(main: cell.Main, reader: int, writer: int, limits: cell.Limits) -> str:
     reader, writer = cell.wire_on_3_and_4(reader, writer)
-    cell.shield("first", limits)
+    cell.shield("container", limits)
     return f"exited with status {cell.call(main, reader, writer)}"
 
 

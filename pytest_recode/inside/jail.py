@@ -2,8 +2,8 @@
 
 Imported inside a sandbox as `recode_jail`; the sandbox provides it to persistent programs. A command can neither
 signal nor trace the program, and inherits none of its descriptors. What that takes differs with the sandbox: a pid
-namespace of the command's own ("nested"), the immunity of a namespace's first process ("first"), or, where there are no
-walls, only the sweep afterwards ("plain").
+namespace of the command's own ("nested"), the immunity of a namespace's first process ("first", "container"), or,
+where there are no walls, only the sweep afterwards ("plain").
 
 Stdlib only, Python 3.9+.
 """
@@ -25,6 +25,7 @@ else:
 
 _POLL_SECONDS = 0.02
 _WIRE = 3
+_FIRST = ("first", "container")
 
 
 class Result(NamedTuple):
@@ -38,18 +39,16 @@ class Result(NamedTuple):
 
 class _Settings(NamedTuple):
     kind: str
-    memory_mb: int
-    disk_mb: int
-    pids: int
+    limits: cell.Limits
 
 
-_settings = _Settings("plain", 2048, 512, 128)
+_settings = _Settings("plain", cell.Limits(2048, 512, 128, True))
 
 
-def configure(kind: str, memory_mb: int, disk_mb: int, pids: int) -> None:
+def configure(kind: str, limits: cell.Limits) -> None:
     """Called by the sandbox, once, before the program runs."""
     global _settings
-    _settings = _Settings(kind, memory_mb, disk_mb, pids)
+    _settings = _Settings(kind, limits)
     walls.adopt_orphans()
 
 
@@ -87,8 +86,8 @@ def _result(ending: dict[str, str], kept: _Output, timed_out: bool) -> Result:
     if "fault" in ending and not timed_out:
         raise OSError(ending["fault"])
     status = int(ending.get("status", -signal.SIGKILL))
-    if "memory" in ending:
-        kept.note(f"[killed: out of memory ({_settings.memory_mb} MiB)]\n")
+    if "killed" in ending:
+        kept.note(f"[killed: {ending['killed']}]\n")
     return Result(-signal.SIGKILL if timed_out else status, kept.bytes(), timed_out)
 
 
@@ -136,7 +135,7 @@ def _end() -> None:
         return
     while not walls.reap_all():
         # The first process of a namespace takes everything in it along
-        for pid in [-1] if _settings.kind == "first" else walls.children(os.getpid()):
+        for pid in [-1] if _settings.kind in _FIRST else walls.children(os.getpid()):
             _kill(pid)
         time.sleep(0.001)
 
@@ -166,7 +165,7 @@ def _start(argv: list[str], cwd: str, env: dict[str, str], output: int, report: 
             walls.forbid_user_namespaces()
             walls.dumpable(False)
             _keep(argv, cwd, env, output, report, walls.pids_here)
-        elif _settings.kind == "first":
+        elif _settings.kind in _FIRST:
             walls.dumpable(True)
             walls.first_to_go()
             walls.dumpable(False)
@@ -176,7 +175,7 @@ def _start(argv: list[str], cwd: str, env: dict[str, str], output: int, report: 
             me = os.getpid()
             _keep(argv, cwd, env, output, report, lambda: walls.descendants(me))
     except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the program's code
-        os.write(report, f"fault {type(exc).__name__}: {exc}\n".encode())
+        cell.say(report, "fault", f"{type(exc).__name__}: {exc}")
         os._exit(1)
 
 
@@ -189,20 +188,21 @@ def _keep(
     pids: Callable[[], list[int]],
 ) -> None:
     """Start the command, wait for it, tell its status. Ends this process, and with it whoever depends on it."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    signal.pthread_sigmask(signal.SIG_BLOCK, cell.WAKING)
     pid = os.fork()
     if pid == 0:
         _become(argv, cwd, env, output)
     os.close(output)
     while True:
-        signal.sigtimedwait([signal.SIGCHLD], _POLL_SECONDS)
+        signal.sigtimedwait(cell.WAKING, _POLL_SECONDS)
         ended = cell.reap(pid)
         if ended is not None:
             status = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else -os.WTERMSIG(ended)
-            os.write(report, f"status {status}\n".encode())
+            cell.say(report, "status", str(status))
             os._exit(0)
-        if walls.memory_past(pids(), _settings.memory_mb * walls.MIB):
-            os.write(report, b"memory\n")
+        excess = cell.past(_settings.limits, pids())
+        if excess:
+            cell.say(report, "killed", excess)
             os._exit(0)
 
 
@@ -213,7 +213,7 @@ def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None
         os.dup2(output, 1)
         os.dup2(output, 2)
         walls.close_all_but(0, 1, 2)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, cell.WAKING)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; a command expects them
             signal.signal(number, signal.SIG_DFL)
         os.chdir(cwd)
@@ -222,9 +222,10 @@ def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None
             walls.drop_capabilities()
         walls.limit("RLIMIT_CORE", 0)
         walls.limit("RLIMIT_NOFILE", cell.OPEN_FILES)
-        walls.limit("RLIMIT_FSIZE", _settings.disk_mb * walls.MIB)
+        walls.limit("RLIMIT_FSIZE", _settings.limits.disk_mb * walls.MIB)
+        if _settings.kind in ("nested", "first"):
+            walls.limit_processes(_settings.limits.pids)
         if _settings.kind != "plain":
-            walls.limit("RLIMIT_NPROC", _settings.pids)
             walls.filter_system_calls()
             walls.dumpable(True)
         os.execvpe(argv[0], argv, env)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import resource
 import select
 import signal
@@ -108,6 +109,13 @@ def limit(name: str, value: int) -> None:
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
     resource.setrlimit(number, (value, value))
+
+
+def limit_processes(value: int) -> None:
+    """Where the kernel counts them by user namespace (since 5.14); an older one would count its user's everywhere."""
+    version = [int(part) for part in re.findall(r"\d+", platform.release())[:2]]
+    if version >= [5, 14]:
+        limit("RLIMIT_NPROC", value)
 
 
 def close_all_but(*keep: int) -> None:

@@ -43,9 +43,9 @@ class Unimportable(Exception):
 
 
 def warm(setup: dict[str, Any], install: Install) -> cell.Main:
-    """Import the environment's `preload`, the program's, the program; `warm()` it. Its `main`."""
+    """Import what is to be preloaded, then the program; `warm()` it. Its `main`."""
     program = setup["program"]
-    for module in [*setup["preload"], *program["preload"]]:
+    for module in program["preload"]:
         try:
             importlib.import_module(module)
         except BaseException as exc:  # noqa: BLE001 - whatever an import does
@@ -62,7 +62,13 @@ def warm(setup: dict[str, Any], install: Install) -> cell.Main:
 
 
 def run(setup: dict[str, Any], install: Install) -> None:
+    """`setup` has `control`, a descriptor; `uid` to become, or None; and `mode`.
+
+    "nested" forks each launch into namespaces of its own, "plain" into none; "alone" is good for one launch, with the
+    namespaces that are there.
+    """
     control = socket.socket(fileno=setup["control"])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.set_inheritable(control.fileno(), False)
     null = os.open("/dev/null", os.O_RDWR)
     os.dup2(null, 0)
@@ -70,10 +76,10 @@ def run(setup: dict[str, Any], install: Install) -> None:
     os.close(null)
     if setup["uid"] is not None:
         _become(setup["uid"])
-    if setup["namespaces"]:
-        walls.die_with_parent()
-    else:
+    if setup["mode"] == "plain":
         walls.adopt_orphans()
+    else:  # bwrap, of which this is the first process
+        walls.die_with_parent()
     _end_at_hang_up(control)
     try:
         main = warm(setup, install)
@@ -83,7 +89,10 @@ def run(setup: dict[str, Any], install: Install) -> None:
     _end_at_hang_up(control, False)
     walls.dumpable(False)
     control.send(b'{"ready": true}')
-    _Parent(control, main, setup["namespaces"]).serve()
+    if setup["mode"] == "alone":
+        _alone(control, main)
+    else:
+        _Parent(control, main, setup["mode"] == "nested").serve()
 
 
 def _become(uid: int) -> None:
@@ -106,6 +115,37 @@ def _end_at_hang_up(control: socket.socket, on: bool = True) -> None:
         os._exit(1)
     if not on:
         signal.signal(signal.SIGIO, signal.SIG_DFL)
+
+
+def _alone(control: socket.socket, main: cell.Main) -> None:
+    data, wires, _, _ = socket.recv_fds(control, 1 << 16, 1)
+    if not data:
+        return
+    order = json.loads(data)
+    number, wire, limits = order["launch"], wires[0], cell.Limits(**order["limits"])
+    for name in ("work", "home"):
+        os.mkdir(f"/tmp/{name}")
+    os.chdir(cell.WORK)
+
+    def say(report: int, word: str, rest: str) -> None:
+        fault = {"how": "", "fault": rest} if word == "fault" else {}
+        message = {"ended": number, **fault} if fault else {"up": number}
+        socket.socket(fileno=os.dup(report)).send(json.dumps(message).encode())
+
+    if limits.persistent:
+        say(control.fileno(), "up", "")
+        cell.wire_on_3_and_4(wire, wire, control.fileno())
+        cell.shield("first", limits)
+        how = f"exited with status {cell.call(main, 3, 4)}"
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, cell.WAKING)
+        base = walls.address_space()
+        pid = os.fork()
+        if pid == 0:
+            cell.run_payload(main, wire, wire, control.fileno(), limits, base, jail_kind="first", say=say)
+        os.close(wire)
+        how = cell.watch(pid, limits, walls.pids_here, gone=lambda: walls.hung_up(control.fileno()))
+    control.send(json.dumps({"ended": number, "how": how}).encode())
 
 
 class _Job:
@@ -249,6 +289,7 @@ class _Parent:
         elif job.hold is not None:
             os.close(job.hold)
             job.hold = None
+            _kill(job.pid, signal.SIGTERM)  # wakes it
             job.deadline = time.monotonic() + KEEPER_SECONDS
 
     def _end_all(self) -> None:
@@ -256,8 +297,7 @@ class _Parent:
         if self._namespaces:
             return
         for job in self._jobs.values():
-            if job.hold is not None:
-                os.close(job.hold)
+            self._end(job)
         for job in self._jobs.values():
             limit = time.monotonic() + KEEPER_SECONDS
             while time.monotonic() < limit:
@@ -277,8 +317,8 @@ class _Parent:
             return  # the host is gone: the next read says so too
 
 
-def _kill(pid: int) -> None:
+def _kill(pid: int, number: int = signal.SIGKILL) -> None:
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         pass

@@ -12,22 +12,14 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
+from pytest_recode.sandboxes.interpreters import Interpreter, environment_variables, interpreter
 from pytest_recode.sandboxes.leftovers import MARK, mark, reap_processes
-from pytest_recode.sandboxes.local import (
-    Interpreter,
-    ParentGone,
-    WarmKey,
-    WarmParent,
-    environment_variables,
-    interpreter,
-    not_importable,
-    warm_key,
-)
+from pytest_recode.sandboxes.shipping import WarmKey
+from pytest_recode.sandboxes.warm import LocalConnection, Parents, WallsError, WarmParent, ready
 from pytest_recode.task import Environment, Limits
 
-_NOBODY = 65534  # outside; what a root's sandbox runs as, since the kernel limits root's processes in nothing
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "mime.types", "magic")
 _PARTS = ("bin", "lib", "lib32", "lib64", "libexec", "include", "share", "pyvenv.cfg", "conda-meta")
@@ -39,71 +31,78 @@ _ACCOUNTS = {
 
 
 class Bubblewrap:
-    """A `Sandbox`. Warm parents are started when first needed, one for each program, interpreter and preload."""
+    """A `Sandbox`.
+
+    `cold` is for machines that permit bwrap's namespaces but none inside them: a bwrap for each launch then, with all
+    its imports, and walls as high. None: found out by the first launch.
+    """
 
     name = "bubblewrap"
     isolation = "separate"
 
-    def __init__(self, context: SandboxContext) -> None:
+    def __init__(self, context: SandboxContext, cold: bool | None = None) -> None:
         self._context = context
-        self._parents: dict[WarmKey, WarmParent] = {}
+        self._cold = cold
+        self._parents = Parents(lambda key: self._start(key, None))
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
-        key = warm_key(program, environment, self._context.python)
+        key = WarmKey.of(program, environment, environment.python or self._context.python)
+        if self._cold:
+            return self._launch_cold(key, limits)
         try:
-            return self._parent(key, program).launch(limits, persistent=program.persistent)
-        except ParentGone:
-            self._parents.pop(key).close()  # killed from outside, between two launches: once more
-        try:
-            return self._parent(key, program).launch(limits, persistent=program.persistent)
-        except ParentGone as exc:
-            self._parents.pop(key).close()
-            raise SandboxError(f"the warm parent of {program.name} ended: {exc}") from exc
+            connection = self._parents.launch(key, lambda parent: parent.launch(limits))
+        except WallsError:
+            if self._cold is not None:
+                raise
+            connection = self._launch_cold(key, limits)
+            self._cold = True
+            self._parents.close()
+        else:
+            self._cold = False
+        return connection
 
     def close(self) -> None:
-        while self._parents:
-            self._parents.popitem()[1].close()
+        self._parents.close()
 
-    def _parent(self, key: WarmKey, program: Program) -> WarmParent:
-        if key not in self._parents:
-            parent = _start(key, program, interpreter(key.python), self._context)
-            try:
-                parent.wait_ready()
-            except ImportError as exc:
-                parent.close()
-                raise not_importable(exc, key.python) from exc
-            except (ParentGone, TimeoutError) as exc:
-                parent.close()
-                raise SandboxError(f"bwrap could not start {key.python}: {exc}") from exc
-            self._parents[key] = parent
-        return self._parents[key]
+    def _launch_cold(self, key: WarmKey, limits: Limits) -> LocalConnection:
+        parent = ready(self._start(key, limits), key)
+        try:
+            return parent.launch(limits)
+        except BaseException:
+            parent.close()
+            raise
+
+    def _start(self, key: WarmKey, alone: Limits | None) -> WarmParent:
+        """With the limits of its only launch, or as the parent of many."""
+        python = interpreter(key.python)
+        accounts = {path: os.memfd_create("account") for path in _ACCOUNTS}
+        try:
+            for path, fd in accounts.items():
+                os.write(fd, _ACCOUNTS[path].encode())
+                os.lseek(fd, 0, os.SEEK_SET)
+            options = [*_walls(), *_view(python, alone)]
+            for path, fd in accounts.items():
+                options += ["--ro-bind-data", str(fd), path]
+            for name, value in environment_variables(python, "/tmp/home").items():
+                options += ["--setenv", name, value]
+            options += ["--remount-ro", "/dev", "--remount-ro", "/"]
+            return WarmParent(
+                ["bwrap", *options, "--", str(python.executable)],
+                key,
+                mode="alone" if alone else "nested",
+                env={"PATH": os.environ.get("PATH", os.defpath), MARK: mark(self._context.run)},
+                uid=_stand_in(),
+                pass_fds=list(accounts.values()),
+                kept=[str(part) for part in _interpreter_parts(python) if part.is_relative_to("/tmp")],
+            )
+        finally:
+            for fd in accounts.values():
+                os.close(fd)
 
 
-def _start(key: WarmKey, program: Program, python: Interpreter, context: SandboxContext) -> WarmParent:
-    accounts = {path: os.memfd_create("account") for path in _ACCOUNTS}
-    try:
-        for path, fd in accounts.items():
-            os.write(fd, _ACCOUNTS[path].encode())
-            os.lseek(fd, 0, os.SEEK_SET)
-        options = [*_walls(), *_view(python)]
-        for path, fd in accounts.items():
-            options += ["--ro-bind-data", str(fd), path]
-        for name, value in environment_variables(python, "/tmp/home").items():
-            options += ["--setenv", name, value]
-        options += ["--remount-ro", "/dev", "--remount-ro", "/"]
-        return WarmParent(
-            ["bwrap", *options, "--", str(python.executable)],
-            env={"PATH": os.environ.get("PATH", os.defpath), MARK: mark(context.run)},
-            program=program,
-            preload=key.preload[: len(key.preload) - len(program.preload)],
-            namespaces=True,
-            kept=[str(part) for part in _interpreter_parts(python) if part.is_relative_to("/tmp")],
-            uid=_NOBODY if os.geteuid() == 0 else None,
-            pass_fds=list(accounts.values()),
-        )
-    finally:
-        for fd in accounts.values():
-            os.close(fd)
+def _stand_in() -> int | None:
+    """Outside, what a root's sandboxes run as: the kernel does not limit root's processes. One that nobody else is."""
+    return 1_900_000_000 + os.getpid() if os.geteuid() == 0 else None
 
 
 def _walls() -> list[str]:
@@ -123,7 +122,7 @@ def _walls() -> list[str]:
     return [*options, "--hostname", "sandbox", "--new-session", "--as-pid-1", "--clearenv", "--chdir", "/"]
 
 
-def _view(python: Interpreter) -> list[str]:
+def _view(python: Interpreter, alone: Limits | None) -> list[str]:
     """Read-only, and no more than the interpreter and its packages need: no home, no project, no checkout."""
     options: list[str] = []
     for path in map(Path, _SYSTEM):
@@ -133,7 +132,12 @@ def _view(python: Interpreter) -> list[str]:
             options += ["--ro-bind", str(path), str(path)]
     for name in _ETC:
         options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    options += ["--dev", "/dev", "--dir", "/tmp"]
+    options += ["--dev", "/dev"]
+    if alone is None:
+        options += ["--dir", "/tmp"]  # each launch mounts its own
+    else:
+        for target in ("/tmp", "/dev/shm"):
+            options += ["--perms", "1777", "--size", str(alone.disk_mb << 20), "--tmpfs", target]
     parts = _interpreter_parts(python)
     links: dict[Path, str] = {}
     for path in (python.executable, python.prefix, python.base_prefix):

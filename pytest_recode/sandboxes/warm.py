@@ -1,4 +1,4 @@
-"""What the sandboxes of this machine share: warm parents, and the connection to a program forked from one."""
+"""Warm parents, from the host: processes that imported what a program needs, and fork a sandbox for each launch."""
 
 from __future__ import annotations
 
@@ -10,87 +10,30 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import IO, Any
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Any, Literal
 
 from pytest_recode.faults import SandboxError, UserError
-from pytest_recode.sandboxes import Program
-from pytest_recode.task import Environment, Limits
+from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
+from pytest_recode.task import Limits
 
 WARM_SECONDS = 300.0  # imports of a warm parent
 START_SECONDS = 30.0
 KILL_SECONDS = 15.0
-OLDEST = (3, 9)  # what the sources in inside/ are written for
-
-_INSIDE = Path(__file__).parent.parent / "inside"
-_FACTS = (
-    "import json, sys; print(json.dumps([sys.executable, sys.prefix, sys.base_prefix, list(sys.version_info[:2])]))"
-)
-
-
-@cache
-def source(name: str) -> str:
-    """The text of a module of `inside/`."""
-    return (_INSIDE / f"{name}.py").read_text(encoding="utf-8")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interpreter:
-    """A Python on this machine, as it describes itself."""
-
-    executable: Path
-    prefix: Path
-    base_prefix: Path
-
-
-@cache
-def interpreter(python: str) -> Interpreter:
-    """Ask `python` where it lives. Raises `UserError` where it is missing, too old or no Python."""
-    advice = "give another with --recode-python=PATH"
-    try:
-        done = subprocess.run(
-            [python, "-I", "-c", _FACTS],
-            env={"PATH": os.defpath},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        executable, prefix, base_prefix, version = json.loads(done.stdout)
-    except FileNotFoundError as exc:
-        raise UserError(f"interpreter {python}: no such file; {advice}") from exc
-    except (OSError, subprocess.SubprocessError, ValueError) as exc:
-        raise UserError(f"interpreter {python}: not a working Python ({exc}); {advice}") from exc
-    if tuple(version) < OLDEST:
-        found, least = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
-        raise UserError(f"interpreter {python}: is Python {found}, needs {least} or newer; {advice}")
-    return Interpreter(executable=Path(executable), prefix=Path(prefix), base_prefix=Path(base_prefix))
-
-
-def environment_variables(interpreter: Interpreter, home: str) -> dict[str, str]:
-    """The whole environment of a program: built from nothing, the same on every machine."""
-    paths = dict.fromkeys(
-        [str(interpreter.executable.parent), str(interpreter.prefix / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]
-    )
-    return {"PATH": ":".join(paths), "HOME": home, **FIXED}
-
-
-FIXED = {
-    "LANG": "C.UTF-8",
-    "TZ": "UTC",
-    "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-}
+MOST_PARENTS = 8  # kept warm by one worker
 
 
 class ParentGone(Exception):
     """The warm parent has ended; the text is the last it had to say."""
+
+
+class WallsError(SandboxError):
+    """The walls of one launch could not be raised."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(f"a sandbox could not be set up: {fault}")
 
 
 class WarmParent:
@@ -99,17 +42,17 @@ class WarmParent:
     def __init__(
         self,
         argv: Sequence[str],
+        key: WarmKey,
         *,
+        mode: Literal["nested", "alone", "plain"],
         env: Mapping[str, str],
-        program: Program,
-        preload: Sequence[str],
-        namespaces: bool,
         uid: int | None = None,
         pass_fds: Sequence[int] = (),
         kept: Sequence[str] = (),
     ) -> None:
         """Start it: `argv` is to end in an interpreter. Does not wait for its imports.
 
+        In mode "alone" it is good for one launch, and is what ends with it.
         `kept` are paths below /tmp that each launch is to see, as it sees everything outside /tmp.
         """
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -121,16 +64,13 @@ class WarmParent:
         self._fault: dict[str, Any] | None = None
         self._up: set[int] = set()
         self._ended: dict[int, dict[str, Any]] = {}
-        setup = {
-            "control": theirs.fileno(),
-            "uid": uid,
-            "namespaces": namespaces,
-            "preload": list(preload),
-            "program": program_message(program),
-        }
+        self._mode = mode
+        self._persistent = key.persistent
+        self.live = 0  # launches not yet ended
+        setup = {"control": theirs.fileno(), "uid": uid, "mode": mode}
         try:
             with tempfile.TemporaryFile() as script:
-                script.write(boot_message("recode_zygote", setup, persistent=program.persistent))
+                script.write(boot_message("zygote", key, setup))
                 script.flush()
                 script.seek(0)
                 self._process = subprocess.Popen(
@@ -157,18 +97,15 @@ class WarmParent:
         if self._fault is not None:
             raise ImportError(self._fault["fault"], name=self._fault["module"])
 
-    def launch(self, limits: Limits, *, persistent: bool, directory: str = "") -> LocalConnection:
-        """Raises `ParentGone`, and `SandboxError` where the walls cannot be raised."""
+    def launch(self, limits: Limits, directory: str = "") -> LocalConnection:
+        """Raises `ParentGone`, and `WallsError` where the walls cannot be raised."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with self._lock:
                 self._numbers += 1
                 number = self._numbers
                 wanted = {
-                    "memory_mb": limits.memory_mb,
-                    "disk_mb": limits.disk_mb,
-                    "pids": limits.pids,
-                    "persistent": persistent,
+                    **limits_message(limits, persistent=self._persistent),
                     "directory": directory,
                     "kept": self._kept,
                 }
@@ -182,30 +119,37 @@ class WarmParent:
                 self._up.discard(number)
                 fault = self._ended.get(number, {}).get("fault")
             if fault is not None:
-                raise SandboxError(f"a sandbox could not be set up: {fault}")
+                raise WallsError(fault)
         except BaseException:
             ours.close()
             raise
+        self.live += 1
         return LocalConnection(ours, self, number)
 
     def end(self, number: int) -> str:
         """End a launch and all it started; how it had ended before that, or ""."""
+        self.live -= 1
         with self._lock:
             try:
                 self._hear_waiting()
-                if number not in self._ended:
+                if number not in self._ended and self._mode != "alone":
                     self._control.send(json.dumps({"kill": number}).encode())
                     self._hear_until(lambda: number in self._ended, KILL_SECONDS)
-            except (ParentGone, OSError):
-                return "ended together with its warm parent"
             except TimeoutError:
                 self._process.kill()
-                return ""
-            return str(self._ended.pop(number)["how"])
+            except (ParentGone, OSError):
+                if number not in self._ended:
+                    return "ended together with its warm parent"
+            how = str(self._ended.pop(number, {}).get("how", ""))
+        if self._mode == "alone":
+            self.close()
+        return how
 
     def close(self) -> None:
         """End it and everything below it; idempotent."""
         with self._lock:
+            if self._stderr.closed:
+                return
             self._control.close()
             try:
                 self._process.wait(KILL_SECONDS)
@@ -307,49 +251,55 @@ def _readable(control: socket.socket, seconds: float) -> bool:
     return bool(poll.poll(max(seconds, 0) * 1000))
 
 
-def program_message(program: Program) -> dict[str, Any]:
-    return {
-        "modules": list(program.modules.items()),
-        "entry": program.entry,
-        "preload": list(program.preload),
-    }
+class Parents:
+    """The warm parents of one sandbox, started when first needed; the least recently used goes first."""
+
+    def __init__(self, start: Callable[[WarmKey], WarmParent]) -> None:
+        self._start = start
+        self._warm: OrderedDict[WarmKey, WarmParent] = OrderedDict()
+
+    def launch(self, key: WarmKey, launch: Callable[[WarmParent], LocalConnection]) -> LocalConnection:
+        """Raises `UserError` for a `preload` that cannot be imported, `SandboxError`."""
+        try:
+            return launch(self._get(key))
+        except ParentGone:
+            self._drop(key)  # it was killed from outside: once more
+        try:
+            return launch(self._get(key))
+        except ParentGone as exc:
+            self._drop(key)
+            raise SandboxError(f"the warm parent of {key.program} ended: {exc}") from exc
+
+    def close(self) -> None:
+        while self._warm:
+            self._warm.popitem()[1].close()
+
+    def _get(self, key: WarmKey) -> WarmParent:
+        if key not in self._warm:
+            parent = ready(self._start(key), key)
+            idle = [other for other, its in self._warm.items() if its.live == 0]
+            for other in idle[: max(len(self._warm) + 1 - MOST_PARENTS, 0)]:
+                self._drop(other)
+            self._warm[key] = parent
+        self._warm.move_to_end(key)
+        return self._warm[key]
+
+    def _drop(self, key: WarmKey) -> None:
+        if key in self._warm:
+            self._warm.pop(key).close()
 
 
-def boot_message(main: str, setup: Mapping[str, Any], *, persistent: bool) -> bytes:
-    """What `inside/boot.py` reads: the sandbox's own modules, and what to do."""
-    names = ["walls", "cell", *(["jail"] if persistent else []), "zygote"]
-    if main == "recode_container":
-        names.append("container")
-    modules = [(f"recode_{name}", source(name)) for name in names]
-    text = json.dumps({"modules": modules, "main": main, "setup": setup}).encode()
-    return len(text).to_bytes(8, "big") + text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarmKey:
-    """What a warm parent is good for."""
-
-    program: str
-    modules: tuple[tuple[str, str], ...]
-    entry: str
-    preload: tuple[str, ...]
-    persistent: bool
-    python: str
-
-
-def warm_key(program: Program, environment: Environment, python: str) -> WarmKey:
-    return WarmKey(
-        program=program.name,
-        modules=tuple(program.modules.items()),
-        entry=program.entry,
-        preload=(*environment.preload, *program.preload),
-        persistent=program.persistent,
-        python=environment.python or python,
-    )
-
-
-def not_importable(exc: ImportError, python: str) -> UserError:
-    return UserError(
-        f"{python} cannot import {exc.name!r}, which the task wants preloaded ({exc.msg}); install it there "
-        f"({python} -m pip install …) or name an interpreter that has it with --recode-python=PATH"
-    )
+def ready(parent: WarmParent, key: WarmKey) -> WarmParent:
+    """Wait for its imports. Raises `UserError` for one that fails, `SandboxError` where it cannot start."""
+    try:
+        parent.wait_ready()
+    except ImportError as exc:
+        parent.close()
+        raise UserError(
+            f"{key.python} cannot import {exc.name!r}, which is to be loaded before the task's code ({exc.msg}): install it "
+            f"there ({key.python} -m pip install …), or name an interpreter that has it with --recode-python=PATH"
+        ) from exc
+    except (ParentGone, TimeoutError) as exc:
+        parent.close()
+        raise SandboxError(f"{key.python} could not be started in a sandbox: {exc}") from exc
+    return parent

@@ -1,0 +1,249 @@
+"""One container: how it is made, and the connection to the program in it."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.sandboxes.interpreters import FIXED
+from pytest_recode.sandboxes.leftovers import mark
+from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
+from pytest_recode.sandboxes.warm import WARM_SECONDS
+from pytest_recode.task import Limits
+
+LABEL = "pytest-recode"
+RUN = "pytest-recode.run"
+OWNER = "pytest-recode.owner"
+HOST = "pytest-recode.host"
+
+_NOBODY = "65534:65534"
+_OWN_MB = 64  # of the first process of a container
+_OWN_PIDS = 8
+_API_SECONDS = 120
+_DRAIN_SECONDS = 0.5
+_READ = 1 << 18
+_LINE = 1 << 16  # of the report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a container is good for."""
+
+    key: WarmKey
+    image: str
+    image_name: str  # for people
+    memory_mb: int
+    disk_mb: int
+    pids: int
+
+
+class ContainerGone(Exception):
+    """A container ended before it had work."""
+
+
+class Container:
+    """A `Connection`, over the stream that docker attaches: frames of standard output (the wire) and error (the report)."""
+
+    def __init__(self, wanted: Wanted, run: str) -> None:
+        """Start it; does not wait for its imports. Raises `UserError` for an image without Python, `SandboxError`."""
+        import docker.errors
+
+        self._image = wanted.image_name
+        self._how: str | None = None
+        self._raw = b""  # as it came
+        self._left = 0  # bytes of the frame that is being read
+        self._wire = False  # is it the wire's?
+        self._line = b""
+        self._heard: dict[str, Any] = {}
+        self._id = ""
+        self._socket: socket.socket | None = None
+        self._docker = client()
+        try:
+            self._id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
+            streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            # The SDK hands out a reader over the connection; the connection itself is wanted
+            attached = self._docker.attach_socket(self._id, params=streams)
+            self._socket = getattr(attached, "_sock", attached)
+            self._socket.setblocking(False)
+            self._docker.start(self._id)
+            limits = Limits(memory_mb=wanted.memory_mb, disk_mb=wanted.disk_mb, pids=wanted.pids)
+            setup = {"limits": limits_message(limits, persistent=wanted.key.persistent)}
+            with suppress(ConnectionError):  # `begin` says what became of it
+                self.send(boot_message("container", wanted.key, setup), time.monotonic() + _API_SECONDS)
+        except BaseException as exc:
+            self.kill()
+            if not isinstance(exc, docker.errors.APIError | TimeoutError):
+                raise
+            reason = " ".join(str(getattr(exc, "explanation", None) or exc).split())
+            if "python3" in reason and "not found" in reason:
+                raise UserError(f"image {self._image} has no python3; name one with Python 3.9 or newer") from exc
+            raise SandboxError(f"docker could not start a container of {self._image}: {reason}") from exc
+
+    def begin(self) -> None:
+        """Wait for its imports, then start the program. Raises `UserError` for one that fails, `ContainerGone`."""
+        deadline = time.monotonic() + WARM_SECONDS
+        while not self._heard:
+            if not self._more(deadline):
+                raise ContainerGone(self._line.decode("utf-8", "replace") or "it said nothing")
+        if "fault" in self._heard:
+            raise UserError(
+                f"image {self._image} cannot import {self._heard['module']!r}, which is to be loaded before the task's code "
+                f"({self._heard['fault']}): add it to the image, or to the requirements of the task's environment"
+            )
+        self._heard.clear()
+        try:
+            self.send(b"G", time.monotonic() + _API_SECONDS)
+        except ConnectionError as exc:
+            raise ContainerGone(str(exc)) from exc
+
+    def send(self, data: bytes | memoryview, deadline: float) -> None:
+        if self._socket is None:
+            raise ConnectionError("the program is gone")
+        view = memoryview(data).cast("B")
+        while view:
+            try:
+                view = view[self._socket.send(view) :]
+            except BlockingIOError:
+                _await(self._socket, select.POLLOUT, deadline)
+            except ConnectionError:
+                raise
+            except OSError as exc:
+                raise ConnectionError(f"the program is gone: {exc}") from exc
+
+    def receive(self, size: int, deadline: float) -> bytes:
+        while True:
+            if self._wire and self._left and self._raw:
+                return self._take(size)
+            if not self._more(deadline):
+                return b""
+
+    def kill(self) -> str:
+        if self._how is None:
+            limit = time.monotonic() + _DRAIN_SECONDS
+            with suppress(TimeoutError):  # nothing more has come: it runs
+                while "how" not in self._heard and time.monotonic() < limit and self._more(time.monotonic()):
+                    if self._wire:
+                        self._take(_READ)
+            self._how = str(self._heard.get("how", ""))
+            if self._socket is not None:
+                self._socket.close()
+                self._socket = None
+            self._remove()
+        return self._how
+
+    def _take(self, size: int) -> bytes:
+        count = min(size, self._left, len(self._raw))
+        data, self._raw = self._raw[:count], self._raw[count:]
+        self._left -= count
+        return data
+
+    def _more(self, deadline: float) -> bool:
+        """Read on until there is something of the wire, or one more piece of the report. False at the end."""
+        while True:
+            if self._left == 0 and len(self._raw) >= 8:
+                self._wire = self._raw[0] == 1
+                self._left = int.from_bytes(self._raw[4:8], "big")
+                self._raw = self._raw[8:]
+            if self._left and self._raw:
+                if not self._wire:
+                    self._hear(self._take(_READ))
+                return True
+            if self._socket is None:
+                return False
+            try:
+                data = self._socket.recv(_READ)
+            except BlockingIOError:
+                _await(self._socket, select.POLLIN, deadline)
+                continue
+            except OSError:
+                return False
+            if not data:
+                return False
+            self._raw = self._raw + data if self._raw else data
+
+    def _hear(self, data: bytes) -> None:
+        *lines, self._line = (self._line + data)[-_LINE:].split(b"\n")
+        for line in lines:
+            with suppress(ValueError):  # of the interpreter's own, where it could not start
+                self._heard.update(json.loads(line))
+
+    def _remove(self) -> None:
+        """No process of the container runs when this returns."""
+        import docker.errors
+
+        try:
+            if self._id:
+                self._docker.remove_container(self._id, force=True, v=True)
+        except docker.errors.NotFound:
+            pass
+        except docker.errors.APIError as exc:
+            if exc.status_code != 409:  # its removal is in progress
+                raise SandboxError(f"docker could not remove container {self._id[:12]}: {exc.explanation}") from exc
+        finally:
+            self._docker.close()
+
+
+def client() -> Any:
+    """A `docker.APIClient` of one's own, as threads must not share one. Raises `docker.errors.DockerException`."""
+    import docker
+
+    return docker.APIClient(**docker.utils.kwargs_from_env(), version="auto", timeout=_API_SECONDS)
+
+
+def host() -> str:
+    """This boot and pid namespace: where a pid means the same process."""
+    return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}/{Path('/proc/self/ns/pid').readlink()}"
+
+
+def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
+    from docker.types import LogConfig, Ulimit
+
+    memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # what a tmpfs holds counts as memory
+    file_size = wanted.disk_mb << 20
+    host_config = docker.create_host_config(
+        network_mode="none",
+        read_only=True,
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        mem_limit=memory,
+        memswap_limit=memory,
+        nano_cpus=10**9,
+        pids_limit=wanted.pids + _OWN_PIDS,
+        tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={wanted.disk_mb}m"},
+        shm_size=f"{min(64, wanted.disk_mb)}m",
+        ulimits=[
+            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="nofile", soft=1024, hard=1024),
+            Ulimit(name="fsize", soft=file_size, hard=file_size),
+        ],
+        log_config=LogConfig(type="none"),
+        auto_remove=True,
+    )
+    config: dict[str, Any] = docker.create_container_config(
+        image=wanted.image,
+        command=[],
+        entrypoint=["python3", "-s", "-B", "-c", source("boot")],
+        user=_NOBODY,
+        hostname="sandbox",
+        working_dir="/tmp",
+        environment={**FIXED, "HOME": "/tmp/home"},
+        labels={LABEL: "1", RUN: run, OWNER: mark(run), HOST: host()},
+        stdin_open=True,
+        host_config=host_config,
+    )
+    config.update(StdinOnce=True, AttachStdin=True, AttachStdout=True, AttachStderr=True, Tty=False)
+    return config
+
+
+def _await(wire: socket.socket, event: int, deadline: float) -> None:
+    poll = select.poll()
+    poll.register(wire, event)
+    if not poll.poll(max(deadline - time.monotonic(), 0) * 1000):
+        raise TimeoutError("the program did not answer in time")

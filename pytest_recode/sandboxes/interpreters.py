@@ -1,0 +1,68 @@
+"""Interpreters of this machine, and the environment variables that programs get."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pytest_recode.faults import UserError
+
+OLDEST = (3, 9)  # what the sources in inside/ are written for
+
+FIXED = {
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+
+_FACTS = """\
+import json, sys
+print(json.dumps([sys.executable, sys.prefix, sys.base_prefix, list(sys.version_info[:2])]))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreter:
+    """A Python on this machine, as it describes itself."""
+
+    executable: Path
+    prefix: Path
+    base_prefix: Path
+
+
+@cache
+def interpreter(python: str) -> Interpreter:
+    """Ask `python` where it lives. Raises `UserError` where it is missing, too old or no Python."""
+    advice = "give another with --recode-python=PATH"
+    try:
+        done = subprocess.run(
+            [python, "-I", "-c", _FACTS],
+            env={"PATH": os.defpath},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        executable, prefix, base_prefix, version = json.loads(done.stdout)
+    except FileNotFoundError as exc:
+        raise UserError(f"interpreter {python}: no such file; {advice}") from exc
+    except (OSError, subprocess.SubprocessError, ValueError) as exc:
+        raise UserError(f"interpreter {python}: not a working Python ({exc}); {advice}") from exc
+    if tuple(version) < OLDEST:
+        found, least = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
+        raise UserError(f"interpreter {python}: is Python {found}, needs {least} or newer; {advice}")
+    return Interpreter(executable=Path(executable), prefix=Path(prefix), base_prefix=Path(base_prefix))
+
+
+def environment_variables(python: Interpreter, home: str) -> dict[str, str]:
+    """The whole environment of a program: built from nothing, the same on every machine."""
+    bins = [str(python.executable.parent), str(python.prefix / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]
+    return {"PATH": ":".join(dict.fromkeys(bins)), "HOME": home, **FIXED}
