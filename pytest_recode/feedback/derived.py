@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
 from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds
+from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds, sentence
 from pytest_recode.feedback.source import Definition, Parameter, Source
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Outcome, Verdict
@@ -83,9 +83,9 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
     return FeedbackItem(
         interface=interface,
         category=category,
-        description=_sentence(found),
-        analysis=" ".join(map(_sentence, facts + raised or _no_fact(name, verdict))),
-        suggestion=" ".join(map(_sentence, steps + advice)),
+        description=sentence(found),
+        analysis=" ".join(map(sentence, facts + raised or _no_fact(name, verdict))),
+        suggestion=" ".join(map(sentence, steps + advice)),
         correction=source.pieces(ours, theirs, path, _corrected_elsewhere(task, verdict, file, path)),
     )
 
@@ -108,10 +108,12 @@ def _structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> 
     """What is missing or has another signature, as facts and as steps to take."""
     if theirs.problem:
         return [f"{file} {theirs.problem}"], [f"write {file} so that it is there and can be imported"]
+    if not path:
+        return _structures(file, theirs, ours)
     wanted, given = source.definition(ours, path), source.definition(theirs, path)
     if wanted is None:
         return [], []
-    names = ", ".join(each.name for each in source.parameters(wanted) if each.name not in {"self", "cls"})
+    names = ", ".join(f"`{each.name}`" for each in source.parameters(wanted) if each.name not in {"self", "cls"})
     noun = "class" if hasattr(wanted, "bases") else "function"
     where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
     if given is None:
@@ -121,6 +123,17 @@ def _structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> 
         return [f"`{path[-1]}` is no {noun}"], [f"make `{path[-1]}` a {noun} with the parameters {names}"]
     facts = _signature(path[-1], wanted, given)
     return facts, [f"give `{path[-1]}` the parameters {names}, in this order"] if facts else []
+
+
+def _structures(file: str, theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
+    """The same for every public definition of a file that is one interface."""
+    facts, steps = [], []
+    for node in ours.tree.body if ours.tree is not None else ():
+        if isinstance(node, Definition) and not node.name.startswith("_"):
+            more_facts, more_steps = _structure(file, (node.name,), theirs, ours)
+            facts += more_facts
+            steps += more_steps
+    return facts, steps
 
 
 def _signature(name: str, wanted: Definition, given: Definition) -> list[str]:
@@ -166,9 +179,7 @@ def _raised(cases: Sequence[Case]) -> list[str]:
 def _no_fact(name: str, verdict: Verdict) -> list[str]:
     failing = set(verdict.failing_interfaces)
     sound = [each for each in dict.fromkeys(case.interface for case in verdict.cases) if each not in failing]
-    facts = [
-        f"`{name}` is there with the signature that is asked, and runs: what it computes is not what the method says"
-    ]
+    facts = [f"`{name}` is there as it is asked: the fault is in what it does"]
     return facts + ([f"no fault was found in {', '.join(sound)}"] if sound else [])
 
 
@@ -222,11 +233,3 @@ def _operations(counts: Counter[str]) -> str:
     """As in: 1 x subtraction, 2 x division."""
     known = [f"{count} x {OPERATIONS[name]}" for name, count in sorted(counts.items()) if name in OPERATIONS]
     return ", ".join(known[:MOST_NAMES])
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    if not text:
-        return ""
-    first = text if text[0] == "`" or "/" in text.split()[0] or ".py" in text.split()[0] else text[0].upper() + text[1:]
-    return first if first[-1] in ".?!" else first + "."

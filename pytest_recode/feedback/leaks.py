@@ -20,19 +20,21 @@ _LETTERS = 4
 def leaked(text: str, secret: str, known: str, *, run: int = RUN) -> tuple[str, ...]:
     """The runs of at least `run` tokens of `text` that `secret` has and `known` has not, each as long as it goes.
 
-    A run counts if half of its tokens are words or numbers: brackets in a row are nobody's secret.
+    A run counts if it holds half of `run` words or numbers: brackets in a row are nobody's secret.
     """
     tokens = _TOKEN.findall(text)
-    hidden = set(_grams(_TOKEN.findall(secret), run)) - set(_grams(_TOKEN.findall(known), run))
+    hidden = set(_grams(tokens, run)).intersection(_grams(_TOKEN.findall(secret), run))
+    if hidden:  # seldom: only then is the largest of the three texts worth reading
+        hidden.difference_update(_grams(_TOKEN.findall(known), run))
     found: list[str] = []
     start = None
-    grams = [*_grams(tokens, run), None]
-    for index, gram in enumerate(grams):
-        is_secret = gram is not None and gram in hidden and _telling(gram)
-        if is_secret and start is None:
-            start = index
-        elif not is_secret and start is not None:
-            found.append(" ".join(tokens[start : index - 1 + run]))
+    for index, gram in enumerate([*_grams(tokens, run), None]):
+        if gram in hidden:
+            start = index if start is None else start
+        elif start is not None:
+            repeated = tokens[start : index - 1 + run]
+            if sum(token[0].isalnum() or token[0] == "_" for token in repeated) * 2 >= run:
+                found.append(" ".join(repeated))
             start = None
     return tuple(dict.fromkeys(found))
 
@@ -43,25 +45,23 @@ def leaked_literals(text: str, tests: str, known: str) -> tuple[str, ...]:
     Numbers of three or more significant digits, compared by value, and strings of four or more letters, as a whole.
     Raises `SyntaxError` where `tests` is no Python.
     """
-    shown, public = _numbers(text), _numbers(known)
-    found: list[str] = []
-    for node in ast.walk(ast.parse(tests)):
-        value = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(value, str) and sum(map(str.isalpha, value)) >= _LETTERS:
-            word = rf"(?<!\w){re.escape(value.strip())}(?!\w)"
-            if re.search(word, text) and not re.search(word, known):
-                found.append(value)
-        elif isinstance(value, int | float) and _significant(repr(value)) and value in shown - public:
-            found.append(repr(value))
-    return tuple(dict.fromkeys(found))
+    constants = [node.value for node in ast.walk(ast.parse(tests)) if isinstance(node, ast.Constant)]
+    shown = [value for value in dict.fromkeys(constants) if _shown(value, text)]
+    return tuple(value if isinstance(value, str) else repr(value) for value in shown if not _shown(value, known))
+
+
+def _shown(value: object, text: str) -> bool:
+    """Whether `value` is telling, and in `text`."""
+    if isinstance(value, str) and sum(map(str.isalpha, value)) >= _LETTERS:
+        word = value.strip()
+        return word in text and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+    if isinstance(value, int | float) and _significant(repr(value)):
+        return value in _numbers(text)
+    return False
 
 
 def _grams(tokens: Sequence[str], run: int) -> Iterator[tuple[str, ...]]:
     return (tuple(tokens[index : index + run]) for index in range(len(tokens) - run + 1))
-
-
-def _telling(gram: tuple[str, ...]) -> bool:
-    return sum(token[0].isalnum() or token[0] == "_" for token in gram) * 2 >= len(gram)
 
 
 def _numbers(text: str) -> set[float]:

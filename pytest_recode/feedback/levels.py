@@ -19,6 +19,9 @@ LEVELS = (0, 1, 2, 3, 4)
 FIRST_LINE = re.compile(r"^Feedback on turn (?P<turn>\d+), level L(?P<level>[0-4])\.$", re.MULTILINE)
 """Matches the first line of every feedback text, and no line that a candidate's exception can bring in."""
 
+INTERFACE = re.compile(r"^Interface: (?P<interface>\S+)$", re.MULTILINE)
+"""Matches the head of each failing interface's part, from level L1 on."""
+
 CORRECTION = re.compile(
     r"^(?P<fence>`{3,})python file=(?P<file>\S+) interface=(?P<interface>\S+)\n(?P<code>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
@@ -62,7 +65,7 @@ def render(verdict: Verdict, items: Sequence[FeedbackItem], level: int, turn: in
     lines += exceptions(verdict)
     if level >= 1:
         for item in items:
-            lines += _item(item, level, targets)
+            lines += _item(verdict, item, level, targets)
     return "\n".join(lines) + "\n"
 
 
@@ -108,13 +111,13 @@ def kinds(verdict: Verdict, interface: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _item(item: FeedbackItem, level: int, targets: Sequence[str]) -> list[str]:
-    shown = [item.description, item.analysis, item.suggestion][:level]
-    labels = ("Description", "Analysis", "Suggestion")
-    lines = ["", f"Interface: {item.interface}"]
-    for label, words in zip(labels, shown, strict=False):
-        if words.strip():
-            lines.append(f"{label}: " + words.strip().replace("\n", "\n  "))
+def _item(verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[str]) -> list[str]:
+    symptom = sentence("; ".join(kinds(verdict, item.interface)))
+    lines = ["", f"Interface: {item.interface}", f"Symptom: {symptom}"]
+    words = {"Description": item.description, "Analysis": item.analysis, "Suggestion": item.suggestion}
+    for label, said in list(words.items())[:level]:
+        if said.strip() not in {"", symptom}:
+            lines.append(f"{label}: " + said.strip().replace("\n", "\n  "))
     file = file_of(item.interface, targets)
     if level >= 4 and item.correction.strip() and file:
         lines += ["Correction:", fenced(item, file)]
@@ -138,6 +141,16 @@ def fenced(item: FeedbackItem, file: str) -> str:
     fence = "`" * max(3, longest + 1)
     code = item.correction.strip("\n")
     return f"{fence}python file={file} interface={item.interface}\n{code}\n{fence}"
+
+
+def sentence(text: str) -> str:
+    """`text` with a capital (but for names of files and of code) and a full stop."""
+    text = text.strip()
+    if not text:
+        return ""
+    first = text.split()[0]
+    head = text[0] if "`" in first or "/" in first or ".py" in first else text[0].upper()
+    return head + text[1:] + ("" if text[-1] in ".?!" else ".")
 
 
 def cut(text: str, most: int) -> str:

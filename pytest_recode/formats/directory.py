@@ -224,10 +224,10 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
                     ("environment", key),
                     f"environment.{key}: no such file: {given[key]} in the task directory; create it, or mend the path",
                 )
-        elif "environment" in names and ("image" not in given or key != "dockerfile"):
-            path = root / "environment" / default
-            if path.is_file():
-                files[key] = path
+        elif "environment" not in names or (key == "dockerfile" and "image" in given):
+            continue
+        elif os.path.isfile(f"{root}/environment/{default}"):  # noqa: PTH113
+            files[key] = root / "environment" / default
     return Environment(
         python=given.get("python", ""),
         image=given.get("image", ""),

@@ -1,0 +1,131 @@
+"""The promise that no level shows hidden tests, and none below L4 the reference, measured on every bundled task."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.episode import Move, Turn
+from pytest_recode.feedback import source
+from pytest_recode.feedback.derived import ADVICE
+from pytest_recode.feedback.interfaces import file_of, path_within
+from pytest_recode.feedback.leaks import leaked, leaked_literals
+from pytest_recode.feedback.levels import KINDS, LEVELS, corrections
+from pytest_recode.feedback.researcher import derived, from_task
+from pytest_recode.formats.directory import FORMAT
+from pytest_recode.formats.parts import FIELDS
+from pytest_recode.task import Files, Parts, Task
+from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+
+TASKS = sorted((Path(__file__).parents[2] / "tasks").glob("*/task.yaml"))
+RAISED = Exc(type="ValueError", message="operands do not fit", frames=("target.py:3 in f: raise ValueError",))
+CANDIDATES = ("the repository's", "empty", "the reference, inverted", "no Python")
+RESEARCHERS = ("task", "derived")
+
+
+@functools.cache
+def read(manifest: Path) -> tuple[Task, Parts]:
+    (task,) = FORMAT.load(manifest)
+    return task, task.load()
+
+
+def candidate(task: Task, parts: Parts, name: str) -> Files:
+    """Wrong in one of the usual ways."""
+    made = {
+        "the repository's": {path: parts.repo[path] for path in task.targets if path in parts.repo},
+        "empty": dict.fromkeys(task.targets, b""),
+        "the reference, inverted": {
+            path: data.replace(b" + ", b" - ").replace(b"axis=1", b"axis=0") for path, data in parts.reference.items()
+        },
+        "no Python": dict.fromkeys(task.targets, b"def f(:\n"),
+    }
+    return made[name]
+
+
+def failed(task: Task, parts: Parts, files: Files) -> Turn:
+    """A turn in which every interface fails in every way that there is."""
+    secret = "\n".join(data.decode() for data in parts.tests.values())
+    cases = [
+        Case(
+            id=f"{name}-{interface}-{kind}",
+            interface=interface,
+            outcome=Outcome.FAILED,
+            kind=kind,
+            message=secret,
+            exception=RAISED if kind == "exception" else None,
+        )
+        for name in parts.tests
+        for interface in task.interfaces
+        for kind in KINDS
+    ]
+    return Turn(number=1, feedback=None, move=Move(), verdict=Verdict(cases=tuple(cases), seed=1), targets=files)
+
+
+def text_of(files: Files) -> str:
+    return "\n".join(data.decode(errors="replace") for data in files.values())
+
+
+def test_there_are_eight_tasks() -> None:
+    assert len(TASKS) >= 8
+
+
+@pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
+def test_the_author_wrote_every_field_of_every_interface(manifest: Path) -> None:
+    task, parts = read(manifest)
+    assert parts.feedback is not None
+    assert set(parts.feedback) == set(task.interfaces)
+    for words in parts.feedback.values():
+        assert set(words) == set(FIELDS)
+
+
+@pytest.mark.parametrize("who", RESEARCHERS)
+@pytest.mark.parametrize("name", CANDIDATES)
+@pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
+def test_no_level_shows_what_it_must_not(manifest: Path, name: str, who: str) -> None:
+    task, parts = read(manifest)
+    files = candidate(task, parts, name)
+    brief = (parts.instruction, parts.paper or "", text_of(parts.repo), text_of(files), *task.interfaces)
+    known = "\n".join((*brief, *KINDS.values(), *ADVICE.values()))  # our own phrases tell nothing of a task
+    tests, reference = text_of(parts.tests), text_of(parts.reference)
+    answer = derived(task, parts) if who == "derived" else from_task(task, parts, parts.feedback or {})
+    found = {}
+    for level in LEVELS:
+        text = answer([failed(task, parts, files)], level).text
+        allowed = f"{known}\n{reference}" if level == 4 else known
+        repeated = leaked(text, tests, allowed)
+        for source_of_tests in parts.tests.values():
+            repeated += leaked_literals(text, source_of_tests.decode(), allowed)
+        if level < 4:
+            repeated += leaked(text, reference, known)
+        if repeated:
+            found[level] = repeated
+    assert found == {}
+
+
+@pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
+def test_the_measure_would_find_the_tests_and_the_reference(manifest: Path) -> None:
+    """The control: what the test above asserts to be empty is not empty where there is a leak."""
+    task, parts = read(manifest)
+    known = "\n".join((parts.instruction, parts.paper or "", text_of(parts.repo), *task.interfaces))
+    assert leaked(text_of(parts.tests), text_of(parts.tests), known)
+    assert any(leaked_literals(data.decode(), data.decode(), known) for data in parts.tests.values())
+    assert leaked(text_of(parts.reference), text_of(parts.reference), known)
+
+
+@pytest.mark.parametrize("who", RESEARCHERS)
+@pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
+def test_l4_corrects_every_failing_interface(manifest: Path, who: str) -> None:
+    """Each correction is Python for a target, and defines the interface it is for."""
+    task, parts = read(manifest)
+    answer = derived(task, parts) if who == "derived" else from_task(task, parts, parts.feedback or {})
+    text = answer([failed(task, parts, candidate(task, parts, "the repository's"))], 4).text
+    given = {each.interface: each for each in corrections(text)}
+    assert list(given) == list(task.interfaces)
+    for interface, correction in given.items():
+        assert correction.file == file_of(interface, task.targets)
+        code = source.parse(correction.code.encode())
+        assert not code.problem
+        path = path_within(interface, correction.file)
+        assert not path or source.definition(code, path) is not None

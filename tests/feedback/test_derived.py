@@ -1,0 +1,218 @@
+"""What is said where nobody wrote words: facts of the two syntax trees and of the verdict."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from pytest_recode.episode import FeedbackItem
+from pytest_recode.feedback import source
+from pytest_recode.feedback.derived import derive
+from pytest_recode.feedback.leaks import leaked
+from pytest_recode.verdict import Exc, Verdict
+from tests.feedback.scene import INTERFACES, REFERENCE, STUB, case, parts, task
+
+
+def item(code: str | bytes | None, *cases: object, interface: str = "stats.mean") -> FeedbackItem:
+    """What is said of `interface` where stats.py is `code`."""
+    given = cases or (case(interface),)
+    data = code.encode() if isinstance(code, str) else code
+    candidate = {} if data is None else {"stats.py": data}
+    said = derive(task((*INTERFACES, "stats")), parts(), candidate, Verdict(cases=given, seed=1))  # type: ignore[arg-type]
+    return {each.interface: each for each in said}[interface]
+
+
+def test_one_item_per_failing_interface_in_the_order_of_the_cases() -> None:
+    cases = (case("stats.deviation"), case(passed=True), case("stats.Running.push"), case("stats.deviation"))
+    items = derive(task(), parts(), {"stats.py": STUB.encode()}, Verdict(cases=cases, seed=1))
+    assert [each.interface for each in items] == ["stats.deviation", "stats.Running.push"]
+
+
+SIGNATURES = {
+    "nothing there": ("x = 1", "stats.py defines no `mean`.", "T0"),
+    "still the stub": (STUB, "`mean` is still as the repository came with it.", "T0"),
+    "one parameter less": ("def mean(values): return 1", "`mean` lacks the parameter `weights`.", "T0"),
+    "two parameters less": ("def mean(): return 1", "`mean` lacks the parameters `values`, `weights`.", "T0"),
+    "renamed": (
+        "def mean(values, w=None): return 1",
+        "`mean` lacks the parameter `weights`."
+        " `mean` has a parameter `w` that nobody passes (the same under another name?).",
+        "T0",
+    ),
+    "one more that must be given": (
+        "def mean(values, weights=None, *, axis): return 1",
+        "`mean` has a parameter `axis` that nobody passes.",
+        "T0",
+    ),
+    "no default": (
+        "def mean(values, weights): return 1",
+        "The parameter `weights` of `mean` must have a default.",
+        "T0",
+    ),
+    "another order": (
+        "def mean(weights=None, values=None): return 1",
+        "The parameters of `mean` are in another order than asked.",
+        "T0",
+    ),
+    "a class": ("class mean: pass", "`mean` is no function.", "T0"),
+    "one more with a default": (
+        "def mean(values, weights=None, axis=0): return 1",
+        "`mean` is there as it is asked: the fault is in what it does.",
+        "T2",
+    ),
+    "any keywords": (
+        "def mean(values, **kwargs): return 1",
+        "`mean` is there as it is asked: the fault is in what it does.",
+        "T2",
+    ),
+    "defined in a condition": (
+        "if True:\n    def mean(values, weights=None): return 1",
+        "`mean` is there as it is asked: the fault is in what it does.",
+        "T2",
+    ),
+    "no Python": ("def mean(:", "stats.py does not parse: invalid syntax (line 1).", "T1"),
+    "no text": (b"\xff\xfe", "stats.py is not UTF-8 text.", "T1"),
+    "null bytes": ("x = 1\0", "stats.py does not parse: source code string cannot contain null bytes", "T1"),
+    "deleted": (None, "stats.py is missing.", "T1"),
+    "huge": (b"#" * 2_000_000, "stats.py is larger than 1024 KiB.", "T1"),
+}
+
+
+@pytest.mark.parametrize(("code", "analysis", "category"), SIGNATURES.values(), ids=SIGNATURES)
+def test_the_analysis_names_what_differs(code: str | bytes | None, analysis: str, category: str) -> None:
+    said = item(code)
+    if "null bytes" in analysis:  # its words are the interpreter's, and differ between versions
+        assert said.analysis.startswith("stats.py does not parse: ")
+    else:
+        assert said.analysis == analysis
+    assert said.category == category
+    assert said.suggestion
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "(" * 200_000,
+        "x" + ".x" * 100_000,
+        "-" * 100_000 + "1",
+        "def mean(values, weights=None):\n    return " + "+".join(["values"] * 20_000),
+        "def mean(values=" + "-" * 900 + "1, weights=None): return 1",
+    ],
+    ids=["brackets", "dots", "signs", "sum", "default"],
+)
+def test_hostile_code_is_said_to_be_wrong_and_breaks_nothing(code: str) -> None:
+    said = item(code)
+    assert said.analysis
+    assert "def mean" in said.correction
+
+
+def test_a_method_is_found_in_its_class() -> None:
+    assert item("class Running: pass", interface="stats.Running.push").analysis == (
+        "The class Running in stats.py defines no `push`."
+    )
+    assert item("class Running:\n    def push(self, value): pass", interface="stats.Running.push").analysis == (
+        "`push` lacks the parameter `weight`."
+    )
+
+
+def test_a_module_as_interface_names_each_definition_that_is_amiss() -> None:
+    said = item("def mean(): pass\ndef deviation(values, *, ddof=1): pass", interface="stats")
+    assert said.analysis == ("`mean` lacks the parameters `values`, `weights`. stats.py defines no `Running`.")
+    assert said.suggestion.startswith("Give `mean` the parameters `values`, `weights`, in this order.")
+    assert said.correction == REFERENCE
+
+
+def test_an_exception_is_told_by_its_place() -> None:
+    raised = Exc(type="ZeroDivisionError", message="division by zero", frames=("stats.py:4 in mean: return 1 / 0",))
+    said = item(REFERENCE, case(kind="exception", exception=raised), case(kind="exception", exception=raised))
+    assert (said.category, said.analysis) == ("T1", "ZeroDivisionError is raised at stats.py:4 in mean.")
+
+
+def test_interfaces_without_fault_are_named() -> None:
+    said = item(REFERENCE, case(), case("stats.deviation", passed=True))
+    assert said.analysis == (
+        "`mean` is there as it is asked: the fault is in what it does. No fault was found in stats.deviation."
+    )
+
+
+def test_code_of_the_repository_that_is_not_used_is_named() -> None:
+    own = "def deviation(values, *, ddof=1):\n    return (sum(v * v for v in values) / (len(values) - ddof + 1)) ** 0.5"
+    said = item(own, interface="stats.deviation")
+    assert said.category == "T4"
+    assert "Use what the repository has: `centre` (tools.py)." in said.suggestion
+
+
+def test_arithmetic_that_differs_is_told_in_words() -> None:
+    said = item(REFERENCE.replace("v * w for", "v + w for"))
+    assert said.suggestion.endswith("In place of 1 x addition the authors have 1 x multiplication.")
+
+
+@pytest.mark.parametrize("code", [STUB, "x = 1", "def mean(values): return 1", REFERENCE.replace("/ total", "* total")])
+@pytest.mark.parametrize("kind", ["mismatch", "shape", "dtype", "assertion", "timeout", "died", "protocol", "?"])
+def test_words_below_l4_quote_no_line_of_the_reference(code: str, kind: str) -> None:
+    for name in INTERFACES:
+        said = item(code, case(name, kind), interface=name)
+        words = "\n".join((said.description, said.analysis, said.suggestion))
+        assert leaked(words, REFERENCE, parts().instruction + code, run=5) == ()
+
+
+def lay_in(code: str, correction: str) -> dict[str, object]:
+    """What the module holds after `correction` was appended to it: Python's own way of replacing definitions."""
+    tools = {"centre": lambda values: values, "scale": lambda values: values}
+    namespace: dict[str, object] = dict(tools)
+    text = f"{code}\n{correction}".replace("from tools import", "# from tools import")
+    exec(compile(text, "stats.py", "exec"), namespace)
+    return namespace
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        STUB,
+        "import math\n\ndef _squares(values):\n    return -1.0\n\ndef deviation(values, *, ddof=0):\n    return 0.0\n",
+        "EPSILON = 5.0\n",
+    ],
+    ids=["stub", "wrong helper", "wrong constant"],
+)
+def test_a_correction_laid_in_makes_the_interface_right(code: str) -> None:
+    correction = item(code, interface="stats.deviation").correction
+    namespace = lay_in(code, correction)
+    assert namespace["deviation"]([1.0, -1.0]) == pytest.approx(2**0.5)  # type: ignore[operator]
+
+
+def test_a_correction_holds_what_the_candidate_lacks_and_no_more() -> None:
+    same_helpers = REFERENCE.replace("(values) - ddof", "(values) + ddof")
+    assert item(same_helpers, interface="stats.deviation").correction == (
+        "def deviation(values, *, ddof=1):\n"
+        '    """The standard deviation."""\n'
+        "    centred = centre(values)\n"
+        "    return math.sqrt(_squares(centred) / (len(values) - ddof + EPSILON))"
+    )
+    both = item(STUB, case(), case("stats.deviation"), interface="stats.deviation").correction
+    assert "def mean" not in both
+    names = [node.names[0].name for node in ast.parse(both).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert names == ["math", "centre"]
+
+
+def test_a_method_is_corrected_by_its_whole_class() -> None:
+    correction = item(STUB, interface="stats.Running.push").correction
+    running = lay_in(STUB, correction)["Running"]
+    assert running(1.0).push(2.0, 3.0) == 7.0  # type: ignore[operator]
+
+
+def test_decorators_belong_to_a_definition() -> None:
+    ours = source.parse(b"import functools\n\n@functools.cache\n# why\ndef f():\n    return 1\n")
+    theirs = source.parse(b"def f():\n    return 2\n")
+    assert source.pieces(ours, theirs, ("f",)) == (
+        "import functools\n\n\n@functools.cache\n# why\ndef f():\n    return 1"
+    )
+
+
+def test_layout_and_docstrings_make_no_difference() -> None:
+    one, other = (
+        'def f(x):\n    """One."""\n    return x+1',
+        "def f(x):\n    '''Two.'''\n\n    return (x + 1)  # more",
+    )
+    assert source.same(ast.parse(one), ast.parse(other))
+    assert not source.same(ast.parse(one), ast.parse(other.replace("1", "2")))

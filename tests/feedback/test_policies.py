@@ -1,0 +1,129 @@
+"""Policies as functions of the turns played, and the exact words for every bad one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.episode import Turn
+from pytest_recode.faults import UserError
+from pytest_recode.feedback.policies import BUILTIN, parse
+from tests.feedback.scene import case, turn
+
+
+def turns(*passed: str) -> list[Turn]:
+    """Turns by the letters of the cases that pass in each, of a, b, c and d."""
+    return [
+        turn("", *(case(name=letter, passed=letter in letters) for letter in "abcd"), number=number)
+        for number, letters in enumerate(passed, 1)
+    ]
+
+
+def levels(spec: str, *passed: str) -> list[int | None]:
+    """The level after each of these turns."""
+    policy = parse(spec, BUILTIN)
+    played = turns(*passed)
+    return [policy(played[:number]) for number in range(1, len(played) + 1)]
+
+
+@pytest.mark.parametrize("level", range(5))
+def test_a_fixed_level_stays(level: int) -> None:
+    assert levels(f"L{level}", "", "a", "", "ab") == [level] * 4
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("escalate", [0, 1, 2, 3, 4, 4, 4]),
+        ("escalate:start=2", [2, 3, 4, 4, 4, 4, 4]),
+        ("escalate:start=L2", [2, 3, 4, 4, 4, 4, 4]),
+        ("escalate:max=1", [0, 1, 1, 1, 1, 1, 1]),
+        ("escalate:patience=2", [0, 0, 1, 1, 2, 2, 3]),
+        ("escalate: start = 1 , max=3,patience=3", [1, 1, 1, 2, 2, 2, 3]),
+        ("escalate:start=4,max=4", [4] * 7),
+    ],
+)
+def test_escalate_rises_with_the_failed_turns(spec: str, expected: list[int]) -> None:
+    assert levels(spec, *[""] * 7) == expected
+
+
+@pytest.mark.parametrize(
+    ("passed", "expected"),
+    [
+        (("", "", "", "", "", ""), [0, 1, 2, 3, 4, 4]),
+        (("a", "ab", "abc", "", "", ""), [0, 0, 0, 1, 2, 3]),
+        (("ab", "c", "ab", "abc", "d"), [0, 0, 1, 2, 2]),
+        (("a", "b", "a", "b", "a"), [0, 0, 1, 2, 3]),
+    ],
+    ids=["nothing passes", "progress, then none", "another case is progress", "to and fro is none"],
+)
+def test_adaptive_rises_where_no_new_case_passes(passed: tuple[str, ...], expected: list[int]) -> None:
+    assert levels("adaptive", *passed) == expected
+
+
+def test_adaptive_takes_a_start_and_an_end() -> None:
+    assert levels("adaptive:start=1,max=2", "", "", "", "a", "") == [1, 2, 2, 2, 2]
+
+
+def test_none_gives_no_feedback() -> None:
+    assert levels("none", "", "") == [None, None]
+
+
+def test_the_answer_depends_on_the_turns_alone() -> None:
+    """An episode asks for the level twice a turn, and may be looked at from its middle."""
+    for spec, later in (("escalate", 3), ("adaptive", 2)):
+        policy = parse(spec, BUILTIN)
+        played = turns("", "", "a", "")
+        assert [policy(played), policy(played[:2]), policy(played)] == [later, 1, later]
+
+
+NAMES = "L0, L1, L2, L3, L4, escalate, adaptive, none"
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("", f"unknown feedback policy ''; the policies are {NAMES}"),
+        ("L5", f"unknown feedback policy 'L5'; the policies are {NAMES}"),
+        ("l3", f"unknown feedback policy 'l3' (did you mean L3?); the policies are {NAMES}"),
+        ("escalte", f"unknown feedback policy 'escalte' (did you mean escalate?); the policies are {NAMES}"),
+        ("L3:start=1", "feedback policy 'L3': unknown option 'start'; it takes none; write the name alone"),
+        ("none:max=1", "feedback policy 'none': unknown option 'max'; it takes none; write the name alone"),
+        (
+            "escalate:begin=1",
+            "feedback policy 'escalate': unknown option 'begin'; its options are start, max, patience",
+        ),
+        ("adaptive:patience=1", "feedback policy 'adaptive': unknown option 'patience'; its options are start, max"),
+        ("escalate:start=5", "feedback policy 'escalate': start must be a level, 0 to 4, not '5'"),
+        ("escalate:max=-1", "feedback policy 'escalate': max must be a level, 0 to 4, not '-1'"),
+        ("escalate:start=x", "feedback policy 'escalate': start must be a level, 0 to 4, not 'x'"),
+        ("escalate:start=²", "feedback policy 'escalate': start must be a level, 0 to 4, not '²'"),
+        (
+            "escalate:patience=0",
+            "feedback policy 'escalate': patience must be a whole number from 1 to 1000, not '0'",
+        ),
+        (
+            "escalate:patience=L1",
+            "feedback policy 'escalate': patience must be a whole number from 1 to 1000, not 'L1'",
+        ),
+        (
+            "escalate:start=3,max=2",
+            "feedback policy 'escalate': start=3 is above max=2; give a start that is not above max",
+        ),
+        (
+            "escalate:",
+            "feedback policy 'escalate:': '' is no option; write option=value, as in escalate:start=1,max=3",
+        ),
+        (
+            "escalate:2",
+            "feedback policy 'escalate:2': '2' is no option; write option=value, as in escalate:start=1,max=3",
+        ),
+        (
+            "escalate:max=3,max=4",
+            "feedback policy 'escalate:max=3,max=4': the option 'max' is given twice; keep one",
+        ),
+    ],
+)
+def test_a_bad_policy_is_one_line_with_the_choices(spec: str, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse(spec, BUILTIN)
+    assert str(caught.value) == words
