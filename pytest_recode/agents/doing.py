@@ -9,17 +9,23 @@ from pytest_recode.agents.actions import Action
 from pytest_recode.agents.prompts import cut
 
 MAX_RESULT = 16_000
-"""Characters of one result, some 4,000 tokens: ten remembered messages of this size still fit into 32,000 tokens."""
+"""Characters of one result, some 4,000 tokens: enough for most files of a repository."""
+MAX_RESULTS = 40_000
+"""Characters of all results of one answer together."""
 
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n\1\s*", re.DOTALL)
 
 
-def do(action: Action, workspace: Workspace) -> tuple[bool, str]:
-    """(done, text for the model); not done where the workspace refuses. Any action but `submit`."""
+def do(action: Action, workspace: Workspace, *, among: int = 1) -> tuple[bool, str]:
+    """(done, text for the model); not done where the workspace refuses. Any action but `submit`.
+
+    `among` is the number of actions that share the room for results.
+    """
+    room = min(MAX_RESULT, MAX_RESULTS // among)
     try:
-        return True, cut(_do(action, workspace), MAX_RESULT)
+        return True, cut(_do(action, workspace), room)
     except Refused as refused:
-        return False, cut(f"Refused: {refused}", MAX_RESULT)
+        return False, cut(f"Refused: {refused}", room)
 
 
 def _do(action: Action, workspace: Workspace) -> str:
@@ -69,7 +75,7 @@ def run(workspace: Workspace, command: str) -> str:
         how = f"Ended by signal {-done.status}."
     else:
         how = f"Exit status {done.status}."
-    return f"{how}\n{cut(done.output, MAX_RESULT - 200) or '(no output)'}"
+    return f"{how}\n{done.output or '(no output)'}"
 
 
 def unfenced(path: str, text: str) -> str:

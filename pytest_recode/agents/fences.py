@@ -84,7 +84,7 @@ def _names(piece: Fence, targets: Sequence[str]) -> str | None:
     words = [word for word in re.split(r"[\s:={},]+", piece.info) if word]
     given = [path for word in words if "." in (path := word.strip("\"'`")) or path in targets]
     if not given:
-        first = _COMMENT.match(next((line for line in piece.text.split("\n") if line.strip()), ""))
+        first = _COMMENT.match(next((line[:300] for line in piece.text.split("\n") if line.strip()), ""))
         given = [first["path"].strip("\"'`")] if first else []
         if not any(_target(word, targets) for word in given):
             return None  # an ordinary comment

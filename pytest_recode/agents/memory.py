@@ -12,6 +12,8 @@ THRESHOLD = 15
 """Messages past which the older ones are summarised (RECODE-H's `memory_threshold`)."""
 KEEP = 10
 """Latest messages that stay word for word (RECODE-H's `memory_to_keep`)."""
+MAX_CHARACTERS = 120_000
+"""Of all messages, some 30,000 tokens: past it they are summarised as well, or the prompt outgrows small models."""
 MAX_QUOTED = 6_000
 """Characters of one message shown to the summary's writer: six such messages are some 10,000 tokens."""
 MAX_SUMMARY = 8_000
@@ -41,11 +43,15 @@ class Memory:
 
     def shrink(self, model: Model) -> Reply | None:
         """Summarise what is over the threshold; None where nothing is. Keeps all where the model raises."""
-        if len(self.messages) <= self.threshold:
+        if len(self.messages) <= self.threshold and _size(self.messages) <= MAX_CHARACTERS:
             return None
-        at = len(self.messages) - self.keep
+        at = max(len(self.messages) - self.keep, 0)
+        while _size(self.messages[at:]) > MAX_CHARACTERS // 2 and at < len(self.messages) - 2:
+            at += 1
         while at < len(self.messages) and self.messages[at].role == "tool":
             at += 1  # a tool's result may not stand without the call it answers
+        if not at:
+            return None
         old = self.messages[:at]
         quoted = "\n\n".join(_quote(message) for message in old)
         before = f"# The summary so far\n\n{self.summary}\n\n" if self.summary else ""
@@ -58,6 +64,10 @@ class Memory:
         self.summary = cut(reply.text.strip(), MAX_SUMMARY) or _plain(self.summary, old)
         del self.messages[:at]
         return reply
+
+
+def _size(messages: Sequence[Message]) -> int:
+    return sum(len(message.content) + sum(len(call.arguments) for call in message.tool_calls) for message in messages)
 
 
 def _quote(message: Message) -> str:

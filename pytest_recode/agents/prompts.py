@@ -59,7 +59,7 @@ text <<END_OF_TEXT
 import numpy as np
 END_OF_TEXT
 ### Action: run
-command: python -c "import model"
+command: python3 -c "import model"
 
 A text of several lines is a block: `name <<WORD`, the lines exactly as they are meant (no code fence, no added \
 indentation), then a line that holds only WORD. Choose a WORD that is no line of the text. Any argument may be a block.

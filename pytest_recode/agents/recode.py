@@ -102,7 +102,7 @@ class ReCode:
                 ok, text = True, "The targets are handed in."
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
-                ok, text = do(action, workspace)
+                ok, text = do(action, workspace, among=len(read.actions))
             refused = not ok
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(text)
@@ -170,6 +170,7 @@ def _kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
     """The calls as they go back to the provider: JSON objects of no huge size as arguments, and ids of our own, since
     some servers give none and some the same ones in each answer."""
     kept = []
+    room = MAX_REMEMBERED // max(len(reply.tool_calls), 1)
     for number, call in enumerate(reply.tool_calls[:64]):
         try:
             given = json.loads(call.arguments or "{}")
@@ -177,13 +178,13 @@ def _kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
             given = {}
         if not isinstance(given, dict):
             given = {}
-        short = {name: cut(value, MAX_REMEMBERED) if isinstance(value, str) else value for name, value in given.items()}
+        short = {name: cut(value, room) if isinstance(value, str) else value for name, value in given.items()}
         text = json.dumps(short)
         kept.append(
             ToolCall(
                 id=f"{names}{number}",
                 name=call.name[:64] or "none",
-                arguments=text if len(text) <= 4 * MAX_REMEMBERED else "{}",
+                arguments=text if len(text) <= 4 * room + 1000 else "{}",
             )
         )
     return tuple(kept)
@@ -213,7 +214,7 @@ def _step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
         "observation": read.observation,
         "reflection": read.reflection,
         "planning": read.planning,
-        "actions": [{"kind": action.kind, "arguments": dict(action.arguments)} for action in read.actions],
+        "actions": [action.kind for action in read.actions],
         "note": read.note,
         **usage,
     }

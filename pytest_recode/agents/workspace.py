@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from importlib import resources
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
@@ -21,6 +23,7 @@ MAX_TARGET = 1 << 20
 _REPLY = 64 << 20
 
 
+@cache
 def program() -> Program:
     """What runs in the sandbox; the sandbox itself adds `recode_jail` to a persistent program."""
     inside = resources.files("pytest_recode.inside")
@@ -44,7 +47,9 @@ class SandboxWorkspace:
     def __init__(self, sandbox: Sandbox, brief: Brief, environment: Environment, limits: Limits) -> None:
         self._sandbox = sandbox
         self._brief = brief
-        self._environment = environment
+        self._environment = replace(
+            environment, preload=()
+        )  # commands are processes of their own: warmth is lost on them
         self._limits = limits
         self._connection: Connection | None = None
         self._end = ""

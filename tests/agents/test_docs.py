@@ -53,7 +53,9 @@ def test_the_table_of_actions_is_complete() -> None:
     [
         f"More than {memory.THRESHOLD} messages",
         f"down to the last {memory.KEEP}",
-        f"Results over {doing.MAX_RESULT:,} characters, answers over {recode.MAX_REMEMBERED:,} and targets over",
+        f"More than {memory.THRESHOLD} messages of part 3, or more than {memory.MAX_CHARACTERS:,} characters",
+        f"Results over {doing.MAX_RESULT:,} characters ({doing.MAX_RESULTS:,} for all of one answer's)",
+        f"answers over {recode.MAX_REMEMBERED:,} and targets over",
         f"{prompts.MAX_TARGET:,} are shown",
         f"up to {one_shot.MAX_REPOSITORY:,} characters",
     ],

@@ -197,8 +197,8 @@ def test_a_hostile_megabyte_is_read(character: str) -> None:
 
 
 def test_many_unclosed_blocks_are_told() -> None:
-    assert isinstance(parse("### Action: write\n```\nx\n```\n" * 40_000), ProtocolError)
-    assert isinstance(parse("### Action: write\npath: a\n```\n" * 30_000), ProtocolError)
+    assert isinstance(parse("### Action: write\n```\nx\n```\n" * 15_000), ProtocolError)
+    assert isinstance(parse("### Action: write\npath: a\n```\n" * 15_000), ProtocolError)
 
 
 def test_the_form_that_an_error_shows_is_right() -> None:

@@ -279,7 +279,7 @@ def test_large_results_are_cut_with_a_note(open_walled: Open) -> None:
     run = Action(kind="run", arguments={"command": "head -c 50000 /dev/zero | tr '\\0' y"})
     played = Played(open_walled(), render(Step(actions=(run,))), SUBMIT)
     played.turn()
-    assert "of 50000 characters left out ...]" in played.last()
+    assert "of 50015 characters left out ...]" in played.last()
     assert len(played.results()[0]) < 17_000
 
 
@@ -362,6 +362,31 @@ def test_the_summary_takes_the_place_of_what_it_sums_up(open_walled: Open, nativ
     assert "# Feedback on turn 1\n\nHalf right." in played.last()
 
 
+def test_large_messages_are_summarised_before_there_are_many(open_walled: Open) -> None:
+    def answer(messages: Sequence[Message]) -> str:
+        return (
+            "SUMMARY"
+            if "You keep the notes" in messages[0].content
+            else "### Action: run\ncommand: cat big " + "x" * 20_000
+        )
+
+    workspace = open_walled(files={"solver.py": b"", "big": b"y" * 30_000})
+    played = Played(workspace, *[answer] * 20, steps=8)
+    played.turn()
+    assert played.log.of("memory")
+    assert max(sum(len(message.content) for message in asked) for asked in played.model.asked) < 200_000
+    assert "SUMMARY" in played.model.asked[-1][1].content
+
+
+def test_results_of_one_answer_share_the_room(open_walled: Open) -> None:
+    read = Action(kind="read", arguments={"path": "big"})
+    workspace = open_walled(files={"solver.py": b"", "big": b"y" * 30_000})
+    played = Played(workspace, render(Step(actions=(read,) * 8)), steps=1)
+    played.turn()
+    assert len(played.results()) == 8
+    assert sum(map(len, played.results())) < 42_000
+
+
 def test_a_summary_does_not_part_a_tool_call_from_its_result(open_walled: Open) -> None:
     def answer(messages: Sequence[Message]) -> str | Reply:
         return "S" if "You keep the notes" in messages[0].content else calls(("list", ""), ("list", ""), ("list", ""))
@@ -405,13 +430,13 @@ def test_the_transcript_tells_everything(open_walled: Open) -> None:
         "observation": "O",
         "reflection": "R",
         "planning": "P",
-        "actions": [{"kind": "read", "arguments": {"path": "README.md"}}],
+        "actions": ["read"],
         "note": "",
         "usage": usage,
         "finish": "",
     }
     assert bad["error"].startswith("Your answer holds no action")
-    assert submit["actions"] == [{"kind": "submit", "arguments": {}}]
+    assert submit["actions"] == ["submit"]
     assert played.log.of("action") == [
         {"turn": 1, "step": 1, "number": 1, "kind": "read", "arguments": {"path": "README.md"}}
     ]

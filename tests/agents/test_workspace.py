@@ -226,8 +226,8 @@ def test_a_loop_is_ended_with_all_it_started(open_workspace: Open) -> None:
     ).output == ("still\n")
 
 
-def test_a_gigabyte_of_output_is_cut(open_workspace: Open) -> None:
-    done = open_workspace().run("echo first; head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo last")
+def test_a_gigabyte_of_output_is_cut(open_walled: Open) -> None:
+    done = open_walled().run("echo first; head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo last")
     assert done.status == 0
     assert done.output.startswith("first\nxxx")
     assert done.output.endswith("xxx\nlast\n")
