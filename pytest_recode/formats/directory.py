@@ -47,7 +47,7 @@ def load(path: Path) -> tuple[Task, ...]:
             f"limits: test_seconds ({limits.test_seconds:g}, for one test) is longer than grading_seconds"
             f" ({limits.grading_seconds:g}, for all); lower the one, or raise the other",
         )
-    root = path.parent
+    root = path.parent if path.is_absolute() else path.parent.absolute()
     names = _look(document, root, targets)
     return (
         Task(

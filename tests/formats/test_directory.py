@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -99,6 +100,15 @@ def test_environment_files_are_found_where_they_usually_are(tmp_path: Path) -> N
     environment = FORMAT.load(path)[0].environment
     assert environment.dockerfile == tmp_path / "environment/Dockerfile"
     assert environment.requirements == tmp_path / "environment/requirements.txt"
+
+
+def test_a_relative_path_is_good_for_later_from_elsewhere(tmp_path: Path) -> None:
+    path = write(tmp_path, files={"environment/Dockerfile": "FROM x\n"})
+    (task,) = FORMAT.load(Path(os.path.relpath(path)))
+    assert task.environment.dockerfile is not None
+    assert task.environment.dockerfile.is_absolute()
+    with contextlib.chdir("/"):
+        assert task.load().instruction
 
 
 def test_an_image_stands_instead_of_the_dockerfile_that_lies_there(tmp_path: Path) -> None:
