@@ -156,6 +156,8 @@ class _Server:
         frame = wire.fill_prefix(self.fill, self.limit)
         self.sequence = frame.sequence
         request: dict[str, Any] = wire.fill_message(self.fill, frame, self.resolve)
+        if request.get("first"):  # of a case: no other case's objects are asked for again
+            self.objects.clear()
         for number in request.get("drop", ()):
             self.objects.pop(number, None)
         return request

@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import importlib
+import importlib.util
 import keyword
 import os
 import random
@@ -142,6 +143,9 @@ def _reach_submodules(module: Any) -> Any:
 
     if hasattr(module, "__path__") and "__getattr__" not in vars(module):
         module.__getattr__ = reach
+    for name, below in list(sys.modules.items()):
+        if name.startswith(f"{module.__name__}.") and "__getattr__" not in vars(below) and hasattr(below, "__path__"):
+            _reach_submodules(below)  # a package that this one imported by itself
     return module
 
 

@@ -66,6 +66,7 @@ class Link:
         self.put = wire.putter(writer)
         self.limit = limit
         self.case = 0
+        self.count = 0  # of functions: a number is never given twice
         self.renew()
 
     def renew(self) -> None:
@@ -74,7 +75,8 @@ class Link:
         self.heard = False  # whether anything of the candidate's reached this case
         self.failed: tuple[str, str] | None = None  # kind, text
         self.lost = ""  # why no answer comes any more in this case
-        self.functions: list[Callable[..., Any]] = []
+        self.functions: dict[int, Callable[..., Any]] = {}
+        self.first = True
         self.raised: list[BaseException] = []  # by functions of the test's, within a call
         self.dropped: list[int] = []
         self.depth = 0
@@ -86,7 +88,8 @@ class Link:
     def ask(self, op: str, **request: Any) -> Any:
         """One request and its answer. Callbacks are served in between."""
         drop, self.dropped = self.dropped, []
-        message = {"op": op, "drop": drop, **request}
+        message = {"op": op, "drop": drop, "first": self.first, **request}
+        self.first = False
         while True:
             answer = self.exchange(message)
             if "value" in answer:
@@ -102,7 +105,7 @@ class Link:
     def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         if self.lost:
             raise CandidateLost(self.lost)
-        sequence = os.urandom(8)
+        sequence = os.urandom(8)  # no answer can be there before its question
         try:
             wire.put_frame(self.put, wire.TO_CANDIDATE, message, sequence, self.refer)
         except wire.WireError as error:
@@ -181,8 +184,9 @@ class Link:
         if np is not None and isinstance(value, (np.random.Generator, np.random.RandomState)):
             return _generator(value)
         if callable(value):
-            self.functions.append(value)
-            return ["callback", len(self.functions) - 1]
+            self.count += 1
+            self.functions[self.count] = value
+            return ["callback", self.count]
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise TestFault(f"the test passes a value that cannot travel: an object of type {kind}")
 
@@ -362,6 +366,12 @@ class IteratorHandle(Handle):
         if not item:
             raise StopIteration
         return item[0]
+
+    def __len__(self) -> int:
+        raise TypeError("a candidate's iterator has no length")  # list() asks for one, so it is no misuse
+
+    def __length_hint__(self) -> Any:
+        return NotImplemented
 
 
 _HANDLES: dict[str, type[Handle]] = {

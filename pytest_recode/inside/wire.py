@@ -256,9 +256,7 @@ def dump(message: Any, refer: Refer = cannot_travel) -> tuple[bytes, list[Buffer
     lengths = [len(data) for data in encoder.buffers]
     header = json.dumps([tree, lengths], separators=(",", ":"), allow_nan=False).encode("ascii")
     if len(header) > MAX_HEADER:
-        raise WireError(
-            f"a value of more than {MAX_HEADER >> 20} MiB besides its arrays and bytes cannot travel"
-        )
+        raise WireError(f"a value of more than {MAX_HEADER >> 20} MiB besides its arrays and bytes cannot travel")
     body: list[Buffer] = []
     for data in encoder.buffers:
         body.append(data)
@@ -298,9 +296,7 @@ Fill = Callable[[memoryview], None]
 Put = Callable[[Buffer], None]
 
 
-def put_frame(
-    put: Put, kind: bytes, message: Any, sequence: bytes = NO_SEQUENCE, refer: Refer = cannot_travel
-) -> None:
+def put_frame(put: Put, kind: bytes, message: Any, sequence: bytes = NO_SEQUENCE, refer: Refer = cannot_travel) -> None:
     """Send one message. Nothing is sent where it raises `WireError`."""
     header, body = dump(message, refer)
     size = sum(map(len, body))

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, NoReturn
 
 from pytest_recode.faults import GraderError, SandboxError
@@ -26,13 +27,27 @@ STEP_LIMIT = 64 << 20  # bytes of a message from the grader to the judge
 GRACE_SECONDS = 5.0  # for the grader to say what it has to say
 
 
+class Fresh(StrEnum):
+    """How long one candidate lives at most; one that gave no answer is replaced after its case in any event."""
+
+    CASE = "case"
+    INTERFACE = "interface"
+    GRADING = "grading"
+
+
 def judge(
-    task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, seed: int | None = None, fresh: bool = True
+    task: Task,
+    parts: Parts,
+    targets: Files,
+    sandbox: Sandbox,
+    *,
+    seed: int | None = None,
+    fresh: Fresh = Fresh.INTERFACE,
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 
-    `seed` repeats a verdict; by default it is a new secret. With `fresh` every case meets a candidate of its own, which
-    knows nothing of the other cases; without, a candidate is replaced only once it failed to answer.
+    `seed` repeats a verdict; by default it is a new secret. `fresh`: what the tests of one interface tell a candidate
+    (the expected loss, say, as an argument) it cannot answer the tests of another with, as it starts anew between them.
 
     Raises `GraderError` where the tests give no verdict, `SandboxError` where a sandbox fails. Whatever the candidate
     does is a failed case.
@@ -73,7 +88,7 @@ class _Progress:
 
 
 class _Grading:
-    def __init__(self, task: Task, parts: Parts, targets: Files, sandbox: Sandbox, seed: int, fresh: bool) -> None:
+    def __init__(self, task: Task, parts: Parts, targets: Files, sandbox: Sandbox, seed: int, fresh: Fresh) -> None:
         self.task = task
         self.limits: Limits = task.limits
         self.sandbox = sandbox
@@ -88,6 +103,7 @@ class _Grading:
         self.start = time.monotonic()
         self.deadline = self.start + task.limits.grading_seconds
         self.candidate_seconds = 0.0
+        self.interface = ""  # that the candidate is being asked about
         self.grader: Connection | None = None
         self.candidate: Connection | None = None
 
@@ -240,6 +256,10 @@ class _Grading:
         if case not in self.progress.interfaces or case in self.progress.cases or self.progress.open:
             raise GraderError(f"{self._where()}: {case} was started out of turn")
         self.progress.open = _Open(id=case, since=time.monotonic())
+        interface = self.progress.interfaces[case]
+        if self.fresh is Fresh.CASE or (self.fresh is Fresh.INTERFACE and interface != self.interface):
+            self._end_candidate()
+        self.interface = interface
 
     def _finished(self, step: Mapping[str, Any]) -> None:
         case = self.progress.open
@@ -253,7 +273,7 @@ class _Grading:
         if outcome is Outcome.PASSED and case.failure:  # what happened here outranks what the test made of it
             outcome, step = Outcome.FAILED, {"kind": case.failure[0], "message": case.failure[1]}
         self._close(case, outcome, step["kind"], step["message"], exception)
-        if self.fresh or case.failure or step["kind"] == "protocol":
+        if case.failure or step["kind"] == "protocol":
             self._end_candidate()
 
     def _close(self, case: _Open, outcome: Outcome, kind: str, text: str, exception: Exc | None = None) -> None:

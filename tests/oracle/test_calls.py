@@ -1,0 +1,310 @@
+"""What a hidden test can do with the code under test."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.verdict import Outcome
+from tests.oracle.conftest import grade, only
+
+CODE = '''
+import enum
+import numpy as np
+
+RATE = 0.5
+TABLE = {"a": [1, 2.5, None], ("k", 2): {"x"}}
+
+
+def double(x, *, times=2):
+    return x * times
+
+
+def apply(function, x):
+    return function(x) + 1
+
+
+def compose(function, n):
+    return function(n - 1) + 1 if n else 0
+
+
+def count(n):
+    for i in range(n):
+        yield i * np.ones(2)
+
+
+def fail(kind):
+    if kind == "own":
+        class ShapeError(ValueError):
+            pass
+        raise ShapeError("bad shape")
+    raise {"value": ValueError, "key": KeyError, "exit": SystemExit, "interrupt": KeyboardInterrupt}[kind]("no")
+
+
+class Model:
+    kind = "linear"
+
+    def __init__(self, weights, callback=None):
+        self.weights = weights
+        self.callback = callback
+
+    @property
+    def norm(self):
+        return float(np.abs(self.weights).sum())
+
+    @classmethod
+    def zeros(cls, n):
+        return cls(np.zeros(n))
+
+    def predict(self, x):
+        return x @ self.weights
+
+    def step(self):
+        self.weights = self.weights - self.callback(self.weights)
+        return self
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+def loss(model, x):
+    return model.predict(x).sum()
+
+
+def pair():
+    return Model(np.ones(2)), 3.0
+
+
+def draw(rng):
+    return rng.normal(size=3)
+
+
+def echo(x):
+    return x
+
+
+class Mine(float):
+    pass
+
+
+def mine():
+    return Mine(2.0), np.arange(3).view(type("Sub", (np.ndarray,), {}))
+
+
+def cannot():
+    return np.array([object()], dtype=object)
+'''
+
+TESTS = {
+    "function": "assert candidate.m.double(3) == 6 and candidate.m.double(3, times=5) == 15",
+    "value of a module": "assert candidate.m.RATE == 0.5",
+    "nested value": "assert candidate.m.TABLE == {'a': [1, 2.5, None], ('k', 2): {'x'}}",
+    "subpackage": "assert candidate.pkg.sub.deep.answer() == 42",
+    "src layout": "assert candidate.elsewhere.here is True",
+    "class": "assert candidate.m.Model([1.0, 2.0]).weights == [1.0, 2.0]",
+    "class attribute": "assert candidate.m.Model.kind == 'linear'",
+    "classmethod": "assert candidate.m.Model.zeros(3).norm == 0.0",
+    "method": "assert (candidate.m.Model(np.ones(2)).predict(np.eye(2)) == [1, 1]).all()",
+    "property": "assert candidate.m.Model(np.ones(2)).norm == 2.0",
+    "attribute set": """
+        model = candidate.m.Model(np.ones(2))
+        model.weights = np.zeros(2)
+        assert model.norm == 0.0""",
+    "module attribute set": """
+        candidate.m.RATE = 2
+        assert candidate.m.RATE == 2""",
+    "handle as argument": "assert candidate.m.loss(candidate.m.Model(np.ones(2)), np.eye(2)) == 2.0",
+    "handle in a tuple": """
+        model, number = candidate.m.pair()
+        assert number == 3.0 and model.norm == 2.0""",
+    "callback": "assert candidate.m.apply(lambda x: 10 * x, 4) == 41",
+    "callback with arrays": "assert (candidate.m.apply(lambda x: x.T, np.ones((2, 3))) == 2).all()",
+    "callback kept by an object": """
+        model = candidate.m.Model(np.ones(2), callback=lambda w: 0.5 * w)
+        assert model.step().step().norm == 0.5""",
+    "callback that calls back in": """
+        def down(n):
+            return candidate.m.compose(down, n)
+        assert candidate.m.compose(down, 6) == 6""",
+    "callback that fails and is let through": """
+        def bad(x):
+            raise ArithmeticError("mine")
+        with pytest.raises(ArithmeticError, match="^mine$"):
+            candidate.m.apply(bad, 1)""",
+    "own function comes back": """
+        def f(x): ...
+        assert candidate.m.echo(f) is f""",
+    "candidate's function as argument": "assert candidate.m.apply(candidate.m.double, 4) == 9",
+    "generator": """
+        items = list(candidate.m.count(3))
+        assert [x.tolist() for x in items] == [[0, 0], [1, 1], [2, 2]]""",
+    "generator in part": "assert next(iter(candidate.m.count(10**12))).tolist() == [0, 0]",
+    "exception": """
+        with pytest.raises(ValueError, match="^no$") as info:
+            candidate.m.fail("value")
+        assert (info.value.type, info.value.message) == ("ValueError", "no")
+        assert info.value.frames[-1].startswith("m.py:") and "in fail: raise" in info.value.frames[-1]""",
+    "exception by its base": """
+        with pytest.raises(ValueError) as info:
+            candidate.m.fail("own")
+        assert info.value.type == "ShapeError" """,
+    "exception with another str": """
+        with pytest.raises(KeyError):
+            candidate.m.fail("key")""",
+    "SystemExit is a failed call": """
+        with pytest.raises(Exception) as info:
+            candidate.m.fail("exit")
+        assert info.value.type == "SystemExit" and not isinstance(info.value, SystemExit)
+        assert candidate.m.double(1) == 2""",
+    "KeyboardInterrupt is a failed call": """
+        with pytest.raises(Exception) as info:
+            candidate.m.fail("interrupt")
+        assert info.value.type == "KeyboardInterrupt" """,
+    "missing attribute": """
+        with pytest.raises(AttributeError):
+            candidate.m.nothing
+        assert not hasattr(candidate.m, "nothing")""",
+    "random generator": """
+        expected = np.random.default_rng(3).normal(size=3)
+        assert (candidate.m.draw(np.random.default_rng(3)) == expected).all()
+        expected = np.random.RandomState(3).normal(size=3)
+        assert (candidate.m.draw(np.random.RandomState(3)) == expected).all()""",
+    "subclasses are plain": """
+        number, array = candidate.m.mine()
+        assert type(number) is float and type(array) is np.ndarray""",
+    "same as the reference": """
+        model = reference.m.Model(np.ones(3))
+        assert_equivalent(candidate.m.Model(np.ones(3)).predict(np.eye(3)), model.predict(np.eye(3)))""",
+}
+
+
+def suite() -> str:
+    head = "import numpy as np\nimport pytest\nfrom pytest_recode.testing import assert_equivalent\n"
+    for number, body in enumerate(TESTS.values()):
+        lines = "".join(f"\n    {line[8:] if line.startswith(' ' * 8) else line}" for line in body.splitlines())
+        head += f"\n\ndef test_{number}(candidate, reference):{lines}\n"
+    return head
+
+
+def test_everything_a_test_may_do(sandbox: Sandbox) -> None:
+    code = {
+        "m.py": CODE,
+        "pkg/__init__.py": "",
+        "pkg/sub/__init__.py": "",
+        "pkg/sub/deep.py": "def answer(): return 42",
+        "src/elsewhere.py": "here = True",
+    }
+    verdict = grade(sandbox, suite(), code)
+    wrong = {
+        name: case.message
+        for name, case in zip(TESTS, verdict.cases, strict=True)
+        if case.outcome is not Outcome.PASSED
+    }
+    assert wrong == {}
+    assert verdict.solved
+    assert verdict.isolation == sandbox.isolation
+
+
+OPAQUE = (
+    "{0} of Model: this is an opaque candidate object (type Model); read a plain value from it instead: an attribute or "
+    "the result of a method"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "expression"),
+    [
+        ("__eq__", "assert model == 1"),
+        ("__eq__", "assert 1 == model"),
+        ("__ne__", "assert model != 1"),
+        ("__bool__", "assert model"),
+        ("__len__", "len(model)"),
+        ("__iter__", "list(model)"),
+        ("__contains__", "1 in model"),
+        ("__getitem__", "model[0]"),
+        ("__add__", "model + 1"),
+        ("__rmul__", "2 * model"),
+        ("__lt__", "model < 1"),
+        ("__float__", "float(model)"),
+        ("__int__", "int(model)"),
+        ("__index__", "[1][model]"),
+        ("__str__", "str(model)"),
+        ("__format__", "f'{model}'"),
+        ("__hash__", "{model}"),
+        ("__array_ufunc__", "np.add(model, 1)"),
+        ("__enter__", "with model: pass"),
+        ("__abs__", "abs(model)"),
+        ("__deepcopy__", "__import__('copy').deepcopy(model)"),
+    ],
+)
+def test_nothing_else_of_a_handle_is_forwarded(bare: Sandbox, name: str, expression: str) -> None:
+    tests = f"""
+        import numpy as np
+
+        def test_it(candidate):
+            model = candidate.m.Model(np.ones(2))
+            try:
+                {expression}
+            except TypeError:
+                pass
+    """
+    case = only(grade(bare, tests, CODE))
+    assert case.outcome is Outcome.FAILED
+    assert case.kind == "protocol"
+    assert OPAQUE.format(name) in case.message
+
+
+def test_numpy_gets_nothing_out_of_a_handle(bare: Sandbox) -> None:
+    for call in ("np.asarray(model)", "np.testing.assert_allclose(model, 1)", "np.isclose(1.0, model)", "np.sum(model)"):
+        tests = f"""
+            import numpy as np
+
+            def test_it(candidate):
+                model = candidate.m.Model(np.ones(2))
+                try:
+                    {call}
+                except Exception:
+                    pass
+        """
+        assert only(grade(bare, tests, CODE)).kind == "protocol", call
+
+
+def test_a_value_that_cannot_travel_is_a_failed_case(bare: Sandbox) -> None:
+    case = only(grade(bare, "def test_it(candidate): candidate.m.cannot()", CODE))
+    assert case.outcome is Outcome.FAILED
+    assert case.kind == "protocol"
+    assert "the candidate returned what cannot travel: a numpy value of dtype object cannot travel" in case.message
+
+
+def test_a_hundred_megabytes_travel(walls: Sandbox) -> None:
+    tests = """
+        import numpy as np
+
+        def test_it(candidate, rng):
+            data = rng.random((100, 1024, 128))
+            assert (candidate.m.echo(data) == data).all()
+    """
+    case = only(grade(walls, tests, CODE))
+    assert case.outcome is Outcome.PASSED, case.message
+
+
+def test_an_assertion_in_a_callback_cannot_be_swallowed(bare: Sandbox) -> None:
+    code = """
+        def f(check):
+            try:
+                check(1)
+            except Exception:
+                pass
+            return 1
+    """
+    tests = """
+        def test_it(candidate):
+            def check(x):
+                assert x == 2
+            assert candidate.m.f(check) == 1
+    """
+    case = only(grade(bare, tests, code))
+    assert (case.outcome, case.kind) == (Outcome.FAILED, "assertion")
+    assert case.message.startswith("an assertion failed in a function that the candidate calls")
