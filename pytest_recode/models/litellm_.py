@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_recode.faults import ModelFault, UserError
 from pytest_recode.models import Ledger, Message, ModelContext, ModelKind, Reply, Tool, ToolCall, Usage
@@ -104,10 +105,18 @@ class LitellmModel:
         except Exception as error:
             if (failed := failure(error)) is None:
                 raise
-            return failed
+            return self._placed(failed)
         if not getattr(response, "choices", None):
             return Failure(fault=ModelFault.SERVER, detail="the answer holds no choices")
         return self._reply(response, request["messages"])
+
+    def _placed(self, failed: Failure) -> Failure:
+        """With the address, where that may be what is wrong; without a password that it may hold."""
+        if self.entry.api_base is None or failed.fault not in {ModelFault.CONNECTION, ModelFault.UNKNOWN}:
+            return failed
+        url = urlsplit(self.entry.api_base)
+        address = url._replace(netloc=url.netloc.rpartition("@")[2], query="").geturl()
+        return replace(failed, detail=f"{failed.detail} (asked at {address})")
 
     def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply:
         choice = response.choices[0]

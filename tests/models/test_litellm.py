@@ -234,8 +234,9 @@ def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
 ) -> None:
     server = chat_server([answer] * 2)
     error = failing(model(server))
-    assert (error.fault, error.detail) == (kind, words)
-    assert str(error) == f"model gpt-5-mini: {kind.value}: {words}"
+    where = f" (asked at {server.url})" if kind is ModelFault.UNKNOWN else ""
+    assert (error.fault, error.detail) == (kind, words + where)
+    assert str(error) == f"model gpt-5-mini: {kind.value}: {words}{where}"
     assert len(server.requests) == 1
 
 
@@ -261,8 +262,10 @@ def test_a_late_answer_is_one(chat_server: Serve) -> None:
 
 def test_nobody_listens() -> None:
     with ChatServer([]) as gone:
-        made = model(gone)
-    assert failing(made).fault is ModelFault.CONNECTION
+        made = model(gone, api_base=gone.url.replace("//", "//user:secret@"))
+    error = failing(made)
+    assert error.fault is ModelFault.CONNECTION
+    assert error.detail == f"Connection error. (asked at {gone.url}) (gave up after 3 tries in 0 s)"
 
 
 def test_waits_double_and_are_jittered(chat_server: Serve) -> None:

@@ -222,6 +222,12 @@ def test_a_server_of_ones_own_needs_neither_key_nor_known_name(name: str) -> Non
 
 
 @pytest.mark.usefixtures("no_keys")
+@pytest.mark.parametrize("name", ["ollama/llama3", "bedrock/some.model", "vertex_ai/gemini-2.5-pro"])
+def test_providers_that_sign_in_by_other_means_are_not_held_up(name: str) -> None:
+    check(context(name))
+
+
+@pytest.mark.usefixtures("no_keys")
 def test_a_limit_on_costs_needs_a_price() -> None:
     url = "http://127.0.0.1:1/v1"
     assert refusal("my-local", api_base=url, max_cost=0.5) == (
