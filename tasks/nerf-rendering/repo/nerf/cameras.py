@@ -1,0 +1,23 @@
+"""A pinhole camera."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .rays import Rays
+
+
+def camera_rays(height: int, width: int, focal: float, pose: np.ndarray, near: float, far: float) -> Rays:
+    """One ray through each pixel, row by row: `height * width` rays.
+
+    pose: `(3, 4)`, rotation and position of the camera in the world. The camera looks along its negative z axis,
+    x points right and y up. focal is in pixels.
+    """
+    row, column = np.mgrid[0:height, 0:width]
+    local = np.stack(
+        [(column + 0.5 - width / 2) / focal, -(row + 0.5 - height / 2) / focal, -np.ones((height, width))],
+        axis=-1,
+    ).reshape(-1, 3)
+    directions = local @ pose[:, :3].T
+    origins = np.broadcast_to(pose[:, 3], directions.shape)
+    return Rays(origins, directions, np.float64(near), np.float64(far))
