@@ -58,21 +58,26 @@ class Manifest(pytest.File):
         settings = run_of(self.config).settings
         if settings.validate:
             for check in ValidateItem.CHECKS:
-                yield ValidateItem.from_parent(self, name=f"{prefix}validate[{check}]", task=task, check=check)
+                yield self._item(ValidateItem, f"{prefix}validate[{check}]", task=task, check=check)
             return
         # without a model an item still stands for the task: it is shown, selected, and skipped with the reason
         for model in settings.models or (None,):
             for policy in settings.feedbacks:
                 for attempt in range(1, settings.attempts + 1):
                     name = f"{model or settings.agent}-{policy}" + (f"-{attempt}" if attempt > 1 else "")
-                    yield EpisodeItem.from_parent(
-                        self,
-                        name=f"{prefix}episode[{name}]",
+                    yield self._item(
+                        EpisodeItem,
+                        f"{prefix}episode[{name}]",
                         task=task,
                         model=model,
                         policy=policy,
                         attempt=attempt,
                     )
+
+    def _item(self, kind: type[EpisodeItem] | type[ValidateItem], name: str, **facts: Any) -> pytest.Item:
+        # the id is given whole: from the name alone, pytest 9.2 does not find the part in brackets, and --lf forgets the item
+        item: pytest.Item = kind.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", **facts)
+        return item
 
 
 def is_ours(item: pytest.Item) -> bool:

@@ -49,8 +49,8 @@ class RecodeItem(pytest.Item):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, f"{self.task.id} {self.name}"
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"{self.task.id} {self.name}"
 
     def backstop(self, seconds: float) -> None:
         """The item keeps its own limits. pytest-timeout stands behind them, where the user gave it none of their own:
@@ -70,11 +70,8 @@ class EpisodeItem(RecodeItem):
         self.mark(model=model or "", feedback=policy, attempt=attempt)
         limits = self.task.limits
         self.backstop(limits.episode_seconds + limits.grading_seconds)
-
-    def setup(self) -> None:
-        reason = run_of(self.config).asks
-        if reason:
-            pytest.skip(reason)
+        if reason := run_of(self.config).asks:
+            self.add_marker(pytest.mark.skip(reason=reason))
 
     def runtest(self) -> None:
         from pytest_recode.play import Plan, play

@@ -52,7 +52,7 @@ NAMES = [
     ),
     (
         "--recode-feedback=L5",
-        "unknown feedback policy 'L5' (did you mean L4?); the policies are L0, L1, L2, L3, L4, escalate, adaptive, none",
+        "unknown feedback policy 'L5'; the policies are L0, L1, L2, L3, L4, escalate, adaptive, none",
     ),
     (
         "--recode-feedback=escalate:fast",
@@ -60,7 +60,7 @@ NAMES = [
     ),
     (
         "--recode-model=sim/genius",
-        "unknown model 'sim/genius' (did you mean sim/graduate?): choose from sim/novice, sim/graduate, sim/expert",
+        "unknown model 'sim/genius' (did you mean sim/novice?): choose from sim/novice, sim/graduate, sim/expert",
     ),
     (
         "--recode-python=/no/such/python",
