@@ -7,33 +7,35 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pytest_recode.agents.workspace import SandboxWorkspace
-from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind, bubblewrap, process
+from pytest_recode.sandboxes import Sandbox, SandboxContext
 from pytest_recode.task import Environment, Limits
 from tests.agents.scripted import a_brief
-
-KINDS: dict[str, SandboxKind] = {"process": process.KIND, "bubblewrap": bubblewrap.KIND}
+from tests.sandboxes.conftest import IMAGE, KINDS, usable
 
 
 def made(name: str) -> Iterator[Sandbox]:
-    context = SandboxContext(run=f"agents-{os.getpid()}", python=sys.executable)
-    reason = KINDS[name].check(context)
-    if reason:
-        pytest.skip(reason)
-    sandbox = KINDS[name].make(context)
+    context = SandboxContext(run=f"agents-{os.getpid()}", python=sys.executable, image=IMAGE)
+    usable(name, context)
+    sandbox = KINDS[name][1](context)
     yield sandbox
     sandbox.close()
 
 
-@pytest.fixture(scope="session", params=list(KINDS))
+@pytest.fixture(scope="session", params=["process", "bubblewrap"])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """Each kind of this machine."""
+    """Those of this machine."""
     yield from made(request.param)
 
 
 @pytest.fixture(scope="session")
 def walls() -> Iterator[Sandbox]:
-    """The one that has walls."""
+    """The one that has walls and is quick."""
     yield from made("bubblewrap")
+
+
+@pytest.fixture(scope="session", params=list(KINDS))
+def every_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    yield from made(request.param)
 
 
 Open = Callable[..., SandboxWorkspace]
@@ -60,3 +62,8 @@ def open_workspace(sandbox: Sandbox) -> Iterator[Open]:
 @pytest.fixture
 def open_walled(walls: Sandbox) -> Iterator[Open]:
     yield from opener(walls)
+
+
+@pytest.fixture
+def open_everywhere(every_sandbox: Sandbox) -> Iterator[Open]:
+    yield from opener(every_sandbox)

@@ -268,6 +268,19 @@ def test_nothing_of_the_host_is_in_the_environment(open_workspace: Open, monkeyp
     assert "sk-secret-of-the-host" not in open_workspace().run("env; cat /proc/self/environ").output
 
 
+def test_a_workspace_in_every_kind_of_sandbox(open_everywhere: Open) -> None:
+    workspace = open_everywhere(Limits(command_seconds=5, disk_mb=16))
+    workspace.write("lib/new.py", "x = 1\n")
+    assert workspace.list() == ("README.md", "lib/helpers.py", "lib/new.py", "solver.py")
+    done = workspace.run("cd lib && python3 -c 'import new, helpers; print(helpers.double(new.x))'")
+    assert (done.status, done.output) == (0, "2\n")
+    assert workspace.run("(while :; do :; done) & while :; do :; done").timed_out
+    workspace.run("ln -s /etc out; rm solver.py; ln -s /etc/hostname solver.py")
+    assert refusal(workspace.read, "out/passwd").startswith("out is no directory")
+    assert workspace.targets() == {}
+    assert workspace.search("double") == ("lib/helpers.py:1: def double(x):",)
+
+
 # The end
 
 
