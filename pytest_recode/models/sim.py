@@ -34,13 +34,12 @@ class Skill:
     right: float  # that an interface is right at once
     slips: int  # in one that is not
     repairs: tuple[float, float, float, float, float]
-    adopts: float  # that a correction the feedback carries is taken over
 
 
 SKILLS = {
-    "novice": Skill(right=0.15, slips=2, repairs=(0.01, 0.02, 0.04, 0.06, 0.08), adopts=0.18),
-    "graduate": Skill(right=0.35, slips=1, repairs=(0.3, 0.45, 0.6, 0.75, 0.85), adopts=1.0),
-    "expert": Skill(right=0.75, slips=1, repairs=(0.6, 0.75, 0.9, 0.95, 1.0), adopts=1.0),
+    "novice": Skill(right=0.15, slips=2, repairs=(0.01, 0.02, 0.04, 0.06, 0.08)),
+    "graduate": Skill(right=0.35, slips=1, repairs=(0.3, 0.45, 0.6, 0.75, 0.85)),
+    "expert": Skill(right=0.75, slips=1, repairs=(0.6, 0.75, 0.9, 0.95, 1.0)),
 }
 
 
@@ -136,8 +135,7 @@ class SimModel:
         """The feedback's corrections laid in as they stand there; of the rest, what it sees for itself."""
         texts, broken = dict(work.texts), dict(work.broken)
         for correction in corrections(feedback):
-            adopted = self._random("adopt", turn, correction.interface).random() < self.skill.adopts
-            if not adopted or correction.file not in texts:
+            if correction.file not in texts:
                 continue
             path = path_within(correction.interface, correction.file)
             better = lay_in(texts[correction.file], correction.code, path)

@@ -156,6 +156,7 @@ class Run:
                     ledger=self.ledger,
                     api_base=settings.api_base,
                     temperature=settings.temperature,
+                    max_cost=settings.max_cost,
                     table=self._table(),
                 )
             )

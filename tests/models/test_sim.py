@@ -28,7 +28,7 @@ from pytest_recode.models.sim import EXPERT, GRADUATE, NOVICE, SKILLS, SimModel,
 from pytest_recode.verdict import Case, Outcome, Verdict
 from tests.models.sim_example import CLIP, PARTS, STATS, TASK, prompt, sim
 
-ALWAYS_WRONG = Skill(right=0.0, slips=1, repairs=(0.0, 0.0, 0.0, 0.0, 0.0), adopts=1.0)
+ALWAYS_WRONG = Skill(right=0.0, slips=1, repairs=(0.0, 0.0, 0.0, 0.0, 0.0))
 SEEDS = [f"seed-{number}" for number in range(40)]
 
 
@@ -216,7 +216,7 @@ def test_every_turn_of_feedback_is_worked_on_once() -> None:
 def test_chances_grow_with_level_and_skill() -> None:
     for skill in SKILLS.values():
         assert list(skill.repairs) == sorted(skill.repairs)
-    by_skill = [[skill.right, *skill.repairs, skill.adopts] for skill in SKILLS.values()]
+    by_skill = [[skill.right, *skill.repairs] for skill in SKILLS.values()]
     for lower, higher in itertools.pairwise(by_skill):
         assert all(one <= other for one, other in zip(lower, higher, strict=True))
 
@@ -242,7 +242,7 @@ def turns_to_solve(kind: str, seed: str) -> int:
 
 def test_how_far_each_skill_comes() -> None:
     turns = {kind: [turns_to_solve(kind, seed) for seed in SEEDS[:20]] for kind in SKILLS}
-    assert 6 <= sum(turn == 11 for turn in turns["novice"]) <= 16
+    assert sum(turn >= 5 for turn in turns["novice"]) >= 14
     assert sum(2 <= turn <= 5 for turn in turns["graduate"]) >= 12
     assert sum(turn <= 3 for turn in turns["expert"]) >= 14
 
