@@ -6,7 +6,7 @@ Each step is one call of the model. Lines of the transcript that this agent writ
     step      observation, reflection, planning, actions, note, usage     an answer as it was read
               or error, usage                                             one that could not be read
     action    number, kind, arguments                     before it is done
-    result    number, kind, ok, text                      what the model is told of it
+    result    number, kind, ok, text                      what the model is told of it; not ok: not done
     memory    messages, summary, usage                    the older messages were replaced by this summary
 
 `turn`, `step` and `number` count from 1; `step` is 0 for what belongs to no step.
@@ -82,7 +82,7 @@ class ReCode:
         """Do what an answer says and remember both; True where it submits."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text)
         self._log("step", step, _step_fields(read, reply))
-        kept = _kept_calls(reply, f"turn{self.turn}step{step}call")
+        kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
         self._remember(Message(role="assistant", content=_said(reply), tool_calls=kept), step)
         if isinstance(read, ProtocolError):
             cut_off = " (It was cut off at the model's limit of output.)" if reply.finish == "length" else ""
@@ -93,17 +93,15 @@ class ReCode:
         submitted = refused = False
         for number, action in enumerate(read.actions, 1):
             if submitted or refused:
-                results.append(
-                    f"Not done, since {'the turn was over' if submitted else 'an action before it was refused'}."
-                )
-                continue
-            if action.kind == "submit":
+                ok = False
+                text = f"Not done, since {'the turn was over' if submitted else 'an action before it was refused'}."
+            elif action.kind == "submit":
                 submitted = True
                 ok, text = True, "The targets are handed in."
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
                 ok, text = do(action, workspace, among=len(read.actions))
-            refused = not ok
+                refused = not ok
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(text)
         named = [f"Result of {action.kind}:\n{text}" for action, text in zip(read.actions, results, strict=True)]
