@@ -29,6 +29,7 @@ Main = Callable[[Any, Any], Any]
 UID = 1000  # inside a user namespace of its own
 WORK = "/tmp/work"
 POLL_SECONDS = 0.05
+LAG_SECONDS = 0.05
 INODES_PER_MIB = 256
 OPEN_FILES = 1024
 WAKING = [signal.SIGCHLD, signal.SIGTERM]  # a child has ended; look whether it is time to end
@@ -170,7 +171,10 @@ def watch(
         if status is not None:
             return walls.ending(status)
         if gone is not None and gone():
-            return ""
+            # An ending process closes its files a moment before it can be reaped
+            signal.sigtimedwait([signal.SIGCHLD], LAG_SECONDS)
+            status = reap(pid)
+            return "" if status is None else walls.ending(status)
         if not limits.persistent:
             excess = past(limits, pids())
             if excess:

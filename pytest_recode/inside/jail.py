@@ -210,8 +210,8 @@ def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None
     try:
         os.setsid()
         walls.silence()
-        os.dup2(output, 1)
-        os.dup2(output, 2)
+        os.dup2(output, 1, inheritable=True)
+        os.dup2(output, 2, inheritable=True)
         walls.close_all_but(0, 1, 2)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, cell.WAKING)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; a command expects them

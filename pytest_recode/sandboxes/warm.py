@@ -22,6 +22,7 @@ from pytest_recode.task import Limits
 WARM_SECONDS = 300.0  # imports of a warm parent
 START_SECONDS = 30.0
 KILL_SECONDS = 15.0
+ENDING_SECONDS = 1.0  # between a program's end and the word of it
 MOST_PARENTS = 8  # kept warm by one worker
 
 
@@ -126,12 +127,16 @@ class WarmParent:
         self.live += 1
         return LocalConnection(ours, self, number)
 
-    def end(self, number: int) -> str:
-        """End a launch and all it started; how it had ended before that, or ""."""
+    def end(self, number: int, grace: float) -> str:
+        """End a launch and all it started; how it had ended before that, or "".
+
+        One that is ending has `grace` seconds to say how.
+        """
         self.live -= 1
         with self._lock:
             try:
-                self._hear_waiting()
+                with suppress(TimeoutError):
+                    self._hear_until(lambda: number in self._ended, grace)
                 if number not in self._ended and self._mode != "alone":
                     self._control.send(json.dumps({"kill": number}).encode())
                     self._hear_until(lambda: number in self._ended, KILL_SECONDS)
@@ -140,10 +145,12 @@ class WarmParent:
             except (ParentGone, OSError):
                 if number not in self._ended:
                     return "ended together with its warm parent"
-            how = str(self._ended.pop(number, {}).get("how", ""))
+            return str(self._ended.pop(number, {}).get("how", ""))
+
+    def release(self) -> None:
+        """After a launch: one that was good for this launch alone ends with it."""
         if self._mode == "alone":
             self.close()
-        return how
 
     def close(self) -> None:
         """End it and everything below it; idempotent."""
@@ -159,20 +166,14 @@ class WarmParent:
             self._stderr.close()
 
     def last_words(self) -> str:
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
-        except subprocess.TimeoutExpired:
-            pass
         if self._stderr.closed:
             return "it was closed"
         end = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(end - 2000, 0))
         text = self._stderr.read().decode("utf-8", "replace").strip()
         return text or f"exit status {self._process.returncode}, nothing on its stderr"
-
-    def _hear_waiting(self) -> None:
-        while _readable(self._control, 0):
-            self._hear()
 
     def _hear_until(self, done: Any, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -232,8 +233,11 @@ class LocalConnection:
 
     def kill(self) -> str:
         if self._how is None:
-            self._how = self._parent.end(self._number)
+            hung_up = select.poll()
+            hung_up.register(self._wire, 0)
+            self._how = self._parent.end(self._number, ENDING_SECONDS if hung_up.poll(0) else 0.0)
             self._wire.close()
+            self._parent.release()
         return self._how
 
 

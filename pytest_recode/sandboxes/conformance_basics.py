@@ -1,0 +1,223 @@
+"""Promises of every sandbox, walls or not."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from uuid import uuid4
+
+from pytest_recode.faults import UserError
+from pytest_recode.sandboxes.conformance import Bench, Probe, marked, running, until
+
+_DAEMON = """
+import os, sys, subprocess
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)", {mark!r}])
+    os._exit(0)
+os.wait()
+"""
+
+
+def check_bytes_arrive_as_sent(bench: Bench) -> None:
+    size = 3_000_001
+    with bench.probe() as probe:
+        probe.tell(f"data = read(reader, {size}); write(writer, data[::-1])")
+        sent = os.urandom(size)
+        probe.connection.send(memoryview(sent), time.monotonic() + 60)
+        assert probe.read(size, time.monotonic() + 60) == sent[::-1], "they came back changed"
+
+
+def check_deadlines_hold(bench: Bench) -> None:
+    with bench.probe() as probe:
+        probe.tell("import time; time.sleep(600)")
+        for what, call in (
+            ("receive", lambda: probe.connection.receive(1, time.monotonic() + 0.05)),
+            ("send", lambda: probe.connection.send(bytes(1 << 26), time.monotonic() + 0.3)),
+        ):
+            try:
+                call()
+            except TimeoutError:
+                continue
+            raise AssertionError(f"{what} did not raise TimeoutError")
+
+
+def check_the_end_is_told(bench: Bench) -> None:
+    for source, expected in (
+        ("raise SystemExit(3)", "exited with status 3"),
+        ("import os; os._exit(0)", "exited with status 0"),
+        ("import os; os.kill(os.getpid(), 9)", "killed by signal 9"),
+        ("import ctypes; ctypes.string_at(0)", "killed by signal 11"),
+    ):
+        with bench.probe() as probe:
+            how = probe.ended(source)
+            assert how == expected, f"{source}: told {how!r}, not {expected!r}"
+            assert probe.connection.kill() == how, "kill() told it otherwise the second time"
+            _refuses(probe)
+
+
+def check_kill_ends_what_runs(bench: Bench) -> None:
+    with bench.probe() as probe:
+        probe.tell("while True: pass")
+        how = probe.connection.kill()
+        assert how == "", f"it was still running, but kill() told {how!r}"
+        assert probe.connection.kill() == "", "kill() told it otherwise the second time"
+        _refuses(probe)
+
+
+def _refuses(probe: Probe) -> None:
+    assert probe.connection.receive(1, time.monotonic() + 5) == b"", "receive() brought something after the end"
+    try:
+        probe.connection.send(b"x", time.monotonic() + 5)
+    except ConnectionError:
+        return
+    raise AssertionError("send() after the end did not raise ConnectionError")
+
+
+def check_kill_ends_daemons(bench: Bench) -> None:
+    mark = marked()
+    with bench.probe() as probe:
+        probe.ask(_DAEMON.format(mark=mark))
+        until(lambda: running(mark), "the daemon came up")
+        probe.connection.kill()
+        assert not running(mark), "a process that the program had started and left is alive after kill()"
+
+
+def check_the_programs_end_ends_daemons(bench: Bench) -> None:
+    mark = marked()
+    with bench.probe() as probe:
+        probe.ask(_DAEMON.format(mark=mark))
+        until(lambda: running(mark), "the daemon came up")
+        probe.ended("import os; os._exit(0)")
+        assert not running(mark), "a process that the program had started outlives it"
+
+
+def check_work_starts_empty(bench: Bench) -> None:
+    look = "import os; result = [os.listdir('.'), os.listdir('/dev/shm')]; open('left', 'w').write('x')"
+    with bench.probe() as probe:
+        first = probe.ask(look)[0]
+        elsewhere = probe.ask(
+            "import tempfile; f = tempfile.NamedTemporaryFile('w', delete=False); f.write('left'); f.close(); result = f.name"
+        )
+        with bench.probe() as other:
+            assert other.ask(look)[0] == [], "a second launch, at the same time, sees files of the first"
+    assert first == [], f"the working directory held {first}"
+    with bench.probe() as probe:
+        assert probe.ask(look)[0] == [], "a later launch sees files of an earlier one"
+        assert not probe.ask(f"import os; result = os.path.exists({elsewhere!r})"), "a temporary file stayed"
+
+
+def check_the_environment_is_built_from_nothing(bench: Bench) -> None:
+    name, secret = "RECODE_CHECK_API_KEY", uuid4().hex
+    os.environ[name] = secret
+    try:
+        # one that has not been launched before, so that nothing warm is from before the variable
+        with bench.probe(limits=replace(bench.limits, pids=bench.limits.pids + 1)) as probe:
+            seen = probe.ask("import os; result = dict(os.environ)")
+    finally:
+        del os.environ[name]
+    assert secret not in seen.values(), f"the host's {name} is to be seen inside"
+    for known, value in {"PYTHONHASHSEED": "0", "TZ": "UTC", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}.items():
+        assert seen.get(known) == value, f"{known} is {seen.get(known)!r}, not {value!r}"
+    foreign = {key for key, value in os.environ.items() if seen.get(key) == value and len(value) > 20}
+    assert not foreign - {"PATH"}, f"variables of the host: {sorted(foreign)}"
+
+
+def check_only_the_wire_is_open(bench: Bench) -> None:
+    with bench.probe() as probe:
+        found = probe.ask(
+            "import os; result = {fd: os.readlink('/proc/self/fd/' + fd) for fd in os.listdir('/proc/self/fd')"
+            " if os.path.exists('/proc/self/fd/' + fd)}"
+        )
+        wires = [target for fd, target in found.items() if int(fd) > 2 and not target.startswith("/proc/")]
+        assert {found[fd] for fd in "012"} == {"/dev/null"}, f"the standard streams are {found}"
+        assert len(wires) <= 2, f"open besides the standard streams: {wires}"
+
+
+def check_output_goes_nowhere(bench: Bench) -> None:
+    with bench.probe() as probe:
+        assert probe.ask(
+            "import os, sys\n"
+            "block = bytes(1 << 24)\n"
+            "result = sum(os.write(fd, block) for fd in (1, 2) for _ in range(32)) >> 20\n"
+            "print('x'); print('y', file=sys.stderr)"
+        ), "a gigabyte of output got in the way"
+
+
+def check_tracebacks_quote_the_source(bench: Bench) -> None:
+    with bench.probe() as probe:
+        text = probe.ask(
+            "import traceback\ntry:\n    read(None, 1)\nexcept Exception:\n    result = traceback.format_exc()"
+        )
+        assert "part = reader.read(min(size, 1 << 20))" in text, f"no source line in {text!r}"
+
+
+def check_a_missing_preload_is_the_users_fault(bench: Bench) -> None:
+    missing = "recode_no_such_module"
+    try:
+        with replace(bench, environment=replace(bench.environment, preload=(missing,))).probe():
+            pass
+    except UserError as exc:
+        assert missing in str(exc), f"the message does not name {missing}: {exc}"
+        assert "\n" not in str(exc), f"the message has several lines: {exc}"
+        return
+    raise AssertionError("a preload that is not there raised no UserError")
+
+
+def check_a_preload_is_there_before_the_program(bench: Bench) -> None:
+    with replace(bench, environment=replace(bench.environment, preload=("wave",))).probe() as probe:
+        assert probe.ask("import sys; result = 'wave' in sys.modules"), "the preloaded module is not loaded"
+
+
+def check_a_large_allocation_is_an_exception(bench: Bench) -> None:
+    with bench.probe() as probe:
+        told = probe.ask(
+            f"try:\n    b = bytearray({bench.limits.memory_mb * 4} << 20); result = ''\nexcept MemoryError:\n    result = 'refused'"
+        )
+        assert told == "refused", "four times the memory limit was granted"
+
+
+def check_memory_is_limited_for_all_processes_together(bench: Bench) -> None:
+    each = bench.limits.memory_mb // 4
+    with bench.probe() as probe:
+        how = probe.ended(
+            "import os, time\n"
+            "for _ in range(8):\n"
+            "    if os.fork() == 0:\n"
+            f"        b = bytearray(os.urandom(1) * ({each} << 20)); time.sleep(600)\n"
+            "time.sleep(600)"
+        )
+    assert how == f"out of memory ({bench.limits.memory_mb} MiB)", f"told {how!r}"
+    with bench.probe() as probe:
+        assert probe.ask("result = 1") == 1
+
+
+def check_processes_are_limited(bench: Bench) -> None:
+    mark = marked()
+    with bench.probe() as probe:
+        probe.tell(
+            "import os, sys, time\n"
+            f"for _ in range({bench.limits.pids * 3}):\n"
+            "    try:\n"
+            "        if os.fork() == 0:\n"
+            f"            os.execv(sys.executable, [sys.executable, '-S', '-c', 'import time; time.sleep(600)', {mark!r}])\n"
+            "    except OSError:\n"
+            "        pass\n"
+            "os._exit(7)"
+        )
+        most = 0
+        limit = time.monotonic() + 60
+        while time.monotonic() < limit:
+            most = max(most, len(running(mark)))
+            try:
+                if not probe.connection.receive(1, time.monotonic() + 0.02):
+                    break
+            except TimeoutError:
+                continue
+        probe.connection.kill()
+        assert not running(mark), "processes of it are alive after kill()"
+        assert most <= bench.limits.pids * 2, f"{most} processes at once, with a limit of {bench.limits.pids}"
+    with bench.probe() as probe:
+        assert probe.ask("result = 1") == 1

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, docker_, process
+
+IMAGE = os.environ.get("RECODE_TEST_IMAGE", "")
+KINDS = {
+    "process": (process.KIND.check, process.KIND.make),
+    "bubblewrap": (bubblewrap.KIND.check, partial(bubblewrap.Bubblewrap, cold=False)),
+    "bubblewrap-cold": (bubblewrap.KIND.check, partial(bubblewrap.Bubblewrap, cold=True)),
+    "docker": (docker_.KIND.check, docker_.KIND.make),
+}
+
+
+def unavailable(reason: str) -> None:
+    """A skip, but where everything must be there: a failure."""
+    if os.environ.get("CI"):
+        pytest.fail(f"not available in CI: {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def context() -> SandboxContext:
+    return SandboxContext(run=f"tests-{os.getpid()}", python=sys.executable, image=IMAGE)
+
+
+@pytest.fixture(scope="session")
+def sandboxes(context: SandboxContext) -> Iterator[dict[str, Sandbox]]:
+    made: dict[str, Sandbox] = {}
+    yield made
+    for sandbox in made.values():
+        sandbox.close()
+
+
+def usable(name: str, context: SandboxContext) -> None:
+    reason = KINDS[name][0](context)
+    if reason:
+        unavailable(reason)
+    if name == "docker" and not IMAGE:
+        unavailable("RECODE_TEST_IMAGE names no docker image with Python and pytest")
+
+
+def opened(name: str, context: SandboxContext, made: dict[str, Sandbox]) -> Sandbox:
+    if name not in made:
+        usable(name, context)
+        made[name] = KINDS[name][1](context)
+    return made[name]

@@ -1,0 +1,36 @@
+"""Every kind keeps what its isolation promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.sandboxes import Sandbox, SandboxContext
+from pytest_recode.sandboxes.conformance import promised
+from pytest_recode.testing import check_sandbox
+from tests.sandboxes.conftest import KINDS, opened
+
+ISOLATION = {name: "process" if name == "process" else "separate" for name in KINDS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "promise"), [(kind, promise) for kind in KINDS for promise in promised(ISOLATION[kind])]
+)
+def test_it_keeps(kind: str, promise: str, context: SandboxContext, sandboxes: dict[str, Sandbox]) -> None:
+    check_sandbox(opened(kind, context, sandboxes), only=[promise])
+
+
+def test_what_process_does_not_promise() -> None:
+    assert set(promised("separate")) - set(promised("process")) == {
+        "signals_stay_inside",
+        "nothing_else_can_be_traced",
+        "no_process_outside_is_seen",
+        "the_system_cannot_be_written",
+        "nothing_written_stays",
+        "files_of_this_machine_are_absent",
+        "there_is_no_network",
+        "disk_is_limited",
+        "there_are_no_rights_to_gain",
+        "shared_memory_counts",
+        "commands_cannot_reach_their_program",
+        "the_host_is_usable_throughout",
+    }
