@@ -83,20 +83,20 @@ def corrections(text: str) -> tuple[Correction, ...]:
 
 
 def exceptions(verdict: Verdict) -> list[str]:
-    """The candidate's own exceptions as indented lines, each once, the most frequent first.
+    """The candidate's own exceptions as indented lines, one per type and place, the most frequent first.
 
     The words are the candidate's, so they are bounded, and indented so that no line of them can pass for one of ours.
     """
-    counts: dict[Exc, int] = {}
+    found: dict[tuple[str, tuple[str, ...]], list[Exc]] = {}
     for case in verdict.cases:
-        if case.exception is not None and case.outcome is not Outcome.PASSED:
-            counts[case.exception] = counts.get(case.exception, 0) + 1
-    if not counts:
+        if case.exception is not None and case.outcome is Outcome.FAILED:  # an ERROR is not the candidate's
+            found.setdefault((case.exception.type, case.exception.frames), []).append(case.exception)
+    if not found:
         return []
-    ranked = sorted(counts.items(), key=lambda entry: -entry[1])
+    ranked = sorted(found.values(), key=len, reverse=True)
     lines = ["", "Your code raised:"]
-    for exception, times in ranked[:MOST_EXCEPTIONS]:
-        lines += _exception(exception, times)
+    for same in ranked[:MOST_EXCEPTIONS]:
+        lines += _exception(same[0], len(same))
     if len(ranked) > MOST_EXCEPTIONS:
         lines.append(f"    … and {len(ranked) - MOST_EXCEPTIONS} other exceptions")
     return lines
@@ -106,14 +106,14 @@ def kinds(verdict: Verdict, interface: str) -> list[str]:
     """What goes wrong at `interface`, in words, each once."""
     found = []
     for case in verdict.cases:
-        if case.interface == interface and case.outcome is not Outcome.PASSED:
+        if case.interface == interface and case.outcome is Outcome.FAILED:
             found.append(KINDS.get(case.kind, KINDS[""]))
     return list(dict.fromkeys(found))
 
 
 def _item(verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[str]) -> list[str]:
     symptom = sentence("; ".join(kinds(verdict, item.interface)))
-    lines = ["", f"Interface: {item.interface}", f"Symptom: {symptom}"]
+    lines = ["", f"Interface: {item.interface}", *([f"Symptom: {symptom}"] if symptom else [])]
     words = {"Description": item.description, "Analysis": item.analysis, "Suggestion": item.suggestion}
     for label, said in list(words.items())[:level]:
         if said.strip() not in {"", symptom}:

@@ -53,4 +53,10 @@ def written(task: Task, turn: Turn, level: int, items: tuple[FeedbackItem, ...],
 
 
 def _with_words(item: FeedbackItem, words: Mapping[str, str]) -> FeedbackItem:
-    return replace(item, **words)
+    """The author wrote for code that runs: of code that cannot, or lacks a piece, the derived facts come first."""
+    if item.category not in {"T0", "T1"}:
+        return replace(item, **words)
+    both = {
+        name: f"{getattr(item, name)} {words[name].strip()}" for name in ("analysis", "suggestion") if name in words
+    }
+    return replace(item, **{**words, **both, "category": item.category})

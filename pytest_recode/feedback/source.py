@@ -90,6 +90,27 @@ def called(node: ast.AST) -> Counter[str]:
     return Counter(name for name in names if name)
 
 
+def borrowed(source: Source, node: ast.AST) -> set[str]:
+    """What `node` calls that `source` imports, by its name at home: `from a import b as c; c()` borrows "b"."""
+    imported: dict[str, str] = {}
+    for each in ast.walk(source.tree) if source.tree is not None else ():
+        if isinstance(each, ast.ImportFrom):
+            imported.update({alias.asname or alias.name: alias.name for alias in each.names})
+        elif isinstance(each, ast.Import):
+            imported.update({alias.asname or alias.name.partition(".")[0]: "" for alias in each.names})
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
+            found.add(imported.get(each.func.id, ""))
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
+            root: ast.expr = each.func
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name) and root.id in imported:
+                found.add(each.func.attr)
+    return found - {""}
+
+
 def operators(node: ast.AST) -> Counter[str]:
     """The arithmetic of a piece of code by the kind of operation ("Add", "Lt", "USub")."""
     found: Counter[str] = Counter()

@@ -13,7 +13,7 @@ from pytest_recode.feedback.interfaces import module_of
 from pytest_recode.formats import Format
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
-from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, is_test, read_parts
+from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, entries_of, is_test, read_parts
 from pytest_recode.task import Environment, Limits, Paper, Task
 
 MANIFEST = "task.yaml"
@@ -174,8 +174,7 @@ _NEEDED = {
 
 def _look(document: Document, root: Path, targets: tuple[str, ...]) -> frozenset[str]:
     """The names in `root`, after a look that all an episode needs is there: no call may be spent before that."""
-    with os.scandir(root) as listing:
-        entries = {entry.name: entry for entry in listing}
+    entries = {entry.name: entry for entry in entries_of(str(root))}
     for name, step in _NEEDED.items():
         is_file = name.endswith(".md")
         entry = entries.get(name)
@@ -198,12 +197,11 @@ def _look(document: Document, root: Path, targets: tuple[str, ...]) -> frozenset
 
 def _has_tests(directory: str) -> bool:
     directories = []
-    with os.scandir(directory) as listing:
-        for entry in listing:
-            if is_test(entry.name) and entry.is_file(follow_symlinks=False):
-                return True
-            if entry.is_dir(follow_symlinks=False):
-                directories.append(entry.path)
+    for entry in entries_of(directory):
+        if is_test(entry.name) and entry.is_file(follow_symlinks=False):
+            return True
+        if entry.is_dir(follow_symlinks=False):
+            directories.append(entry.path)
     return any(map(_has_tests, directories))
 
 

@@ -121,7 +121,7 @@ def _plain(path: Path, loader: Any, node: Any, seen: set[int], depth: int) -> An
     seen.add(id(node))
     tag = node.tag
     if tag in _TEXT:
-        return node.value
+        return _encodable(path, node)
     if depth > _DEEPEST:
         raise _too_deep(path)
     if tag == _TAG + "map":
@@ -137,6 +137,18 @@ def _plain(path: Path, loader: Any, node: Any, seen: set[int], depth: int) -> An
         raise UserError(
             f"{path}:{line}: not a number that can be read: {node.value[:40]}; mend it, or put text in quotes"
         ) from None
+
+
+def _encodable(path: Path, node: Any) -> str:
+    """PyYAML's own parser takes a lone surrogate ("\\ud800"), which no file and no request can hold."""
+    text: str = node.value
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            line = node.start_mark.line + 1
+            raise UserError(f"{path}:{line}: text with half of a surrogate pair; write the character itself") from None
+    return text
 
 
 def _mapping(path: Path, loader: Any, node: Any, seen: set[int], depth: int) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import Any
 from pytest_recode.faults import UserError
 from pytest_recode.formats.document import At, Document, fault, kind_of, name_of, written
 
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
 Check = Callable[[Document, At, Any], Any]
 """Raises `UserError` naming file, line, key and what is allowed."""
 
@@ -21,16 +23,13 @@ def mapping(fields: Mapping[str, Check], required: Sequence[str] = ()) -> Check:
     def check(document: Document, at: At, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise wrong(document, at, value, f"a mapping with the keys {', '.join(fields)}")
-        for key in required:
-            if key not in value:
-                where = f" in '{name_of(at)}'" if at else ""
-                raise fault(document, at, f"missing key '{key}'{where}; needed are {', '.join(required)}")
-        checked = {}
-        for key, item in value.items():
+        for key in value:  # before what is missing: a key that is misspelt is missing as well
             if key not in fields:
                 raise unknown(document, (*at, key), fields)
-            checked[key] = fields[key](document, (*at, key), item)
-        return checked
+        for key in required:
+            if key not in value:
+                raise fault(document, at, f"missing key '{key}'; needed are {', '.join(required)}")
+        return {key: fields[key](document, (*at, key), item) for key, item in value.items()}
 
     return check
 
@@ -56,6 +55,8 @@ def text(pattern: str = "", says: str = "text") -> Check:
                 raise fault(document, at, f"{name_of(at)}: must be {says}, not '{_short(value)}'")
             return value
         line = " ".join(value.split())
+        if CONTROL.search(value):
+            raise fault(document, at, f"{name_of(at)}: holds a control character; remove it")
         if not line:
             raise fault(document, at, f"{name_of(at)}: is empty; give {says}, or leave the key out")
         return line

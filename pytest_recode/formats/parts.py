@@ -14,7 +14,7 @@ from pytest_recode.formats.fields import unknown, wrong
 from pytest_recode.task import Parts
 
 # Nothing that matches can leave the directory it is joined to.
-_SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\\x00-\x1f]+"
+_SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\\x00-\x1f\x7f-\x9f]+"
 RELATIVE = rf"{_SEGMENT}(?:/{_SEGMENT})*"
 IMPORTABLE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 
@@ -65,7 +65,7 @@ def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:
     pending = [(root, "")]
     while pending:
         directory, prefix = pending.pop()
-        for entry in _entries(directory):
+        for entry in entries_of(str(directory)):
             if entry.name in SKIPPED:
                 continue
             name, path = prefix + entry.name, directory / entry.name
@@ -132,7 +132,8 @@ def _only_targets(root: Path, reference: Mapping[str, bytes], targets: tuple[str
             )
 
 
-def _entries(directory: Path) -> list[os.DirEntry[str]]:
+def entries_of(directory: str) -> list[os.DirEntry[str]]:
+    """What is in a directory. Raises `UserError` where it cannot be read."""
     try:
         with os.scandir(directory) as entries:
             return list(entries)

@@ -143,6 +143,24 @@ def test_code_of_the_repository_that_is_not_used_is_named() -> None:
     assert "Use what the repository has: `centre` (tools.py)." in said.suggestion
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("from a import b\ndef f(): b()", {"b"}),
+        ("from .a import b as c\ndef f(): c()", {"b"}),
+        ("import a.b as m\ndef f(): m.b()", {"b"}),
+        ("import a.b\ndef f(): a.b.c()", {"c"}),
+        ("from a import B\ndef f(): B.of()", {"of"}),
+        ("def f(x): x.b(); b(); x().b()", set()),
+    ],
+)
+def test_what_is_borrowed_has_its_name_at_home(text: str, found: set[str]) -> None:
+    parsed = source.parse(text.encode())
+    node = source.definition(parsed, ("f",))
+    assert node is not None
+    assert source.borrowed(parsed, node) == found
+
+
 def test_arithmetic_that_differs_is_told_in_words() -> None:
     said = item(REFERENCE.replace("v * w for", "v + w for"))
     assert said.suggestion.endswith("In place of 1 x addition the authors have 1 x multiplication.")

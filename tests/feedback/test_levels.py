@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.levels import FIRST_LINE, INTERFACE, Correction, corrections, render
-from pytest_recode.verdict import Exc, Verdict
+from pytest_recode.verdict import Exc, Outcome, Verdict
 from tests.feedback.scene import case
 
 ITEM = FeedbackItem(
@@ -69,6 +71,25 @@ def test_the_candidates_own_exception_is_told_from_l0_on() -> None:
         "Feedback on turn 2, level L0.\nhidden tests: 4 of 4 fail.\n\nYour code raised:\n"
         "    ValueError: bad weights (3 times)\n      at stats.py:3 in mean: raise ValueError\n"
     )
+
+
+def test_one_place_is_told_once_however_its_words_differ() -> None:
+    raised = [
+        Exc(type="ValueError", message=f"shape ({n}, 3)", frames=("stats.py:3 in mean: raise",)) for n in range(5, 9)
+    ]
+    other = Exc(type="KeyError", message="'a'", frames=("stats.py:9 in mean: x['a']",))
+    text = said(0, case(exception=other), *(case(exception=each) for each in raised))
+    assert text.partition("Your code raised:\n")[2] == (
+        "    ValueError: shape (5, 3) (4 times)\n      at stats.py:3 in mean: raise\n"
+        "    KeyError: 'a'\n      at stats.py:9 in mean: x['a']\n"
+    )
+
+
+def test_what_is_no_fault_of_the_candidate_is_not_shown_as_its_own() -> None:
+    error = replace(case(kind="exception", exception=RAISED), outcome=Outcome.ERROR)
+    text = said(1, error, case())
+    assert "ValueError" not in text
+    assert "raises an exception" not in text
 
 
 def test_exceptions_are_bounded_in_number_length_and_depth() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_recode.episode import Feedback, Turn
+from pytest_recode.episode import Feedback, FeedbackItem, Turn
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.by_model import prompt, schema
@@ -60,16 +60,26 @@ def asked(server: ChatServer, level: int = 4, played: Turn = FAILED) -> Feedback
 
 
 def test_the_tasks_own_words_are_used_and_the_rest_is_derived() -> None:
-    feedback = researcher(task(), parts(WORDS))([FAILED], 4)
+    played = turn(REFERENCE.replace("/ total", "* total"), *FAILED.verdict.cases)
+    feedback = researcher(task(), parts(WORDS))([played], 4)
     mean, deviation = feedback.items
     assert (feedback.source, feedback.level, feedback.turn, feedback.usage) == ("task", 4, 1, Usage())
-    assert {"category": mean.category, "correction": mean.correction, "description": mean.description} == {
-        key: WORDS["stats.mean"][key] for key in ("category", "correction", "description")
-    }
-    assert deviation.analysis == "It is not centred."
-    assert deviation.suggestion.startswith("Write `deviation`.")
+    assert mean == FeedbackItem(interface="stats.mean", **WORDS["stats.mean"])
+    assert (deviation.category, deviation.analysis) == ("T2", "It is not centred.")
+    assert deviation.suggestion.startswith("Go through `deviation` step by step")
     assert "return math.sqrt" in deviation.correction
     assert [each.interface for each in corrections(feedback.text)] == ["stats.mean", "stats.deviation"]
+
+
+def test_of_code_that_lacks_a_piece_the_facts_come_before_the_authors_words() -> None:
+    mean, deviation = researcher(task(), parts(WORDS))([turn("def mean(x): pass", *FAILED.verdict.cases)], 4).items
+    assert (mean.category, mean.analysis) == (
+        "T0",
+        "`mean` lacks the parameters `values`, `weights`. `mean` has a parameter `x` that nobody passes."
+        " The weights are not used.",
+    )
+    assert mean.suggestion.endswith(" Divide by the sum of the weights.")
+    assert deviation.analysis == "stats.py defines no `deviation`. It is not centred."
 
 
 def test_without_words_of_anybody_they_are_derived() -> None:

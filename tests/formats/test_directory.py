@@ -147,6 +147,22 @@ BAD_MANIFESTS = {
         "ROOT/task.yaml:6: unknown key 'seconds' in 'limits' (did you mean 'test_seconds'?); the keys are"
         " test_seconds, grading_seconds, command_seconds, episode_seconds, memory_mb, disk_mb, pids",
     ),
+    "misspelt key": (
+        MANIFEST.replace("title:", "titel:"),
+        f"ROOT/task.yaml:3: unknown key 'titel' (did you mean 'title'?); the keys are {KEYS}",
+    ),
+    "control character": (
+        MANIFEST.replace("The mean", '"The \\e[2Jmean"'),
+        "ROOT/task.yaml:3: title: holds a control character; remove it",
+    ),
+    "null byte": (
+        MANIFEST + "license: M\0T\n",
+        "ROOT/task.yaml: not valid YAML: control characters are not allowed; mend the line, or put the value in quotes",
+    ),
+    "half a character": (
+        MANIFEST + 'license: "\\ud800"\n#' + "[" * 1000,
+        "ROOT/task.yaml:5: text with half of a surrogate pair; write the character itself",
+    ),
     "missing key": (
         MANIFEST.replace("targets: [stats.py]\n", ""),
         "ROOT/task.yaml:1: missing key 'targets'; needed are schema, id, title, targets",

@@ -9,7 +9,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import pytest_recode.formats
 from pytest_recode.faults import UserError
@@ -35,6 +34,8 @@ ODD: tuple[Any, ...] = (
     "A b",
     "ä",
     "a\n",
+    "a\x1b[2J",
+    "\x85",
     [],
     ["a"],
     {},
@@ -124,11 +125,11 @@ def schema_says(manifest: object) -> bool:
 
 
 def loader_says(root: Path, manifest: dict[str, Any]) -> str:
-    """ "" where it is accepted, else why not. Every file a good manifest may name is there."""
+    """ "" where it is accepted, else why not. JSON is YAML; every file a good manifest may name is there."""
     targets = manifest.get("targets")
     names = [name for name in targets if isinstance(name, str)] if isinstance(targets, list) else []
     inside = {f"reference/{name}": "" for name in names if name and not {"", ".", ".."} & set(name.split("/"))}
-    path = write(root, yaml.safe_dump(manifest, allow_unicode=True), inside)
+    path = write(root, json.dumps(manifest), inside)
     try:
         FORMAT.load(path)
     except UserError as error:
