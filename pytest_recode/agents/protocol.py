@@ -265,7 +265,7 @@ def _until_fence(lines: Sequence[str], at: int, ticks: str) -> tuple[str, int]:
             f"The code fence that line {at} opens is not closed: the answer was cut off. Nothing was done. "
             "Close it, or write less at once."
         )
-    for line in lines[end + 1 :]:
+    for line in map(lines.__getitem__, range(end + 1, len(lines))):
         if _heading(line, (_HEADING,)):
             break
         if _FENCE.match(line):

@@ -93,7 +93,10 @@ class SandboxWorkspace:
         if self._connection is None and not self._end:
             repo = self._brief.repo
             return {path: repo[path] for path in self._brief.targets if path in repo}
-        answer = _typed(self._ask("targets", paths=list(self._brief.targets)), dict)
+        try:
+            answer = _typed(self._ask("targets", paths=list(self._brief.targets)), dict)
+        except Refused as refused:
+            self._fail(f"it refused to give the targets: {refused}")
         files = _typed(answer.get("files"), dict)
         found = {path: _typed(files[path], bytes) for path in self._brief.targets if path in files}
         return {path: data for path, data in found.items() if len(data) <= MAX_TARGET}
