@@ -79,6 +79,7 @@ class _Comparison:
                 f"{path} is {actual!r}, expected {_name(expected)}; read a plain value from it instead: an attribute, "
                 "the result of a method or, of an iterator, list(...)",
             )
+        actual, expected = _text(actual), _text(expected)
         if _is_numeric(expected) or _is_numpy(expected):
             if not (_is_numeric(actual) or _is_numpy(actual)):
                 raise self._other_type(actual, expected, path)
@@ -275,6 +276,13 @@ def _kinds(*arrays: Any) -> str:
 def _is_numpy(value: Any) -> bool:
     np = sys.modules.get("numpy")
     return np is not None and isinstance(value, (np.ndarray, np.generic))
+
+
+def _text(value: Any) -> Any:
+    """A numpy scalar that is text or bytes, as the plain type."""
+    if not (_is_numpy(value) and isinstance(value, (str, bytes))):
+        return value
+    return str(value) if isinstance(value, str) else bytes(value)
 
 
 def _is_numeric(value: Any) -> bool:

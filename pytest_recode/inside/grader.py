@@ -11,10 +11,12 @@ Self-contained: stdlib, pytest and the wire, Python 3.9+.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import hashlib
 import importlib
 import importlib.util
+import io
 import keyword
 import os
 import random
@@ -84,7 +86,10 @@ def main(reader: Any, writer: Any) -> None:
     gc.disable()  # until the tests run: in a fork, a collection copies every page it looks at
     link = remote.Link(reader, writer, start["limit"])
     plugin = _Plugin(place, link, start)
-    status = _run(place / "tests", place / "tests", [plugin])
+    with contextlib.redirect_stderr(plugin.complaints):
+        status = _run(place / "tests", place / "tests", [plugin])
+    if not plugin.collected:
+        plugin.broke(f"pytest could not start\n{plugin.complaints.getvalue()}")
     if not plugin.broken:
         plugin.say({"op": "done", "status": int(status)})
 
@@ -156,7 +161,8 @@ class _Plugin:
         self.only = start["only"]
         self.interfaces: list[str] = start["interfaces"]
         self.seed: int = start["seed"]
-        self.broken = False
+        self.broken = self.collected = False
+        self.complaints = io.StringIO()  # what pytest says on stderr before there are tests to run
         self.errors: list[str] = []
         self.reports: list[tuple[Any, BaseException | None]] = []
 
@@ -213,6 +219,8 @@ class _Plugin:
                 return
             cases.append({"id": item.nodeid, "interface": interface})
         self.say({"op": "collected", "cases": cases})
+        self.collected = True
+        sys.stderr = sys.__stderr__
         if self.only is not None:
             wanted = set(self.only)
             items[:] = [item for item in items if item.nodeid in wanted]

@@ -8,7 +8,7 @@ from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade, only
 
-CODE = '''
+CODE = """
 import enum
 import numpy as np
 
@@ -95,7 +95,7 @@ def mine():
 
 def cannot():
     return np.array([object()], dtype=object)
-'''
+"""
 
 TESTS = {
     "function": "assert candidate.m.double(3) == 6 and candidate.m.double(3, times=5) == 15",
@@ -208,8 +208,8 @@ def test_everything_a_test_may_do(sandbox: Sandbox) -> None:
 
 
 OPAQUE = (
-    "{0} of Model: this is an opaque candidate object (type Model); read a plain value from it instead: an attribute or "
-    "the result of a method"
+    "{0} of Model: this is an opaque candidate object (type Model); read a plain value from it instead: "
+    "an attribute or the result of a method"
 )
 
 
@@ -257,7 +257,12 @@ def test_nothing_else_of_a_handle_is_forwarded(bare: Sandbox, name: str, express
 
 
 def test_numpy_gets_nothing_out_of_a_handle(bare: Sandbox) -> None:
-    for call in ("np.asarray(model)", "np.testing.assert_allclose(model, 1)", "np.isclose(1.0, model)", "np.sum(model)"):
+    for call in (
+        "np.asarray(model)",
+        "np.testing.assert_allclose(model, 1)",
+        "np.isclose(1.0, model)",
+        "np.sum(model)",
+    ):
         tests = f"""
             import numpy as np
 

@@ -1,4 +1,4 @@
-"""A candidate that does not answer: its case fails in clear words, the next case and the next grading are undisturbed."""
+"""A candidate that does not answer: its case fails in clear words; the next case and the next grading know nothing."""
 
 from __future__ import annotations
 
@@ -87,7 +87,12 @@ SPAM = "for fd in range(3, 64):\n    try: os.write(fd, {0})\n    except OSError:
 
 @pytest.mark.parametrize(
     "data",
-    ["b'garbage' * 100", "b'rcd1A' + bytes(20)", "b'rcd1A' + bytes(8) + b'\\xff' * 12", "b'rcd1H' + bytes(8) + bytes(12)"],
+    [
+        "b'garbage' * 100",
+        "b'rcd1A' + bytes(20)",
+        "b'rcd1A' + bytes(8) + b'\\xff' * 12",
+        "b'rcd1H' + bytes(8) + bytes(12)",
+    ],
 )
 def test_it_writes_garbage_into_the_pipe(sandbox: Sandbox, data: str) -> None:
     kind, message = run(sandbox, SPAM.format(data))
@@ -96,7 +101,9 @@ def test_it_writes_garbage_into_the_pipe(sandbox: Sandbox, data: str) -> None:
 
 
 def test_it_writes_without_end_into_the_pipe(bare: Sandbox) -> None:
-    kind, message = run(bare, "while True:\n    " + SPAM.format("bytes(1 << 16)").replace("\n", "\n    "), test_seconds=3)
+    kind, message = run(
+        bare, "while True:\n    " + SPAM.format("bytes(1 << 16)").replace("\n", "\n    "), test_seconds=3
+    )
     assert kind == "protocol"
     assert message == "the candidate sent garbage instead of an answer: bytes that are no frame"
 
@@ -202,7 +209,8 @@ def test_it_lacks_the_interface(bare: Sandbox) -> None:
 def test_an_exception_is_told_by_the_candidates_frames_alone(sandbox: Sandbox) -> None:
     code = {
         "m.py": "from helper import g\n\n\ndef f(x):\n    return g(lambda: x / 0)\n",
-        "helper.py": "import functools\n\n\ndef g(function):\n    return functools.reduce(lambda a, b: function(), [1, 2])\n",
+        "helper.py": "import functools\n\n\n"
+        "def g(function):\n    return functools.reduce(lambda a, b: function(), [1, 2])\n",
     }
     verdict = grade(sandbox, TESTS, code)
     exception = verdict.cases[0].exception
@@ -244,9 +252,7 @@ def test_data_on_which_the_test_loops_is_the_candidates_fault(bare: Sandbox) -> 
                 os._exit(1)
             assert value == x + 1
     """
-    kind, message = second_case_only(
-        grade(bare, tests, "def f(x): return 'loop' if x == 2 else x + 1", test_seconds=1)
-    )
+    kind, message = second_case_only(grade(bare, tests, "def f(x): return 'loop' if x == 2 else x + 1", test_seconds=1))
     assert (kind, message) == ("timeout", "the test did not end within 1 s, after the candidate's answers came in")
     kind, message = second_case_only(grade(bare, tests, "def f(x): return 'die' if x == 2 else x + 1"))
     assert (kind, message) == ("died", "the grader exited with status 1, after the candidate's answers came in")
@@ -294,7 +300,8 @@ def test_a_callback_after_the_answer_and_from_a_thread(bare: Sandbox) -> None:
         def test_f(candidate):
             assert candidate.m.f(lambda x: x + 1) == 2
             time.sleep(0.3)
-            assert candidate.m.wait() == ["a function of the test can be called only while a call of the test is running"]
+            [said] = candidate.m.wait()
+            assert said == "a function of the test can be called only while a call of the test is running"
     """
     [case] = grade(bare, tests, code).cases
     assert case.outcome is Outcome.PASSED, case.message

@@ -1,0 +1,214 @@
+"""Hidden tests that cannot give a verdict: `GraderError`, in one clear text, and never a failed case."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.faults import GraderError
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.task import Environment
+from pytest_recode.verdict import Outcome
+from tests.oracle.conftest import grade
+
+CODE = "def f(x): return x\n\n\ndef g(x): return x\n"
+ONE = "def test_f(candidate):\n    assert candidate.m.f(1) == 1\n"
+
+
+def fault(sandbox: Sandbox, tests: dict[str, str] | str, **more: object) -> str:
+    with pytest.raises(GraderError) as info:
+        grade(sandbox, tests, CODE, **more)  # type: ignore[arg-type]
+    return str(info.value)
+
+
+def test_no_tests(bare: Sandbox) -> None:
+    assert fault(bare, {}) == "/tasks/t/tests: there are no hidden tests; write them as tests/test_*.py"
+    none = "/tasks/t/tests: no hidden test was found there; write them as test_*.py::test_*"
+    assert fault(bare, {"helper.py": "x = 1\n"}) == none
+    assert fault(bare, "def check_f(candidate): ...\n") == none
+
+
+def test_tests_that_cannot_be_collected(sandbox: Sandbox) -> None:
+    text = fault(sandbox, {"test_m.py": ONE, "test_n.py": "import nonesuch\n"})
+    assert text.startswith("/tasks/t/tests: the hidden tests cannot be collected\ntest_n.py: ")
+    assert "No module named 'nonesuch'" in text
+    assert "SyntaxError" in fault(bare := sandbox, "def test_f(:\n")
+    assert "OSError: no" in fault(bare, {"test_m.py": ONE, "conftest.py": "raise OSError('no')\n"})
+
+
+def test_an_unknown_marker_or_fixture(bare: Sandbox) -> None:
+    assert "'slow' not found in `markers`" in fault(bare, "import pytest\n@pytest.mark.slow\ndef test_f(): ...\n")
+    assert "fixture 'nonesuch' not found" in fault(bare, "def test_f(nonesuch): ...\n")
+
+
+BOTH = ("m.f", "m.g")
+
+
+def test_which_interface_a_case_tests_is_unclear(bare: Sandbox) -> None:
+    assert fault(bare, "def test_it(candidate): ...\n", interfaces=BOTH) == (
+        "/tasks/t/tests: test_m.py::test_it could test more than one interface: "
+        'mark it @pytest.mark.interface("…") with one of m.f, m.g'
+    )
+    assert fault(bare, {"test_x.py": "def test_it(candidate): ...\n"}, interfaces=BOTH) == (
+        "/tasks/t/tests: test_x.py::test_it does not say which interface it tests: "
+        'mark it @pytest.mark.interface("…") with one of m.f, m.g'
+    )
+    marked = "import pytest\n@pytest.mark.interface('m.h')\ndef test_it(candidate): ...\n"
+    assert fault(bare, marked, interfaces=BOTH) == (
+        "/tasks/t/tests: test_m.py::test_it: interface('m.h') is none of the task's interfaces: m.f, m.g"
+    )
+
+
+def test_how_a_case_says_which_interface_it_tests(bare: Sandbox) -> None:
+    tests = {
+        "test_m.py": """
+            import pytest
+
+            def test_f(candidate): assert candidate.m.f(1) == 1
+            def test_f_of_zero(candidate): assert candidate.m.f(0) == 0
+            def test_f_all_of_it(candidate): assert candidate.m.f(0) == 0
+            @pytest.mark.parametrize("x", [1, 2])
+            def test_g(candidate, x): assert candidate.m.f(x) == x
+            @pytest.mark.interface("m.g")
+            def test_f_marked(candidate): assert candidate.m.f(1) == 1
+
+            @pytest.mark.interface("n.h")
+            class TestClass:
+                def test_a(self, candidate): assert candidate.m.f(1) == 1
+                @pytest.mark.interface("m.f")
+                def test_b(self, candidate): assert candidate.m.f(1) == 1
+        """,
+        "test_n.py": "def test_anything(candidate): assert candidate.m.f(1) == 1\n",
+        "more/test_o.py": """
+            import pytest
+            pytestmark = pytest.mark.interface("m.g")
+            def test_anything(candidate): assert candidate.m.f(1) == 1
+        """,
+    }
+    verdict = grade(bare, tests, CODE, interfaces=("m.f", "m.f_all", "m.g", "n.h"))
+    assert {case.id: case.interface for case in verdict.cases} == {
+        "more/test_o.py::test_anything": "m.g",
+        "test_m.py::test_f": "m.f",
+        "test_m.py::test_f_of_zero": "m.f",
+        "test_m.py::test_f_all_of_it": "m.f_all",
+        "test_m.py::test_g[1]": "m.g",
+        "test_m.py::test_g[2]": "m.g",
+        "test_m.py::test_f_marked": "m.g",
+        "test_m.py::TestClass::test_a": "n.h",
+        "test_m.py::TestClass::test_b": "m.f",
+        "test_n.py::test_anything": "n.h",
+    }
+    assert verdict.solved
+
+
+def test_a_value_that_a_test_passes_cannot_travel(bare: Sandbox) -> None:
+    text = "the test passes a value that cannot travel: an object of type builtins.object"
+    assert text in fault(bare, "def test_f(candidate): candidate.m.f(object())\n")
+    late = "def test_f(candidate):\n    assert candidate.m.f(1) == 1\n    candidate.m.f([object()])\n"
+    assert text in fault(bare, late)
+    returned = "def test_f(candidate): candidate.m.f(lambda: object())\n"
+    with pytest.raises(GraderError, match="a value that cannot travel"):
+        grade(bare, returned, "def f(g): g()\n")
+
+
+def test_the_test_itself_fails_before_it_asks_anything(bare: Sandbox) -> None:
+    assert "test_m.py::test_f gives no verdict: call: " in fault(bare, "def test_f(candidate): 1 / 0\n")
+    fixture = "import pytest\n@pytest.fixture\ndef bad(): raise OSError('no')\ndef test_f(candidate, bad): ...\n"
+    assert "test_m.py::test_f gives no verdict: setup: " in fault(bare, fixture)
+
+
+def test_the_reference_cannot_be_imported(bare: Sandbox) -> None:
+    tests = "def test_f(candidate, reference):\n    assert candidate.m.f(1) == reference.m.f(1)\n"
+    with pytest.raises(GraderError, match="the reference's module m cannot be imported: ImportError: no"):
+        grade(bare, tests, CODE, "raise ImportError('no')\n")
+
+
+def test_skipped_and_expected_to_fail_are_no_passes(bare: Sandbox) -> None:
+    assert "skipped (Skipped: no), which is no pass" in fault(
+        bare, "import pytest\ndef test_f(candidate): pytest.skip('no')\n"
+    )
+    for tests in (
+        "import pytest\n@pytest.mark.xfail\ndef test_f(candidate): assert candidate.m.f(1) == 2\n",
+        "import pytest\n@pytest.mark.xfail\ndef test_f(candidate): assert candidate.m.f(1) == 1\n",
+        "import pytest\ndef test_f(candidate):\n    candidate.m.f(1)\n    pytest.skip('no')\n",
+        "import pytest\ndef test_f(candidate):\n    candidate.m.f(1)\n    pytest.xfail('no')\n",
+    ):
+        [case] = grade(bare, tests, CODE).cases
+        assert case.outcome is Outcome.FAILED
+        assert "which is no pass" in case.message
+
+
+def test_a_failing_teardown_is_no_pass(bare: Sandbox) -> None:
+    tests = """
+        import pytest
+
+        @pytest.fixture
+        def checked(candidate):
+            yield candidate
+            assert candidate.m.f(1) == 2
+
+        def test_f(checked):
+            assert checked.m.f(1) == 1
+    """
+    [case] = grade(bare, tests, CODE).cases
+    assert case.outcome is Outcome.FAILED
+    assert case.message.startswith("teardown: ")
+
+
+def test_the_grader_ends_by_itself(sandbox: Sandbox) -> None:
+    text = fault(sandbox, "import os\ndef test_f(candidate): os._exit(3)\n")
+    assert text == (
+        "/tasks/t/tests: test_m.py::test_f: the grader exited with status 3, "
+        "and no answer of the candidate's was the cause"
+    )
+    assert fault(sandbox, "import os\nos._exit(0)\n") == (
+        "/tasks/t/tests: the grader exited with status 0, and no answer of the candidate's was the cause"
+    )
+    text = fault(sandbox, "import pytest\ndef test_f(candidate): pytest.exit('enough')\n")
+    assert "gives no verdict" in text or "never ran" in text or "started" in text
+
+
+def test_a_test_that_does_not_end(bare: Sandbox) -> None:
+    text = fault(bare, "def test_f(candidate):\n    while True: pass\n", test_seconds=1.0)
+    assert text == (
+        "/tasks/t/tests: test_m.py::test_f: the test did not end within 1 s, "
+        "and no answer of the candidate's was the cause"
+    )
+
+
+def test_the_candidate_outside_of_a_test(bare: Sandbox) -> None:
+    tests = """
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def shared(candidate):
+            return candidate.m.f(1)
+
+        def test_f(shared): ...
+    """
+    assert "ScopeMismatch" in fault(bare, tests)
+
+
+def test_rng_without_numpy(bare: Sandbox) -> None:
+    tests = {
+        "conftest.py": "import sys\nsys.modules['numpy'] = None\n",
+        "test_m.py": "def test_f(candidate, rng): ...\n",
+    }
+    text = "the rng fixture needs numpy in the interpreter that runs the tests"
+    assert text in fault(bare, tests, environment=Environment())
+
+
+def test_helpers_beside_the_tests(sandbox: Sandbox) -> None:
+    tests = {
+        "conftest.py": "import pytest\n@pytest.fixture\ndef two(): return 2\n",
+        "helper.py": "def three(): return 3\n",
+        "data/four.txt": "4",
+        "test_m.py": """
+            from pathlib import Path
+            from helper import three
+
+            def test_f(candidate, two, tmp_path, monkeypatch):
+                four = int((Path(__file__).parent / "data" / "four.txt").read_text())
+                assert [candidate.m.f(x) for x in (two, three(), four)] == [2, 3, 4]
+        """,
+    }
+    assert grade(sandbox, tests, CODE).solved
