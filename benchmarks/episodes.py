@@ -56,7 +56,12 @@ def main() -> None:
         print(f"its three sandboxes      {1000 * start:6.1f} ms")
         print(f"over the sandboxes       {1000 * (each - start):6.1f} ms   (goal: 30)")
         (here / "rss_plugin.py").write_text(RSS)
-        cost(pytest_command(*run, "-p", "rss_plugin", f"--recode-attempts={WARM + MANY}", "--recode-out=many", "trivial"), here)
+        cost(
+            pytest_command(
+                *run, "-p", "rss_plugin", f"--recode-attempts={WARM + MANY}", "--recode-out=many", "trivial"
+            ),
+            here,
+        )
         sizes = [int(line) for line in (here / "rss").read_text().split()]
         print(f"growth per episode       {(sizes[-1] - sizes[WARM]) / MANY / 1024:6.2f} KiB  (goal: 5)")
 

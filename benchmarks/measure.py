@@ -39,8 +39,7 @@ def side_by_side(commands: dict[str, Sequence[str]], cwd: Path, rounds: int) -> 
         for name, command in commands.items():
             costs[name].append(cost(command, cwd))
     return {
-        name: Cost(*(statistics.median(column) for column in zip(*found, strict=True)))
-        for name, found in costs.items()
+        name: Cost(*(statistics.median(column) for column in zip(*found, strict=True))) for name, found in costs.items()
     }
 
 

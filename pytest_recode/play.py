@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode import episode
-from pytest_recode.agents import AgentContext, AgentKind, Workspace
+from pytest_recode.agents import Agent, AgentContext, AgentKind
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Policy, Stop, Turn
 from pytest_recode.faults import BudgetSpent, GraderError, ModelError, SandboxError, UserError
@@ -139,7 +139,13 @@ def play(
 
 def fault(error: Exception) -> dict[str, str]:
     """Whose fault, and the words. A traceback only for what nobody foresaw."""
-    kinds = {ModelError: "model", BudgetSpent: "budget", SandboxError: "sandbox", GraderError: "grader", UserError: "user"}
+    kinds = {
+        ModelError: "model",
+        BudgetSpent: "budget",
+        SandboxError: "sandbox",
+        GraderError: "grader",
+        UserError: "user",
+    }
     for kind, name in kinds.items():
         if isinstance(error, kind):
             detail = f":{error.fault.value}" if isinstance(error, ModelError) else ""
@@ -171,9 +177,7 @@ def _workspace(plan: Plan, parts: Parts, settings: Settings, sandbox: Sandbox) -
     return SandboxWorkspace(sandbox, shown, plan.task.environment, plan.task.limits)
 
 
-def _agent(
-    plan: Plan, parts: Parts, cast: Cast, settings: Settings, meter: Meter, transcript: Transcript
-) -> episode.Agent:
+def _agent(plan: Plan, parts: Parts, cast: Cast, settings: Settings, meter: Meter, transcript: Transcript) -> Agent:
     model = None
     if cast.model is not None and plan.model is not None and cast.agent.needs_model:
         model = _model(plan.model, cast.model, plan, parts, cast, settings, meter)
@@ -229,6 +233,3 @@ def _researcher(
         return given
 
     return logged
-
-
-__all__ = ["Cast", "Plan", "Workspace", "fault", "play"]

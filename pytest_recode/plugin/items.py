@@ -78,9 +78,7 @@ class EpisodeItem(RecodeItem):
         from pytest_recode.render import transcript, words
 
         run = run_of(self.config)
-        plan = Plan(
-            nodeid=self.nodeid, task=self.task, model=self.model, policy=self.policy, attempt=self.attempt
-        )
+        plan = Plan(nodeid=self.nodeid, task=self.task, model=self.model, policy=self.policy, attempt=self.attempt)
         try:
             record = play(
                 plan,

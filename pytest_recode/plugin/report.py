@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
 
 
-_RAN = ("call", "???")
-"""The phases of a report that tell of an item's run: pytest's own, and pytest-xdist's for a worker that died."""
+CRASHED = "???"
+"""The phase in pytest-xdist's report of an item whose worker died."""
+_RAN = ("call", CRASHED)
 
 
 class Reporter:
@@ -61,7 +62,7 @@ class Reporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self.run.worker is not None:
             return
-        if report.when == "???":  # pytest-xdist: the worker died under this item
+        if str(report.when) == CRASHED:
             report.recode = self._crashed(report)  # type: ignore[attr-defined]
         facts = getattr(report, "recode", {})
         if report.when in _RAN and "record" in facts:
@@ -122,7 +123,9 @@ class Reporter:
         from pytest_recode.render.transcript import append
 
         if self._results is None:
-            self._results = os.open(self.run.out / RESULTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._results = os.open(
+                self.run.out / RESULTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
+            )
         append(self._results, record)
         self.records.append(record)
         self.run.config.hook.pytest_recode_episode_finished(config=self.run.config, record=record)

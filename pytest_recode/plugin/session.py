@@ -54,7 +54,9 @@ class Run:
             for model in filter(None, (*settings.models, settings.feedback_model)):
                 self.registry.model(model)
             if not Path(settings.python).is_file():
-                raise UserError(f"--recode-python={settings.python}: there is no such file; give the path of an interpreter")
+                raise UserError(
+                    f"--recode-python={settings.python}: there is no such file; give the path of an interpreter"
+                )
             self._table()
         except UserError as error:
             raise pytest.UsageError(str(error)) from None

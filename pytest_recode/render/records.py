@@ -34,8 +34,7 @@ def turn(played: Turn) -> dict[str, Any]:
         "failed": played.verdict.failed,
         "total": len(played.verdict.cases),
         "cases": [
-            {"id": case.id, "interface": case.interface, "outcome": case.outcome.value}
-            for case in played.verdict.cases
+            {"id": case.id, "interface": case.interface, "outcome": case.outcome.value} for case in played.verdict.cases
         ],
         "seed": played.verdict.seed,
         "usage": usage(played.usage),

@@ -18,7 +18,10 @@ def summary(scores: Sequence[Score]) -> list[str]:
         head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
         lines += ["", *_table([head, *(_curve(score, turns) for score in scores)])]
     if any(score.simulated for score in scores):
-        lines += ["", "* simulated: an embedded offline model that breaks and repairs the reference; no statement about any real model"]
+        lines += [
+            "",
+            "* simulated: an embedded offline model that breaks and repairs the reference; no statement about any real model",
+        ]
     if any(score.cost_usd is None for score in scores):
         lines += ["", "cost ?: the price of at least one call is not known"]
     return lines

@@ -64,5 +64,7 @@ def test_only_errors_give_no_share() -> None:
 
 
 def test_groups_by_model_and_policy_in_order() -> None:
-    made = scores([record("solved", 1, [4], feedback="L4"), record("solved", 1, [4]), record("solved", 1, [4], model=None)])
+    made = scores(
+        [record("solved", 1, [4], feedback="L4"), record("solved", 1, [4]), record("solved", 1, [4], model=None)]
+    )
     assert [(score.model, score.feedback) for score in made] == [("m", "L4"), ("m", "L0"), ("recode", "L0")]

@@ -70,14 +70,10 @@ def test_a_fault_is_an_error_and_in_no_share(
     assert "0/0 - -" in text
 
 
-def test_junit_properties(
-    make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester
-) -> None:
+def test_junit_properties(make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester) -> None:
     make_task()
     recode(workers, "--recode-agent=tiny_agents:THIRD_TIME", "--junitxml=junit.xml")
-    found = {
-        node.get("name"): node.get("value") for node in ET.parse(pytester.path / "junit.xml").iter("property")
-    }
+    found = {node.get("name"): node.get("value") for node in ET.parse(pytester.path / "junit.xml").iter("property")}
     assert found["recode_outcome"] == "solved"
     assert found["recode_turns"] == found["recode_solved_turn"] == "3"
     assert found["recode_level"] == "L1"
@@ -89,9 +85,7 @@ def test_summary_has_a_row_per_policy_and_the_count_per_turn(
 ) -> None:
     make_task("a")
     make_task("b")
-    result = recode(
-        workers, "--recode-agent=tiny_agents:THIRD_TIME", "--recode-feedback=L4", "--recode-feedback=none"
-    )
+    result = recode(workers, "--recode-agent=tiny_agents:THIRD_TIME", "--recode-feedback=L4", "--recode-feedback=none")
     result.assert_outcomes(passed=2, failed=2)
     text = words(result)
     assert "tiny_agents:THIRD_TIME L4 2/2 100.0 34.2 to 100.0 3.0 100.0 0 0.00 0" in text

@@ -51,7 +51,11 @@ def test_recover_needs_a_first_line(tmp_path: Path) -> None:
 
 
 def test_names_are_files_and_differ() -> None:
-    ids = ["tasks/a/task.yaml::episode[x/y-L0]", "tasks/a/task.yaml::episode[x-y-L0]", "tasks/ü b/task.yaml::episode[" + "m" * 300 + "]"]
+    ids = [
+        "tasks/a/task.yaml::episode[x/y-L0]",
+        "tasks/a/task.yaml::episode[x-y-L0]",
+        "tasks/ü b/task.yaml::episode[" + "m" * 300 + "]",
+    ]
     names = [transcript.name(nodeid) for nodeid in ids]
     assert len(set(names)) == 3
     assert all("/" not in name and len(name.encode()) < 255 for name in names)
