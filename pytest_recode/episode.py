@@ -137,9 +137,7 @@ def run(
     return Episode(task=brief.task, turns=tuple(played), stop=stop, seconds=time.monotonic() - start)
 
 
-def _stop_reason(
-    played: Sequence[Turn], policy: Policy, turns: int, seconds: float, start: float
-) -> Stop | None:
+def _stop_reason(played: Sequence[Turn], policy: Policy, turns: int, seconds: float, start: float) -> Stop | None:
     if not played:
         return None
     if played[-1].verdict.solved:

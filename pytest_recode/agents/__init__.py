@@ -14,7 +14,7 @@ Log = Callable[[str, Mapping[str, Any]], None]
 """Writes one line of the episode's transcript: kind of event, and its fields (plain JSON types)."""
 
 
-class Refused(Exception):  # noqa: N818 - an answer of the workspace, not an error of the program
+class Refused(Exception):
     """A workspace action that cannot be done as asked (no such file, outside the workspace, disk full).
 
     The text is told to the agent.

@@ -77,8 +77,8 @@ class _Model:
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[Tool] = (),  # noqa: ARG002
-        schema: Mapping[str, Any] | None = None,  # noqa: ARG002
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
     ) -> Reply:
         assert messages, "the agent asked the model with no message at all"
         for message in messages:
@@ -123,22 +123,22 @@ class _Workspace:
         if self.fault is not None:
             raise self.fault
 
-    def list(self, path: str = ".") -> tuple[str, ...]:  # noqa: ARG002
+    def list(self, path: str = ".") -> tuple[str, ...]:
         self._do()
         return tuple(sorted(REPO))
 
-    def read(self, path: str) -> str:  # noqa: ARG002
+    def read(self, path: str) -> str:
         self._do()
         return ""
 
-    def search(self, pattern: str, path: str = ".") -> tuple[str, ...]:  # noqa: ARG002
+    def search(self, pattern: str, path: str = ".") -> tuple[str, ...]:
         self._do()
         return ()
 
-    def write(self, path: str, text: str) -> None:  # noqa: ARG002
+    def write(self, path: str, text: str) -> None:
         self._do()
 
-    def run(self, command: str) -> CommandResult:  # noqa: ARG002
+    def run(self, command: str) -> CommandResult:
         self._do()
         return CommandResult(status=0, output="")
 

@@ -11,7 +11,7 @@ from pytest_recode.task import Brief
 
 @dataclass(frozen=True, slots=True)
 class Noop:
-    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:  # noqa: ARG002
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         return Move()
 
 

@@ -14,7 +14,7 @@ from pytest_recode.task import Brief, Files
 class Reference:
     solution: Callable[[], Files]
 
-    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:  # noqa: ARG002
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         for path, data in self.solution().items():
             # surrogateescape: a workspace writes it back to the very bytes, whatever the file's encoding
             workspace.write(path, data.decode("utf-8", "surrogateescape"))

@@ -69,7 +69,7 @@ class SimModel:
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[Tool] = (),  # noqa: ARG002  it has none, and says so
+        tools: Sequence[Tool] = (),
         schema: Mapping[str, Any] | None = None,
     ) -> Reply:
         self.ledger.before_call(self.name)

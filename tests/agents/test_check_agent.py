@@ -42,7 +42,7 @@ class Mine:
     def __init__(self, context: AgentContext, breaks: Callable[[Mine, Workspace], Move] | None = None) -> None:
         self.context, self.breaks = context, breaks
 
-    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:  # noqa: ARG002
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         if self.breaks is not None:
             return self.breaks(self, workspace)
         return self.right(workspace)
