@@ -1,0 +1,1 @@
+"""A small kit for decoding language models."""

@@ -1,0 +1,208 @@
+import numpy as np
+import pytest
+
+from pytest_recode.testing import assert_equivalent
+
+
+def distributions(rng, *shape):
+    weights = rng.gamma(0.7, size=shape) + 1e-3
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+class Recorder:
+    """A language model that depends on its whole input, and notes what it is asked."""
+
+    def __init__(self, rng, size, sharpness=2.0):
+        self.first, self.second = rng.normal(size=(2, size, size)) * sharpness
+        self.asked = []
+
+    def __call__(self, tokens):
+        tokens = [int(token) for token in tokens]
+        self.asked.append(tokens)
+        before = np.array([tokens[0], *tokens[:-1]])
+        return self.first[np.array(tokens)] + 0.5 * self.second[before]
+
+
+def greedy(model, prompt, count):
+    tokens = list(prompt)
+    for _ in range(count):
+        tokens.append(int(np.argmax(model(tokens)[-1])))
+    return tokens[len(prompt) :]
+
+
+def run(code, target, draft, prompt, seed, **settings):
+    result = code.speculative.generate(target, draft, prompt, code.lm.settings.Settings(**settings), seed)
+    return [result.tokens, result.rounds, result.drafted, result.accepted]
+
+
+@pytest.mark.interface("speculative.residual")
+def test_residual_makes_up_for_what_rejection_removes(candidate, reference, rng):
+    for shape in ((6,), (4, 6), (2, 3, 5)):
+        target, draft = distributions(rng, *shape), distributions(rng, *shape)
+        target[..., 0] = 0.0
+        target /= target.sum(axis=-1, keepdims=True)
+        actual = candidate.speculative.residual(target, draft)
+        kept = np.minimum(target, draft)
+        rejected = 1.0 - kept.sum(axis=-1, keepdims=True)
+        np.testing.assert_allclose(kept + rejected * actual, target, rtol=1e-7, atol=1e-12)
+        assert_equivalent(actual, reference.speculative.residual(target, draft), rtol=1e-7)
+    single = target.astype(np.float32), draft.astype(np.float32)
+    actual = candidate.speculative.residual(*single)
+    assert actual.dtype == np.float64
+    assert_equivalent(actual, reference.speculative.residual(*single), rtol=1e-7)
+    assert_equivalent(candidate.speculative.residual(target.tolist(), draft.tolist()).shape, (2, 3, 5))
+
+
+@pytest.mark.interface("speculative.residual")
+def test_residual_of_equal_and_nearly_equal_distributions(candidate, rng):
+    target, draft = distributions(rng, 3, 5), distributions(rng, 3, 5)
+    draft[1] = target[1]
+    draft[2] = target[2]
+    draft[2, 3] = np.nextafter(target[2, 3], 0.0)
+    actual = candidate.speculative.residual(target, draft)
+    assert_equivalent(actual[1], target[1], rtol=1e-12)
+    assert_equivalent(actual[2], np.eye(5)[3], rtol=1e-12)
+    np.testing.assert_allclose(actual.sum(axis=-1), 1.0, rtol=1e-12)
+    assert np.all(actual[0][draft[0] >= target[0]] == 0.0)
+
+
+@pytest.mark.interface("speculative.verify")
+def test_a_token_is_kept_just_below_the_threshold_and_not_above(candidate, rng):
+    target, draft = distributions(rng, 2, 6), distributions(rng, 1, 6)
+    token = int(np.argmax(draft[0] - target[0]))
+    threshold = target[0, token] / draft[0, token]
+    below = candidate.speculative.verify(target, draft, [token], [threshold * (1.0 - 1e-9), 0.5])
+    above = candidate.speculative.verify(target, draft, [token], [threshold * (1.0 + 1e-9), 0.5])
+    assert type(below[0]) is type(below[1]) is int
+    assert (below[0], above[0]) == (1, 0)
+    assert below[1] == np.searchsorted(np.cumsum(target[1]), 0.5)
+    excess = np.maximum(target[0] - draft[0], 0.0)
+    assert above[1] == np.searchsorted(np.cumsum(excess), 0.5 * excess.sum())
+    favoured = int(np.argmax(target[0] - draft[0]))
+    assert candidate.speculative.verify(target, draft, [favoured], [1.0 - 1e-12, 0.5])[0] == 1
+    target[0, favoured], draft[0, favoured] = 0.0, 0.5
+    assert candidate.speculative.verify(target, draft, [favoured], [0.0, 0.5])[0] == 0
+
+
+@pytest.mark.interface("speculative.verify")
+def test_every_place_of_the_first_rejection(candidate, reference, rng):
+    seen = set()
+    for first in range(5):
+        target, draft = distributions(rng, 5, 7), distributions(rng, 4, 7)
+        proposed = rng.integers(7, size=4)
+        uniforms = np.append(np.zeros(4), rng.random())
+        if first < 4:
+            target[first, proposed[first]] = 0.0
+            target[first] /= target[first].sum()
+        actual = candidate.speculative.verify(target, draft, proposed, uniforms)
+        assert tuple(actual) == reference.speculative.verify(target, draft, proposed, uniforms)
+        seen.add(actual[0])
+    assert seen == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.interface("speculative.verify")
+def test_random_rounds_are_the_authors(candidate, reference, rng):
+    for gamma in (0, 1, 3, 3, 3, 6):
+        target = distributions(rng, gamma + 1, 5)
+        draft = 0.6 * target[:gamma] + 0.4 * distributions(rng, gamma, 5)
+        args = (target, draft, rng.integers(5, size=gamma), rng.random(gamma + 1))
+        assert_equivalent(tuple(candidate.speculative.verify(*args)), reference.speculative.verify(*args))
+    for bad in ((target[1:], *args[1:]), (args[0], draft[1:], *args[2:]), (*args[:3], args[3][1:])):
+        with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
+            candidate.speculative.verify(*bad)
+
+
+@pytest.mark.interface("speculative.speedup")
+def test_speedup_is_that_of_the_theorem(candidate, rng):
+    target, draft = distributions(rng, 4, 6), distributions(rng, 4, 6)
+    alpha = np.minimum(target, draft).sum(axis=1).mean()
+    gammas, cost = np.array([3, 0, 7, 3, 1]), rng.uniform(0.02, 0.3)
+    expected = (1.0 - alpha ** (gammas + 1)) / ((1.0 - alpha) * (gammas * cost + 1.0))
+    assert_equivalent(candidate.speculative.speedup(target, draft, gammas, cost), expected, rtol=1e-9)
+    free = candidate.speculative.speedup(target, draft, [5], 0)
+    assert_equivalent(free, (1.0 - alpha ** np.array([6])) / (1.0 - alpha), rtol=1e-9)
+
+
+@pytest.mark.interface("speculative.speedup")
+def test_speedup_of_perfect_and_useless_drafts(candidate, rng):
+    target, gammas, cost = distributions(rng, 3, 8), np.array([0, 2, 9]), rng.uniform(0.02, 0.3)
+    price = gammas * cost + 1.0
+    assert_equivalent(candidate.speculative.speedup(target, target, gammas, cost), (gammas + 1) / price, rtol=1e-9)
+    close = target * (1.0 - 3e-16)
+    assert_equivalent(candidate.speculative.speedup(target, close, gammas, cost), (gammas + 1) / price, rtol=1e-9)
+    one, other = np.eye(8)[[0, 1, 2]], np.eye(8)[[3, 4, 5]]
+    assert_equivalent(candidate.speculative.speedup(one, other, gammas, cost), 1.0 / price, rtol=1e-9)
+    for bad in ((target, target, [1, -1], cost), (target, target, gammas, -cost)):
+        with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
+            candidate.speculative.speedup(*bad)
+
+
+@pytest.mark.interface("speculative.generate")
+def test_greedy_decoding_gives_the_targets_text_for_any_draft(candidate, rng):
+    target, draft = Recorder(rng, 6), Recorder(rng, 6)
+    expected = greedy(target, [2, 1], 15)
+    for gamma in (0, 1, 4):
+        settings = {"max_new_tokens": 15, "gamma": gamma, "temperature": 0.0}
+        tokens, rounds, drafted, accepted = run(candidate, target, draft, [2, 1], 3, **settings)
+        assert tokens == expected
+        assert rounds + accepted == 15
+        assert drafted >= accepted
+    tokens, rounds, drafted, accepted = run(
+        candidate, target, target, [2, 1], 3, max_new_tokens=15, gamma=4, temperature=0.0
+    )
+    assert (tokens, rounds, drafted, accepted) == (expected, 3, 12, 12)
+
+
+@pytest.mark.interface("speculative.generate")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_new_tokens": 24, "gamma": 3},
+        {"max_new_tokens": 17, "gamma": 5, "temperature": 0.6, "top_k": 3},
+        {"max_new_tokens": 40, "gamma": 4, "temperature": 1.5, "eos": 1},
+    ],
+    ids=["plain", "filtered", "eos"],
+)
+def test_generation_is_the_authors(candidate, reference, rng, settings):
+    target, draft = Recorder(rng, 5, 1.0), Recorder(rng, 5, 1.0)
+    draft.first = 0.7 * target.first + 0.3 * draft.first
+    for seed in rng.integers(1 << 30, size=6).tolist():
+        actual = run(candidate, target, draft, [0, 3], seed, **settings)
+        assert_equivalent(actual, run(reference, target, draft, [0, 3], seed, **settings))
+
+
+@pytest.mark.interface("speculative.generate")
+def test_models_are_called_as_rarely_as_promised(candidate, reference, rng):
+    settings = {"max_new_tokens": 13, "gamma": 3}
+    seed = int(rng.integers(1 << 30))
+    target, draft = Recorder(rng, 4, 1.0), Recorder(rng, 4, 1.0)
+    tokens, rounds, drafted, _ = run(candidate, target, draft, [3], seed, **settings)
+    asked = [target.asked, draft.asked]
+    target.asked, draft.asked = [], []
+    run(reference, target, draft, [3], seed, **settings)
+    assert asked == [target.asked, draft.asked]
+    assert (len(asked[0]), len(asked[1])) == (rounds, drafted)
+    assert len(tokens) == 13
+    assert max(len(each) for each in asked[0]) <= 13  # the prompt and at most twelve: nothing beyond the limit
+
+
+@pytest.mark.interface("speculative.generate")
+def test_the_ends_of_the_text(candidate, rng):
+    target, draft = Recorder(rng, 4, 1.0), Recorder(rng, 4, 1.0)
+    target.first[:, 2] += 30.0  # both want to stop at once
+    draft.first[:, 2] += 30.0
+    assert run(candidate, target, draft, [0, 1], 5, max_new_tokens=9, eos=2) == [[2], 1, 1, 1]
+    assert run(candidate, target, draft, [0, 2], 5, max_new_tokens=9, eos=2) == [
+        [2],
+        1,
+        1,
+        1,
+    ]  # eos in the prompt ends nothing
+    draft.first[:, 2] -= 90.0
+    assert run(candidate, target, draft, [0, 1], 5, max_new_tokens=9, eos=2, gamma=3) == [[2], 1, 3, 0]
+    assert run(candidate, target, draft, [0, 1], 5, max_new_tokens=1, eos=2) == [[2], 1, 0, 0]
+    asked = len(target.asked)
+    assert run(candidate, target, draft, [0, 1], 5, max_new_tokens=0) == [[], 0, 0, 0]
+    assert len(target.asked) == asked
+    with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
+        run(candidate, target, draft, [], 5, max_new_tokens=3)
