@@ -36,6 +36,8 @@ def test_order_is_the_authors(candidate, reference, rng, points):
 
     actual = order(candidate)
     assert actual[0] == 0  # a stationary kernel: all prior variances tie
+    farthest = candidate.gp.inducing.greedy_variance(x, candidate.gp.kernels.Linear(1.0), 1)
+    assert_equivalent(farthest, np.array([np.argmax(np.sum(x**2, axis=1))]))
     assert_equivalent(actual, order(reference))
 
 
