@@ -165,6 +165,9 @@ def _write_summary(
         faults = Counter((record["error"]["kind"], record["error"]["message"]) for record in records if record["error"])
         for (kind, message), count in faults.items():
             terminal.line(f"error {kind} ({count}x): {message.strip().splitlines()[-1]}", red=True)
+        walls = {"process": " (limits only, no walls)"}
+        for name in dict.fromkeys(record["sandbox"] for record in records):
+            terminal.line(f"sandbox: {name}{walls.get(name, '')}")
         terminal.line(f"records: {run.out}")
     if validations:
         terminal.section("recode: validation", sep="=")
