@@ -238,11 +238,10 @@ class _Plugin:
         _seed_everything(_entropy(self.seed, nodeid))
         self.say({"op": "started", "id": nodeid})
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        report = yield
+    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an image may bring an older pytest (7 and newer will do)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        report = (yield).get_result()
         self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
-        return report
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.say({"op": "finished", "id": nodeid, **_account(self.reports, self.link)})
