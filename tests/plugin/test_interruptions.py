@@ -1,0 +1,200 @@
+"""Cut off in the middle: records whole, nothing left running, the next item undisturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import words
+
+Run = Callable[..., pytest.RunResult]
+MakeTask = Callable[..., Path]
+Results = Callable[..., list[dict[str, Any]]]
+
+# Tells through a pipe that it is at work in its sandbox, by the name of its task, and its process; then hangs there.
+AGENT = '''\
+import os
+import select
+
+from pytest_recode.agents import AgentKind
+from pytest_recode.episode import Move
+
+RIGHT = "def twice(x):\\n    return x + x\\n\\n\\ndef half(x):\\n    return x / 2\\n"
+
+
+class Hangs:
+    def __init__(self, context):
+        pass
+
+    def act(self, brief, feedback, workspace):
+        workspace.write("answer.py", RIGHT)
+        if brief.task.startswith("hang"):
+            with open(os.environ["AT_WORK"], "w") as pipe:
+                pipe.write(f"{os.getpid()}\\n")
+            workspace.run("exec sleep 100000")
+        return Move(steps=1)
+
+
+HANGS = AgentKind(make=Hangs, needs_model=False)
+'''
+OPTIONS = ("-v", "-p", "no:cacheprovider", "--recode-agent=hanging:HANGS", "--recode-out=out")
+
+
+@pytest.fixture
+def at_work(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    pipe = pytester.path / "at-work"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("AT_WORK", str(pipe))
+    pytester.makepyfile(hanging=AGENT)
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    return pipe
+
+
+@pytest.fixture(params=["process", "bubblewrap", "docker"])
+def sandbox(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
+    """The options for each kind; unavailable ones are skipped, but not in CI."""
+    kind: str = request.param
+    image = os.environ.get("RECODE_TEST_IMAGE", "")
+    missing = {
+        "process": False,
+        "bubblewrap": subprocess.run(["which", "bwrap"], capture_output=True, check=False).returncode != 0,
+        "docker": not image or subprocess.run(["docker", "info"], capture_output=True, check=False).returncode != 0,
+    }[kind]
+    if missing and "CI" not in os.environ:
+        pytest.skip(f"{kind} is not available here")
+    yield (f"--recode-sandbox={kind}", *([f"--recode-image={image}"] if kind == "docker" else []))
+
+
+def start(pytester: pytest.Pytester, *args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", *OPTIONS, *args],
+        cwd=pytester.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def left_running() -> list[str]:
+    """Processes that hang where the agent hung, in whatever sandbox (their pids are visible from outside)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode().strip()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if line == "sleep 100000":
+            found.append(path.parent.name)
+    return found
+
+
+def gone(pids: list[str]) -> None:
+    """Wait until they have ended; the test's own time-out ends this wait."""
+    for pid in pids:
+        try:
+            handle = os.pidfd_open(int(pid))
+        except ProcessLookupError:
+            continue
+        assert select.select([handle], [], [], 30)[0], f"process {pid} outlived its run"
+        os.close(handle)
+
+
+def events(pytester: pytest.Pytester) -> list[dict[str, Any]]:
+    """Every line of every transcript; each must be whole."""
+    return [
+        json.loads(line)
+        for path in sorted((pytester.path / "out/episodes").iterdir())
+        for line in path.read_text().splitlines()
+    ]
+
+
+def test_ctrl_c_leaves_whole_records_and_nothing_running(
+    make_task: MakeTask, pytester: pytest.Pytester, at_work: Path, sandbox: tuple[str, ...], results: Results
+) -> None:
+    make_task("a")
+    make_task("hangs")
+    before = set(left_running())
+    with start(pytester, *sandbox) as process:
+        with at_work.open() as pipe:
+            assert pipe.readline()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert [record["task"] for record in results()] == ["a"]
+    assert [event["by"] for event in events(pytester) if event["event"] == "interrupted"] == ["KeyboardInterrupt"]
+    gone([pid for pid in left_running() if pid not in before])
+
+
+def test_a_time_out_of_the_users_ends_the_episode_not_the_run(
+    make_task: MakeTask, recode: Run, results: Results, at_work: Path, sandbox: tuple[str, ...]
+) -> None:
+    make_task("a")
+    make_task("hangs")
+    make_task("z")
+    before = set(left_running())
+    reader = os.open(at_work, os.O_RDONLY | os.O_NONBLOCK)
+    limit = "--timeout=20" if "docker" in sandbox[0] else "--timeout=7"
+    workers = "-n2" if "bubblewrap" in sandbox[0] else "-n0"
+    result = recode(*OPTIONS, *sandbox, workers, limit, "--timeout-method=signal")
+    os.close(reader)
+    result.assert_outcomes(passed=2, failed=1)
+    found = {record["task"]: record for record in results()}
+    assert (found["hangs"]["outcome"], found["hangs"]["stop"]) == ("unsolved", "time")
+    assert found["a"]["outcome"] == found["z"]["outcome"] == "solved"
+    gone([pid for pid in left_running() if pid not in before])
+
+
+def test_a_worker_that_is_killed_is_an_error_of_its_item_alone(
+    make_task: MakeTask, pytester: pytest.Pytester, at_work: Path, results: Results
+) -> None:
+    make_task("a")
+    make_task("hangs")
+    make_task("z")
+    before = set(left_running())
+    with start(pytester, "--recode-sandbox=process", "-n2") as process:
+        with at_work.open() as pipe:
+            os.kill(int(pipe.readline()), signal.SIGKILL)
+        output, _ = process.communicate(timeout=60)
+    found = {record["task"]: record for record in results()}
+    assert found["hangs"]["outcome"] == "error", output
+    assert found["hangs"]["error"]["kind"] == "worker"
+    assert found["a"]["outcome"] == found["z"]["outcome"] == "solved"
+    assert "worker" in found["hangs"]["error"]["message"]
+    gone([pid for pid in left_running() if pid not in before])
+
+
+def test_a_session_that_is_killed_leaves_whole_lines_and_nothing_running(
+    make_task: MakeTask, pytester: pytest.Pytester, at_work: Path, sandbox: tuple[str, ...], results: Results
+) -> None:
+    make_task("a")
+    make_task("hangs")
+    before = set(left_running())
+    with start(pytester, *sandbox) as process:
+        with at_work.open() as pipe:
+            assert pipe.readline()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=60)
+    assert [record["task"] for record in results()] == ["a"]
+    assert events(pytester)[-1]["event"] != "end"
+    gone([pid for pid in left_running() if pid not in before])
+
+
+def test_the_failure_of_a_cut_off_episode_is_pytest_timeouts_own(
+    make_task: MakeTask, recode: Run, at_work: Path
+) -> None:
+    make_task("hangs")
+    reader = os.open(at_work, os.O_RDONLY | os.O_NONBLOCK)
+    result = recode(*OPTIONS, "--timeout=4", "--timeout-method=signal")
+    os.close(reader)
+    assert "UNSOLVED" in words(result)
+    assert "Timeout" in words(result)
