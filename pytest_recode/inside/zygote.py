@@ -48,7 +48,7 @@ def warm(setup: dict[str, Any], install: Install) -> cell.Main:
     for module in program["preload"]:
         try:
             importlib.import_module(module)
-        except BaseException as exc:  # noqa: BLE001 - whatever an import does
+        except BaseException as exc:  # whatever an import does
             raise Unimportable(module, exc) from exc
     for name, source in program["modules"]:
         install(name, source)

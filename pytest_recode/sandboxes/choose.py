@@ -23,7 +23,7 @@ def choose(name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind],
             raise UserError(f"unknown sandbox {name!r}; choose {', '.join(kinds)} or {AUTO}")
         problem = kinds[name].check(context)
         if problem:
-            raise UserError(f"--recode-sandbox={name}: {problem}")
+            raise UserError(f"--recode-sandbox={name}: {problem.removeprefix(f'{name}: ')}")
         return name
     problems = {}
     for candidate in ("bubblewrap", "process") if all_offline else ("docker", "bubblewrap"):

@@ -68,11 +68,13 @@ def check_kill_ends_what_runs(bench: Bench) -> None:
 
 
 def _refuses(probe: Probe) -> None:
-    assert probe.connection.receive(1, time.monotonic() + 5) == b"", "receive() brought something after the end"
     try:
+        assert probe.connection.receive(1, time.monotonic() + 5) == b"", "receive() brought something after the end"
         probe.connection.send(b"x", time.monotonic() + 5)
     except ConnectionError:
         return
+    except TimeoutError as exc:
+        raise AssertionError("after the end, it waits for more") from exc
     raise AssertionError("send() after the end did not raise ConnectionError")
 
 
@@ -156,14 +158,15 @@ def check_tracebacks_quote_the_source(bench: Bench) -> None:
 
 def check_a_missing_preload_is_the_users_fault(bench: Bench) -> None:
     missing = "recode_no_such_module"
+    said = ""
     try:
         with replace(bench, environment=replace(bench.environment, preload=(missing,))).probe():
             pass
     except UserError as exc:
-        assert missing in str(exc), f"the message does not name {missing}: {exc}"
-        assert "\n" not in str(exc), f"the message has several lines: {exc}"
-        return
-    raise AssertionError("a preload that is not there raised no UserError")
+        said = str(exc)
+    assert said, "a preload that is not there raised no UserError"
+    assert missing in said, f"the message does not name {missing}: {said}"
+    assert "\n" not in said, f"the message has several lines: {said}"
 
 
 def check_a_preload_is_there_before_the_program(bench: Bench) -> None:

@@ -28,7 +28,7 @@ _OWN_MB = 64  # of the first process of a container
 _OWN_PIDS = 8
 _API_SECONDS = 120
 _DRAIN_SECONDS = 0.5
-_READ = 1 << 18
+_READ = 1 << 20
 _LINE = 1 << 16  # of the report
 
 
@@ -58,21 +58,24 @@ class Container:
         self._image = wanted.image_name
         self._how: str | None = None
         self._raw = b""  # as it came
+        self._at = 0  # what of it has been taken
         self._left = 0  # bytes of the frame that is being read
         self._wire = False  # is it the wire's?
         self._line = b""
         self._heard: dict[str, Any] = {}
-        self._id = ""
+        self.id = ""
+        self._started = False
         self._socket: socket.socket | None = None
         self._docker = client()
         try:
-            self._id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
+            self.id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
             streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
             # The SDK hands out a reader over the connection; the connection itself is wanted
-            attached = self._docker.attach_socket(self._id, params=streams)
+            attached = self._docker.attach_socket(self.id, params=streams)
             self._socket = getattr(attached, "_sock", attached)
             self._socket.setblocking(False)
-            self._docker.start(self._id)
+            self._docker.start(self.id)
+            self._started = True
             limits = Limits(memory_mb=wanted.memory_mb, disk_mb=wanted.disk_mb, pids=wanted.pids)
             setup = {"limits": limits_message(limits, persistent=wanted.key.persistent)}
             with suppress(ConnectionError):  # `begin` says what became of it
@@ -119,7 +122,7 @@ class Container:
 
     def receive(self, size: int, deadline: float) -> bytes:
         while True:
-            if self._wire and self._left and self._raw:
+            if self._wire and self._left and self._at < len(self._raw):
                 return self._take(size)
             if not self._more(deadline):
                 return b""
@@ -135,23 +138,25 @@ class Container:
             if self._socket is not None:
                 self._socket.close()
                 self._socket = None
-            self._remove()
+            self._end()
         return self._how
 
     def _take(self, size: int) -> bytes:
-        count = min(size, self._left, len(self._raw))
-        data, self._raw = self._raw[:count], self._raw[count:]
-        self._left -= count
-        return data
+        start = self._at
+        self._at += min(size, self._left, len(self._raw) - start)
+        self._left -= self._at - start
+        return self._raw[start : self._at]
 
     def _more(self, deadline: float) -> bool:
         """Read on until there is something of the wire, or one more piece of the report. False at the end."""
         while True:
-            if self._left == 0 and len(self._raw) >= 8:
-                self._wire = self._raw[0] == 1
-                self._left = int.from_bytes(self._raw[4:8], "big")
-                self._raw = self._raw[8:]
-            if self._left and self._raw:
+            here = len(self._raw) - self._at
+            if self._left == 0 and here >= 8:
+                self._wire = self._raw[self._at] == 1
+                self._left = int.from_bytes(self._raw[self._at + 4 : self._at + 8], "big")
+                self._at += 8
+                continue
+            if self._left and here:
                 if not self._wire:
                     self._hear(self._take(_READ))
                 return True
@@ -166,7 +171,7 @@ class Container:
                 return False
             if not data:
                 return False
-            self._raw = self._raw + data if self._raw else data
+            self._raw, self._at = self._raw[self._at :] + data, 0
 
     def _hear(self, data: bytes) -> None:
         *lines, self._line = (self._line + data)[-_LINE:].split(b"\n")
@@ -174,20 +179,33 @@ class Container:
             with suppress(ValueError):  # of the interpreter's own, where it could not start
                 self._heard.update(json.loads(line))
 
-    def _remove(self) -> None:
-        """No process of the container runs when this returns."""
+    def _end(self) -> None:
+        """No process of the container runs when this returns; the daemon is about to remove it."""
         import docker.errors
 
         try:
-            if self._id:
-                self._docker.remove_container(self._id, force=True, v=True)
-        except docker.errors.NotFound:
-            pass
+            if self._started:
+                self._docker.kill(self.id)
+            elif self.id:
+                self._docker.remove_container(self.id, force=True, v=True)
         except docker.errors.APIError as exc:
-            if exc.status_code != 409:  # its removal is in progress
-                raise SandboxError(f"docker could not remove container {self._id[:12]}: {exc.explanation}") from exc
+            if exc.status_code not in (404, 409):  # it has ended by itself
+                raise SandboxError(f"docker could not end container {self.id[:12]}: {exc.explanation}") from exc
         finally:
             self._docker.close()
+
+
+def wait_removed(ids: list[str]) -> None:
+    """Until the daemon has removed these ended containers."""
+    import docker.errors
+
+    daemon = client()
+    try:
+        for container in ids:
+            with suppress(docker.errors.NotFound):
+                daemon.wait(container, condition="removed")
+    finally:
+        daemon.close()
 
 
 def client() -> Any:

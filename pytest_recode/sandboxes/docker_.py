@@ -12,13 +12,24 @@ from collections.abc import Callable
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
-from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, Container, ContainerGone, Wanted, client, host
+from pytest_recode.sandboxes.containers import (
+    HOST,
+    LABEL,
+    OWNER,
+    Container,
+    ContainerGone,
+    Wanted,
+    client,
+    host,
+    wait_removed,
+)
 from pytest_recode.sandboxes.images import BASE, image_for
 from pytest_recode.sandboxes.leftovers import alive
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.task import Environment, Limits
 
 _SPARES = 4
+_REMEMBERED = 50  # of the containers started last: older ones are long removed
 
 
 class Docker:
@@ -31,6 +42,7 @@ class Docker:
         self._context = context
         self._images: dict[Environment, str] = {}
         self._spares: OrderedDict[Wanted, _Spare] = OrderedDict()
+        self._started: list[str] = []
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         wanted = Wanted(
@@ -55,11 +67,20 @@ class Docker:
         return container
 
     def close(self) -> None:
+        """Waits until the containers of this sandbox are removed."""
         while self._spares:
             self._spares.popitem()[1].drop()
+        started, self._started = self._started, []
+        if started:
+            wait_removed(started)
 
     def _spare(self, wanted: Wanted) -> _Spare:
-        return _Spare(lambda: Container(wanted, self._context.run))
+        def make() -> Container:
+            container = Container(wanted, self._context.run)
+            self._started = [*self._started[-_REMEMBERED:], container.id]
+            return container
+
+        return _Spare(make)
 
     def _image(self, environment: Environment) -> str:
         if environment not in self._images:

@@ -35,7 +35,7 @@ _FORWARDED = (
 _NO_PYTHON = 47
 _LAYER = f"""\
 FROM {{base}}
-USER root
+USER 0
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -142,12 +142,12 @@ def _build(client: Any, files: dict[str, bytes], dockerfile: str, tag: str, blam
 
 
 def _failed(blame: str, event: dict[str, Any], said: list[str]) -> str:
-    code = event.get("errorDetail", {}).get("code")
-    if code == _NO_PYTHON or "/bin/sh" in str(event["error"]):
-        if code == _NO_PYTHON or "no such file" in str(event["error"]):
-            return f"image {blame} has no python3; name an image with Python 3.9 or newer"
+    error = str(event["error"])
+    no_shell = "/bin/sh" in error and ("no such file" in error or "not found" in error)
+    if no_shell or event.get("errorDetail", {}).get("code") == _NO_PYTHON:
+        return f"image {blame} has no python3; name an image with Python 3.9 or newer"
     last = " | ".join(line.strip() for line in "".join(said).splitlines()[-4:] if line.strip())
-    return f"image for {blame} could not be built: {event['error']} ({last})"
+    return f"image for {blame} could not be built: {' '.join(error.split())} ({last})"
 
 
 def _tar(files: dict[str, bytes]) -> io.BytesIO:

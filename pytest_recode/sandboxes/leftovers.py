@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 MARK = "PYTEST_RECODE_OWNER"  # in the environment of warm parents
@@ -55,10 +56,8 @@ def reap_directories() -> None:
 
 
 def _kill(pid: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def _start_time(pid: int) -> str:

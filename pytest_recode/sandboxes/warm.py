@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any, Literal
 
 from pytest_recode.faults import SandboxError, UserError
@@ -57,7 +59,7 @@ class WarmParent:
         `kept` are paths below /tmp that each launch is to see, as it sees everything outside /tmp.
         """
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()
+        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._lock = threading.Lock()
         self._kept = list(kept)
         self._numbers = 0
@@ -67,6 +69,7 @@ class WarmParent:
         self._ended: dict[int, dict[str, Any]] = {}
         self._mode = mode
         self._persistent = key.persistent
+        self._inner: int | None = None  # inside bwrap: a descriptor of the process
         self.live = 0  # launches not yet ended
         setup = {"control": theirs.fileno(), "uid": uid, "mode": mode}
         try:
@@ -97,6 +100,10 @@ class WarmParent:
             self._hear_until(lambda: self._ready or self._fault is not None, WARM_SECONDS)
         if self._fault is not None:
             raise ImportError(self._fault["fault"], name=self._fault["module"])
+        if self._mode != "plain":
+            with suppress(OSError, ValueError):  # the process that bwrap waits for
+                children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
+                self._inner = os.pidfd_open(int(children))
 
     def launch(self, limits: Limits, directory: str = "") -> LocalConnection:
         """Raises `ParentGone`, and `WallsError` where the walls cannot be raised."""
@@ -141,7 +148,7 @@ class WarmParent:
                     self._control.send(json.dumps({"kill": number}).encode())
                     self._hear_until(lambda: number in self._ended, KILL_SECONDS)
             except TimeoutError:
-                self._process.kill()
+                self._kill()
             except (ParentGone, OSError):
                 if number not in self._ended:
                     return "ended together with its warm parent"
@@ -161,9 +168,18 @@ class WarmParent:
             try:
                 self._process.wait(KILL_SECONDS)
             except subprocess.TimeoutExpired:
-                self._process.kill()
+                self._kill()
                 self._process.wait()
+            if self._inner is not None:
+                os.close(self._inner)
             self._stderr.close()
+
+    def _kill(self) -> None:
+        """By force. bwrap, without rights by then, cannot take what it started along."""
+        self._process.kill()
+        if self._inner is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._inner, signal.SIGKILL)
 
     def last_words(self) -> str:
         with suppress(subprocess.TimeoutExpired):
@@ -178,6 +194,8 @@ class WarmParent:
     def _hear_until(self, done: Any, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while not done():
+            if self._control.fileno() < 0:
+                raise ParentGone(self.last_words())
             if not _readable(self._control, deadline - time.monotonic()):
                 raise TimeoutError(f"no answer from a warm parent in {seconds:.0f} s")
             self._hear()

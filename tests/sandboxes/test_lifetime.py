@@ -1,0 +1,210 @@
+"""Nothing is left behind, whatever ends the host; and what is killed from outside is started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from pytest_recode.inside import walls
+from pytest_recode.sandboxes import Sandbox, SandboxContext, docker_, process
+from pytest_recode.sandboxes.conformance import Bench, marked, running, until
+from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, RUN, client, host
+from pytest_recode.sandboxes.leftovers import MARK, PREFIX, reap_directories, reap_processes
+from pytest_recode.task import Environment, Limits
+from tests.sandboxes.conftest import IMAGE, KINDS, opened, usable
+
+LIMITS = Limits(memory_mb=256, disk_mb=32, pids=32)
+
+
+def a_host(kind: str, run: str, mark: str) -> subprocess.Popen[str]:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "tests.sandboxes.host", kind, run, mark, IMAGE],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent.parent.parent,
+        start_new_session=True,
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "up\n"
+    until(lambda: len(inside(started, mark)) >= 2, "both processes came up")
+    return started
+
+
+def inside(started: subprocess.Popen[str], mark: str) -> list[int]:
+    return [pid for pid in running(mark) if pid != started.pid]
+
+
+def containers(run: str) -> list[str]:
+    daemon = client()
+    try:
+        return [found["Id"] for found in daemon.containers(all=True, filters={"label": f"{RUN}={run}"})]
+    finally:
+        daemon.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_host_that_ends_leaves_nothing(kind: str, number: signal.Signals, context: SandboxContext) -> None:
+    usable(kind, context)
+    mark, run = marked(), f"killed-{uuid4().hex}"
+    started = a_host(kind, run, mark)
+    directories = list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{started.pid}.*"))
+    assert len(directories) == (kind == "process")
+    os.killpg(started.pid, number)
+    started.wait()
+    until(lambda: not running(mark), "everything it had started ended")
+    if kind == "docker":
+        until(lambda: not containers(run), "its containers went")
+    reap_directories()
+    assert not [directory for directory in directories if directory.exists()]
+
+
+@pytest.mark.parametrize("kind", ["process", "bubblewrap"])
+def test_a_killed_warm_parent_is_started_again(kind: str, context: SandboxContext) -> None:
+    usable(kind, context)
+    run = f"warm-{uuid4().hex}"
+    sandbox = KINDS[kind][1](SandboxContext(run=run, python=context.python))
+    bench = Bench(sandbox=sandbox, environment=Environment(), limits=LIMITS)
+    try:
+        with bench.probe() as probe:
+            assert probe.ask("result = 1") == 1
+            for marked_one in of_run(run):
+                for pid in [marked_one, *walls.descendants(marked_one)]:
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            assert probe.connection.receive(1, time.monotonic() + 60) == b""
+            assert probe.connection.kill() == "ended together with its warm parent"
+        with bench.probe() as probe:
+            assert probe.ask("result = 2") == 2
+    finally:
+        sandbox.close()
+    assert not of_run(run)
+
+
+def of_run(run: str) -> list[int]:
+    """The processes that carry the mark of a run."""
+    found = []
+    for directory in Path("/proc").iterdir():
+        try:
+            if f".{run}\0".encode() in (directory / "environ").read_bytes() + b"\0":
+                found.append(int(directory.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_end_of_the_thread_that_launched_is_not_the_end(
+    kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox]
+) -> None:
+    bench = Bench(sandbox=opened(kind, context, sandboxes), environment=Environment(), limits=LIMITS)
+    kept = []
+
+    def launch() -> None:
+        manager = bench.probe()
+        kept.append((manager, manager.__enter__()))
+
+    thread = threading.Thread(target=launch)
+    thread.start()
+    thread.join()
+    manager, probe = kept[0]
+    assert probe.ask("result = 1") == 1
+    manager.__exit__(None, None, None)
+
+
+def test_close_is_idempotent_and_ends_all(context: SandboxContext) -> None:
+    sandbox = process.Process(context)
+    bench = Bench(sandbox=sandbox, environment=Environment(), limits=LIMITS)
+    mark = marked()
+    with bench.probe() as probe:
+        probe.ask(
+            f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)', {mark!r}])"
+        )
+        sandbox.close()
+        sandbox.close()
+        assert not running(mark)
+    assert not list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{os.getpid()}.*.{context.run}*"))
+
+
+def test_processes_of_a_dead_owner_are_reaped_and_others_are_not() -> None:
+    sleeper = [sys.executable, "-S", "-c", "import time; print('up', flush=True); time.sleep(600)"]
+    dead, mine = f"{dead_pid()}.123.run", f"{os.getpid()}.{start_time()}.run"
+    started = {
+        name: subprocess.Popen(sleeper, env={MARK: value} if value else {}, stdout=subprocess.PIPE)
+        for name, value in (("dead", dead), ("mine", mine), ("strange", ""))
+    }
+    try:
+        for one in started.values():
+            assert one.stdout is not None
+            one.stdout.readline()
+        reap_processes()
+        assert started["dead"].wait(30) == -signal.SIGKILL
+        assert started["mine"].poll() is None
+        assert started["strange"].poll() is None
+    finally:
+        for one in started.values():
+            one.kill()
+            one.wait()
+
+
+def test_directories_of_a_dead_owner_are_reaped_and_others_are_not() -> None:
+    temporary = Path(tempfile.gettempdir())
+    names = {
+        "dead": f"{PREFIX}{dead_pid()}.123.x",
+        "mine": f"{PREFIX}{os.getpid()}.{start_time()}.x",
+        "strange": f"{PREFIX}notes",
+    }
+    paths = {name: temporary / path for name, path in names.items()}
+    for path in paths.values():
+        (path / "deep").mkdir(parents=True)
+    try:
+        reap_directories()
+        assert {name for name, path in paths.items() if path.exists()} == {"mine", "strange"}
+    finally:
+        for path in paths.values():
+            if path.exists():
+                (path / "deep").rmdir()
+                path.rmdir()
+
+
+def test_containers_of_a_dead_owner_are_reaped_and_others_are_not(context: SandboxContext) -> None:
+    usable("docker", context)
+    daemon = client()
+    run = f"reap-{uuid4().hex}"
+    base = {LABEL: "1", HOST: host(), RUN: run}
+    labels = {
+        "dead": {**base, OWNER: f"{dead_pid()}.123.{run}"},
+        "mine": {**base, OWNER: f"{os.getpid()}.{start_time()}.{run}"},
+        "elsewhere": {**base, HOST: "another machine", OWNER: f"{dead_pid()}.123.{run}"},
+        "strange": {RUN: run},
+    }
+    made = {
+        name: daemon.create_container(IMAGE, ["python3", "-c", "input()"], labels=its)["Id"]
+        for name, its in labels.items()
+    }
+    try:
+        docker_.KIND.reap(context)
+        assert set(containers(run)) == {made[name] for name in ("mine", "elsewhere", "strange")}
+    finally:
+        for container in containers(run):
+            daemon.remove_container(container, force=True)
+        daemon.close()
+
+
+def dead_pid() -> int:
+    """A number that no process has: past the largest."""
+    return int(Path("/proc/sys/kernel/pid_max").read_text()) + 1
+
+
+def start_time() -> str:
+    return Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
