@@ -1,0 +1,1 @@
+"""Words, merges and vocabularies."""

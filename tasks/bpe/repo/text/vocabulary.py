@@ -1,0 +1,24 @@
+"""Symbols and their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """`symbols[i]` has id i; id 0 is UNKNOWN. Make one with `Vocabulary.of`."""
+
+    symbols: tuple[str, ...]
+
+    @classmethod
+    def of(cls, symbols: Iterable[str]) -> Vocabulary:
+        """Put UNKNOWN first, and each other symbol once, in the given order."""
+        return cls(symbols=tuple(dict.fromkeys([UNKNOWN, *symbols])))
+
+    def ids(self) -> dict[str, int]:
+        """Return the id of every symbol."""
+        return {symbol: index for index, symbol in enumerate(self.symbols)}
