@@ -74,6 +74,36 @@ class Connection(Protocol):
 # --- the codec: a value -> a tree of JSON types and a list of buffers, and back
 
 
+_TYPES = {kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)}
+
+
+def _type_name(value: Any) -> str | None:
+    """The name of a type or dtype that means the same on both sides (`dtype=np.float32`); None for anything else."""
+    np = sys.modules.get("numpy")
+    if np is not None and isinstance(value, np.dtype) and value.fields is None and _DTYPE.fullmatch(value.str):
+        return f"dtype {value.str}"
+    if isinstance(value, type):
+        if _TYPES.get(value.__name__) is value:
+            return value.__name__
+        if np is not None and issubclass(value, np.generic) and getattr(np, value.__name__, None) is value:
+            return f"numpy {value.__name__}"
+    return None
+
+
+def _named_type(name: str) -> Any:
+    kind, _, rest = name.rpartition(" ")
+    if not kind:
+        return _TYPES[name]
+    import numpy as np
+
+    if kind == "dtype" and _DTYPE.fullmatch(rest):
+        return np.dtype(rest)
+    found = getattr(np, rest, None)
+    if kind == "numpy" and isinstance(found, type) and issubclass(found, np.generic):
+        return found
+    raise WireError("a type that may not travel")
+
+
 def cannot_travel(value: Any) -> list[Any]:
     """The default `refer`."""
     raise WireError(f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot travel")
@@ -124,6 +154,8 @@ class _Encoder:
             return [tag, *[self.tree(item, depth + 1) for item in value]]
         if value is Ellipsis:
             return ["E"]
+        if (name := _type_name(value)) is not None:
+            return ["T", name]
         if isinstance(value, (slice, range)):
             tag = "S" if isinstance(value, slice) else "r"
             return [tag, *[self.tree(x, depth + 1) for x in (value.start, value.stop, value.step)]]
@@ -198,6 +230,8 @@ class _Decoder:
             return int(items[0], 16)
         if tag == "f":
             return _NON_FINITE[items[0]]
+        if tag == "T":
+            return _named_type(items[0])
         parts = [self.value(item, depth + 1) for item in items]
         if tag == "l":
             return parts
@@ -281,7 +315,7 @@ def parse(header: Buffer, body: Buffer, resolve: Resolve | None = None) -> Any:
         return _Decoder(buffers, resolve).value(tree)
     except WireError:
         raise
-    except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, ImportError) as error:
         raise WireError(f"malformed data ({type(error).__name__})") from None
 
 

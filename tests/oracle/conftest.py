@@ -12,17 +12,22 @@ from typing import Any
 import pytest
 
 from pytest_recode.oracle.judge import Fresh, judge
-from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind, bubblewrap, process
+from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind, bubblewrap, docker_, process
 from pytest_recode.task import Environment, Limits, Parts, Task
 from pytest_recode.verdict import Case, Verdict
 
-KINDS: dict[str, SandboxKind] = {"process": process.KIND, "bubblewrap": bubblewrap.KIND}
-ENVIRONMENT = Environment(preload=("numpy",))
+IMAGE = os.environ.get("RECODE_TEST_IMAGE", "")
+KINDS: dict[str, SandboxKind] = {"process": process.KIND, "bubblewrap": bubblewrap.KIND, "docker": docker_.KIND}
+ENVIRONMENT = Environment(preload=("numpy",), requirements=Path(__file__).parent / "requirements.txt")
 
 
 def made(name: str) -> Iterator[Sandbox]:
-    context = SandboxContext(run=f"oracle-{os.getpid()}", python=sys.executable)
+    context = SandboxContext(run=f"oracle-{os.getpid()}", python=sys.executable, image=IMAGE)
     reason = KINDS[name].check(context)
+    if name == "docker" and not IMAGE:
+        reason = "RECODE_TEST_IMAGE names no docker image with Python and pytest"
+    if reason and os.environ.get("CI"):
+        pytest.fail(f"not available in CI: {reason}")
     if reason:
         pytest.skip(reason)
     sandbox = KINDS[name].make(context)
@@ -30,22 +35,42 @@ def made(name: str) -> Iterator[Sandbox]:
     sandbox.close()
 
 
-@pytest.fixture(scope="session", params=list(KINDS))
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """Each kind of this machine."""
-    yield from made(request.param)
+@pytest.fixture(scope="session")
+def process_sandbox() -> Iterator[Sandbox]:
+    yield from made("process")
 
 
 @pytest.fixture(scope="session")
-def walls() -> Iterator[Sandbox]:
-    """The one that has walls."""
+def bubblewrap_sandbox() -> Iterator[Sandbox]:
     yield from made("bubblewrap")
 
 
 @pytest.fixture(scope="session")
-def bare() -> Iterator[Sandbox]:
-    """The quickest: for what does not depend on walls."""
-    yield from made("process")
+def docker_sandbox() -> Iterator[Sandbox]:
+    yield from made("docker")
+
+
+@pytest.fixture(params=["process", "bubblewrap"])
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """Each local kind."""
+    return request.getfixturevalue(f"{request.param}_sandbox")  # type: ignore[no-any-return]
+
+
+@pytest.fixture(params=["process", "bubblewrap", "docker"])
+def every_sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    return request.getfixturevalue(f"{request.param}_sandbox")  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def walls(bubblewrap_sandbox: Sandbox) -> Sandbox:
+    """One that has walls, for what needs them."""
+    return bubblewrap_sandbox
+
+
+@pytest.fixture
+def bare(process_sandbox: Sandbox) -> Sandbox:
+    """For what does not depend on walls."""
+    return process_sandbox
 
 
 def files(texts: dict[str, str] | str, name: str) -> dict[str, bytes]:

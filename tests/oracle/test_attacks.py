@@ -271,10 +271,10 @@ def test_no_case_passes(walls: Sandbox, attack: str) -> None:
     assert not verdict.solved
 
 
-def test_the_right_answer_passes(sandbox: Sandbox) -> None:
-    assert grade(sandbox, TESTS, REFERENCE).solved
-    assert grade(sandbox, TESTS, REFERENCE, fresh=Fresh.CASE).solved
-    assert grade(sandbox, TESTS, REFERENCE, fresh=Fresh.GRADING).solved
+def test_the_right_answer_passes(every_sandbox: Sandbox) -> None:
+    assert grade(every_sandbox, TESTS, REFERENCE).solved
+    assert grade(every_sandbox, TESTS, REFERENCE, fresh=Fresh.CASE).solved
+    assert grade(every_sandbox, TESTS, REFERENCE, fresh=Fresh.GRADING).solved
 
 
 def test_an_exception_is_no_end_of_an_iteration(bare: Sandbox) -> None:

@@ -93,6 +93,10 @@ def mine():
     return Mine(2.0), np.arange(3).view(type("Sub", (np.ndarray,), {}))
 
 
+def cast(x, dtype):
+    return np.asarray(x).astype(dtype)
+
+
 def cannot():
     return np.array([object()], dtype=object)
 """
@@ -171,6 +175,10 @@ TESTS = {
         assert (candidate.m.draw(np.random.default_rng(3)) == expected).all()
         expected = np.random.RandomState(3).normal(size=3)
         assert (candidate.m.draw(np.random.RandomState(3)) == expected).all()""",
+    "types as arguments": """
+        for dtype in (np.float32, "f4", np.dtype("f4")):
+            assert candidate.m.cast([1], dtype).dtype == np.float32
+        assert candidate.m.cast([1], float).dtype == float""",
     "subclasses are plain": """
         number, array = candidate.m.mine()
         assert type(number) is float and type(array) is np.ndarray""",
@@ -188,7 +196,7 @@ def suite() -> str:
     return head
 
 
-def test_everything_a_test_may_do(sandbox: Sandbox) -> None:
+def test_everything_a_test_may_do(every_sandbox: Sandbox) -> None:
     code = {
         "m.py": CODE,
         "pkg/__init__.py": "",
@@ -196,7 +204,7 @@ def test_everything_a_test_may_do(sandbox: Sandbox) -> None:
         "pkg/sub/deep.py": "def answer(): return 42",
         "src/elsewhere.py": "here = True",
     }
-    verdict = grade(sandbox, suite(), code)
+    verdict = grade(every_sandbox, suite(), code)
     wrong = {
         name: case.message
         for name, case in zip(TESTS, verdict.cases, strict=True)
@@ -204,7 +212,7 @@ def test_everything_a_test_may_do(sandbox: Sandbox) -> None:
     }
     assert wrong == {}
     assert verdict.solved
-    assert verdict.isolation == sandbox.isolation
+    assert verdict.isolation == every_sandbox.isolation
 
 
 OPAQUE = (

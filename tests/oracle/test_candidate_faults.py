@@ -33,15 +33,15 @@ def run(sandbox: Sandbox, body: str, **limits: float) -> tuple[str, str]:
     return result
 
 
-def test_an_endless_loop(sandbox: Sandbox) -> None:
-    assert run(sandbox, "while True: pass", test_seconds=1.0) == (
+def test_an_endless_loop(every_sandbox: Sandbox) -> None:
+    assert run(every_sandbox, "while True: pass", test_seconds=1.0) == (
         "timeout",
         "the candidate did not answer within 1 s",
     )
 
 
-def test_exit(sandbox: Sandbox) -> None:
-    assert run(sandbox, "os._exit(0)") == ("died", "the candidate exited with status 0 in the middle of a call")
+def test_exit(every_sandbox: Sandbox) -> None:
+    assert run(every_sandbox, "os._exit(0)") == ("died", "the candidate exited with status 0 in the middle of a call")
 
 
 def test_suicide(sandbox: Sandbox) -> None:
@@ -49,8 +49,8 @@ def test_suicide(sandbox: Sandbox) -> None:
     assert (kind, message) == ("died", "the candidate was killed by signal 11 in the middle of a call")
 
 
-def test_it_fills_memory(sandbox: Sandbox) -> None:
-    kind, message = run(sandbox, "big = []\nwhile True: big.append(bytearray(1 << 24))", memory_mb=300)
+def test_it_fills_memory(every_sandbox: Sandbox) -> None:
+    kind, message = run(every_sandbox, "big = []\nwhile True: big.append(bytearray(1 << 24))", memory_mb=300)
     assert (kind, message) in [
         ("died", "the candidate was killed: out of memory (300 MiB)"),
         ("exception", "call: tests/test_m.py:6: in test_f"),  # a limit that Python feels: MemoryError
@@ -77,8 +77,8 @@ def test_it_forks_and_the_child_comes_back_too(sandbox: Sandbox) -> None:
     assert grade(sandbox, TESTS, code).solved
 
 
-def test_it_closes_the_pipe(sandbox: Sandbox) -> None:
-    kind, message = run(sandbox, "os.closerange(3, 1000)\ntime.sleep(1000)", test_seconds=5.0)
+def test_it_closes_the_pipe(every_sandbox: Sandbox) -> None:
+    kind, message = run(every_sandbox, "os.closerange(3, 1000)\ntime.sleep(1000)", test_seconds=5.0)
     assert (kind, message) == ("died", "the candidate closed its pipe in the middle of a call")
 
 
@@ -160,13 +160,10 @@ def test_its_answer_is_too_large(walls: Sandbox) -> None:
     )
 
 
-def test_its_answer_is_nested_too_deep_or_has_too_many_parts(bare: Sandbox) -> None:
+def test_its_answer_is_nested_too_deep(bare: Sandbox) -> None:
     kind, message = run(bare, "a = []\nfor _ in range(500): a = [a]\nreturn a")
     assert kind == "protocol"
     assert message.endswith("a value nested more than 100 deep cannot travel")
-    kind, message = run(bare, "a = [0]\nfor _ in range(40): a = [a, a]\nreturn a")
-    assert kind == "protocol"
-    assert message.endswith("a value of more than 2000000 parts cannot travel")
 
 
 def test_a_generator_without_end(bare: Sandbox) -> None:
@@ -270,38 +267,67 @@ def test_callbacks_without_end(bare: Sandbox) -> None:
     assert "calls nested more than 50 deep" in case.message
 
 
-def test_a_callback_after_the_answer_and_from_a_thread(bare: Sandbox) -> None:
+def test_a_callback_from_a_thread(bare: Sandbox) -> None:
     code = """
-        import threading, time
-
-        said = []
+        import threading
 
         def f(g):
-            def late():
-                time.sleep(0.05)
-                try: said.append(g(5))
-                except RuntimeError as e: said.append(str(e))
-            thread = threading.Thread(target=late)
-            thread.start()
-            f.thread = thread
-            now = []
-            other = threading.Thread(target=lambda: now.append(g(1)))
-            other.start()
-            other.join()
-            return now[0]
-
-        def wait():
-            while not said: time.sleep(0.01)
-            return said
+            values = []
+            threads = [threading.Thread(target=lambda x=x: values.append(g(x))) for x in range(8)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            return sorted(values)
     """
     tests = """
-        import time
-
         def test_f(candidate):
-            assert candidate.m.f(lambda x: x + 1) == 2
-            time.sleep(0.3)
-            [said] = candidate.m.wait()
+            assert candidate.m.f(lambda x: x + 1) == [1, 2, 3, 4, 5, 6, 7, 8]
+    """
+    [case] = grade(bare, tests, code).cases
+    assert case.outcome is Outcome.PASSED, case.message
+
+
+def test_a_callback_after_the_answer(bare: Sandbox) -> None:
+    """Nobody is there to answer it: the candidate is told so, and what it does next is its own affair."""
+    code = """
+        import gc, threading
+
+        def f(g):
+            [server] = [thing for thing in gc.get_objects() if type(thing).__name__ == "_Server"]
+            running, server.calls = server.calls, 0  # as it is once the answer is sent
+            try:
+                g(1)
+            except RuntimeError as error:
+                return str(error)
+            finally:
+                server.calls = running
+    """
+    tests = """
+        def test_f(candidate):
+            said = candidate.m.f(lambda x: x)
             assert said == "a function of the test can be called only while a call of the test is running"
+    """
+    [case] = grade(bare, tests, code).cases
+    assert case.outcome is Outcome.PASSED, case.message
+
+
+def test_a_callback_from_another_process(bare: Sandbox) -> None:
+    code = """
+        import os
+
+        def f(g):
+            reading, writing = os.pipe()
+            if os.fork() == 0:
+                try:
+                    g(1)
+                except RuntimeError as error:
+                    os.write(writing, str(error).encode())
+                os._exit(0)
+            os.close(writing)
+            return os.read(reading, 1000)
+    """
+    tests = """
+        def test_f(candidate):
+            assert candidate.m.f(lambda x: x) == b"a function of the test cannot be called from another process"
     """
     [case] = grade(bare, tests, code).cases
     assert case.outcome is Outcome.PASSED, case.message
@@ -310,7 +336,7 @@ def test_a_callback_after_the_answer_and_from_a_thread(bare: Sandbox) -> None:
 def test_the_gradings_time_is_up(bare: Sandbox) -> None:
     verdict = grade(bare, TESTS, "def f(x):\n    while True: pass\n", test_seconds=1.0, grading_seconds=2.0)
     assert [case.kind for case in verdict.cases] == ["timeout"] * 3
-    assert verdict.cases[2].message in (
+    assert verdict.cases[2].message.partition("\n")[0] in (
         "not run: the grading's 2 s were used up",
         "the candidate did not answer within the grading's 2 s",
-    ) or verdict.cases[2].message.startswith("the candidate did not answer within the grading's 2 s")
+    )

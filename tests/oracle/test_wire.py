@@ -25,6 +25,7 @@ def there_and_back(value: Any) -> Any:
         *("", "a", "ü\n\x00", "\ud800", b"", b"\x00\xff", bytearray(b"x")),
         *([], [1, [2]], [0.5] * 20, [2**70] * 20, list(range(20)), [True] * 20, [float("nan")] * 20),
         *((), (1, (2,)), {}, {"a": 1, 2: "b", (1, None): [2], None: 0, 1.5: b""}, {"l": ["l", "d", "@"]}),
+        *(float, list, np.float32, np.dtype(">i2"), np.dtype("M8[s]"), [np.int64]),
         *(set(), {1, "a"}, frozenset({(1, 2)}), slice(1, None, 2), ..., range(3, 10, 2)),
     ],
 )
@@ -79,6 +80,22 @@ def test_what_cannot_travel(value: Any, words: str) -> None:
     assert str(info.value) == words
 
 
+def test_too_deep_or_too_many_parts() -> None:
+    deep: list[Any] = []
+    for _ in range(500):
+        deep = [deep]
+    many: list[Any] = [0]
+    for _ in range(60):
+        many = [many, many]
+    for value, words in (
+        (deep, "a value nested more than 100 deep cannot travel"),
+        (many, "a value of more than 2000000 parts cannot travel"),
+    ):
+        with pytest.raises(wire.WireError) as info:
+            wire.dump(value)
+        assert str(info.value) == words
+
+
 HOSTILE = [
     b"",
     b"[]",
@@ -98,6 +115,10 @@ HOSTILE = [
     b'[["i","zz"],[]]',
     b'[["f","1.0"],[]]',
     b'[["c","x"],[]]',
+    b'[["T","object"],[]]',
+    b'[["T","numpy load"],[]]',
+    b'[["T","dtype O"],[]]',
+    b'[["T",1],[]]',
     b'[["s",["l"]],[]]',
     b'[["d",["l"],1],[]]',
     b'[["r",0,1,0],[]]',
