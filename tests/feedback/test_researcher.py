@@ -282,10 +282,10 @@ class Spent:
 
     def complete(
         self,
-        messages: Sequence[Message],  # noqa: ARG002
+        messages: Sequence[Message],
         *,
-        tools: Sequence[Any] = (),  # noqa: ARG002
-        schema: Mapping[str, Any] | None = None,  # noqa: ARG002
+        tools: Sequence[Any] = (),
+        schema: Mapping[str, Any] | None = None,
     ) -> Reply:
         raise BudgetSpent("1.00 dollars are spent")
 
