@@ -1,13 +1,73 @@
-"""What is printed in the documentation is what there is."""
+"""What is printed in the documentation is what there is: every pytest command in it is run, links lead somewhere."""
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from pytest_recode.plugin import options
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every shell command that runs pytest, as (page, command), continuation lines joined."""
+    found = []
+    for page in PAGES:
+        text = re.sub(r"\\\n\s*", " ", page.read_text("utf-8"))
+        for line in re.findall(r"^(?:    |\$ )((?:\S+ && )*pytest .*)$", text, re.MULTILINE):
+            found.append((page.name, line))
+        for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            found += [(page.name, line.removeprefix("$ ")) for line in block.splitlines() if "pytest " in line]
+    return found
 
 
 def test_options_page_is_generated_from_the_options() -> None:
-    assert (ROOT / "docs/options.md").read_text() == options.markdown()
+    assert (ROOT / "docs/options.md").read_text("utf-8") == options.markdown()
+
+
+def test_the_readme_has_commands() -> None:
+    assert len([page for page, _ in commands() if page == "README.md"]) >= 4
+
+
+@pytest.mark.parametrize(("page", "command"), commands())
+def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path) -> None:
+    """As printed, on the bundled tasks, up to the point where a model would be asked."""
+    example = re.search(
+        r"```python\n((?:(?!```).)*class Terse.*?)```", (ROOT / "docs/agents.md").read_text("utf-8"), re.DOTALL
+    )
+    assert example is not None
+    (tmp_path / "my_agents.py").write_text(example[1])
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            *shlex.split(command),
+            "--collect-only",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--junitxml",
+            str(tmp_path / "junit.xml"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "ANTHROPIC_API_KEY": "-", "OPENAI_API_KEY": "-"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "::" in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"

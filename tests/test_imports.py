@@ -1,0 +1,115 @@
+"""The rooms: imports go one way, and only the plugin speaks pytest (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
+VALUES = {"faults", "task", "verdict", "episode", "settings"}
+MAY = {
+    # a room's own package, and the rooms below it
+    "values": {
+        "models",
+        "agents",
+    },  # names of types alone: episode names Agent and Workspace, models name faults and tasks
+    "formats": {"feedback"},
+    "inside": set(),
+    "sandboxes": {"inside"},
+    "oracle": {"sandboxes", "inside"},
+    "feedback": {"models", "agents"},
+    "models": {"feedback", "agents"},  # the simulated model reads what feedback and protocol write
+    "agents": {"models", "sandboxes", "inside"},
+    "metrics": set(),
+    "render": {"metrics", "models"},
+    "play": {"agents", "feedback", "models", "oracle", "render", "sandboxes"},
+    "validate": {"oracle", "sandboxes"},
+    "testing": {"agents", "formats", "inside", "sandboxes", "oracle", "feedback"},
+    "plugin": {
+        "formats",
+        "sandboxes",
+        "oracle",
+        "feedback",
+        "agents",
+        "models",
+        "metrics",
+        "render",
+        "play",
+        "validate",
+    },
+}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    name = parts[0].removesuffix(".py")
+    return "values" if name in VALUES or name == "__init__" else name
+
+
+def imported(path: Path) -> set[str]:
+    """Every module a file imports, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_one_way(path: Path) -> None:
+    own = room(path)
+    rooms = {
+        name.split(".")[1]
+        for name in imported(path)
+        if name.startswith("pytest_recode.")
+        and (PACKAGE / name.split(".")[1]).exists() | (PACKAGE / f"{name.split('.')[1]}.py").exists()
+    }
+    assert rooms - VALUES - {own} <= MAY[own]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_plugin_and_the_grader_speak_pytest(path: Path) -> None:
+    tops = {name.split(".")[0] for name in imported(path)}
+    assert not any(name.startswith("_pytest") or "._pytest" in name for name in imported(path))
+    if room(path) != "plugin" and path != PACKAGE / "inside/grader.py":
+        assert "pytest" not in tops
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "inside").glob("*.py")), ids=lambda path: path.name)
+def test_what_runs_inside_needs_nothing_of_the_package(path: Path) -> None:
+    """But its own siblings, which are shipped with it."""
+    ours = {name for name in imported(path) if name.split(".")[0] == "pytest_recode"}
+    assert all(name.startswith("pytest_recode.inside") for name in ours)
+
+
+def test_a_session_without_tasks_imports_nothing_heavy(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n")
+    (tmp_path / "conftest.py").write_text(
+        "import sys\n\n\ndef pytest_unconfigure():\n    print('MODULES', *sorted(sys.modules))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("MODULES")]
+    modules = set(line.split())
+    ours = {name for name in modules if name.startswith("pytest_recode")}
+    assert ours == {
+        "pytest_recode",
+        "pytest_recode.plugin",
+        "pytest_recode.plugin.defaults",
+        "pytest_recode.plugin.distributed",
+        "pytest_recode.plugin.hookspecs",
+        "pytest_recode.plugin.options",
+    }
+    assert not modules & {"docker", "litellm", "yaml", "numpy"}
