@@ -120,14 +120,15 @@ def test_dropout_follows_the_stream(candidate, reference, rng, dropout):
 @pytest.mark.interface("bpe.segment")
 def test_dropout_at_its_ends_and_malformed_arguments(candidate, reference, rng):
     learned = reference.bpe.learn(make_counts(rng, 40), 30)
-    merges, stream = candidate.text.merges.Merges.of(learned), candidate.text.stream.Uniforms(7)
+    seed = int(rng.integers(1 << 30))
+    merges, stream = candidate.text.merges.Merges.of(learned), candidate.text.stream.Uniforms(seed)
     word = "".join(learned[0]).replace(END, "") + "".join(rng.choice(list("abcd"), size=9))
     assert candidate.bpe.segment(word, merges, 1.0, stream) == [*word, END]
-    fresh = candidate.text.stream.Uniforms(7)
+    fresh = candidate.text.stream.Uniforms(seed)
     whole = candidate.bpe.segment(word, merges)
     assert len(whole) <= len(word)
     assert candidate.bpe.segment(word, merges, 0.0, fresh) == whole
-    assert float(fresh.take(1)[0]) == np.random.default_rng(7).random()
+    assert float(fresh.take(1)[0]) == np.random.default_rng(seed).random()
     for bad in (("", merges), (word, merges, 0.5), (word, merges, -0.1, fresh), (word, merges, 1.1, fresh)):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             candidate.bpe.segment(*bad)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from pytest_recode.testing import assert_equivalent
 
 

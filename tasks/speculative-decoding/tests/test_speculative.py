@@ -140,15 +140,16 @@ def test_speedup_of_perfect_and_useless_drafts(candidate, rng):
 @pytest.mark.interface("speculative.generate")
 def test_greedy_decoding_gives_the_targets_text_for_any_draft(candidate, rng):
     target, draft = Recorder(rng, 6), Recorder(rng, 6)
+    seed = int(rng.integers(1 << 30))
     expected = greedy(target, [2, 1], 15)
     for gamma in (0, 1, 4):
         settings = {"max_new_tokens": 15, "gamma": gamma, "temperature": 0.0}
-        tokens, rounds, drafted, accepted = run(candidate, target, draft, [2, 1], 3, **settings)
+        tokens, rounds, drafted, accepted = run(candidate, target, draft, [2, 1], seed, **settings)
         assert tokens == expected
         assert rounds + accepted == 15
         assert drafted >= accepted
     tokens, rounds, drafted, accepted = run(
-        candidate, target, target, [2, 1], 3, max_new_tokens=15, gamma=4, temperature=0.0
+        candidate, target, target, [2, 1], seed, max_new_tokens=15, gamma=4, temperature=0.0
     )
     assert (tokens, rounds, drafted, accepted) == (expected, 3, 12, 12)
 
@@ -188,21 +189,22 @@ def test_models_are_called_as_rarely_as_promised(candidate, reference, rng):
 
 @pytest.mark.interface("speculative.generate")
 def test_the_ends_of_the_text(candidate, rng):
+    seed = int(rng.integers(1 << 30))
     target, draft = Recorder(rng, 4, 1.0), Recorder(rng, 4, 1.0)
     target.first[:, 2] += 30.0  # both want to stop at once
     draft.first[:, 2] += 30.0
-    assert run(candidate, target, draft, [0, 1], 5, max_new_tokens=9, eos=2) == [[2], 1, 1, 1]
-    assert run(candidate, target, draft, [0, 2], 5, max_new_tokens=9, eos=2) == [
+    assert run(candidate, target, draft, [0, 1], seed, max_new_tokens=9, eos=2) == [[2], 1, 1, 1]
+    assert run(candidate, target, draft, [0, 2], seed, max_new_tokens=9, eos=2) == [
         [2],
         1,
         1,
         1,
     ]  # eos in the prompt ends nothing
     draft.first[:, 2] -= 90.0
-    assert run(candidate, target, draft, [0, 1], 5, max_new_tokens=9, eos=2, gamma=3) == [[2], 1, 3, 0]
-    assert run(candidate, target, draft, [0, 1], 5, max_new_tokens=1, eos=2) == [[2], 1, 0, 0]
+    assert run(candidate, target, draft, [0, 1], seed, max_new_tokens=9, eos=2, gamma=3) == [[2], 1, 3, 0]
+    assert run(candidate, target, draft, [0, 1], seed, max_new_tokens=1, eos=2) == [[2], 1, 0, 0]
     asked = len(target.asked)
-    assert run(candidate, target, draft, [0, 1], 5, max_new_tokens=0) == [[], 0, 0, 0]
+    assert run(candidate, target, draft, [0, 1], seed, max_new_tokens=0) == [[], 0, 0, 0]
     assert len(target.asked) == asked
     with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
-        run(candidate, target, draft, [], 5, max_new_tokens=3)
+        run(candidate, target, draft, [], seed, max_new_tokens=3)
