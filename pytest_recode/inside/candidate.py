@@ -36,12 +36,11 @@ def main(reader: Any, writer: Any) -> None:
     _silence()
     frame = wire.fill_prefix(wire.filler(reader), 1 << 40)
     start = wire.fill_message(wire.filler(reader), frame)
-    place = Path(start.get("place") or ".").resolve()
+    place = Path.cwd()
     for path, data in start["files"].items():
         target = place / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
-    os.chdir(place)
     sys.dont_write_bytecode = True
     sys.path[:0] = [str(place / root) for root in start["roots"]]
     importlib.invalidate_caches()

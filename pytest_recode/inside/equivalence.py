@@ -19,7 +19,7 @@ _EXACT = (type(None), str, bytes, bytearray, slice, range, type(Ellipsis))
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex", "U": "str", "S": "bytes"}
 
 
-class Mismatch(AssertionError):  # noqa: N818 - a finding about the candidate, not an error
+class Mismatch(AssertionError):
     """Not equivalent.
 
     `kind` is "mismatch" (other values), "shape" (also: other keys, another length), "dtype" (also: another type) or

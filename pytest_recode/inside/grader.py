@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import equivalence, remote, wire
+    from pytest_recode.inside import equivalence, handles, remote, wire
 else:
     import _recode_equivalence as equivalence
+    import _recode_handles as handles
     import _recode_remote as remote
     import _recode_wire as wire
 
@@ -72,14 +73,13 @@ class _OneTest:
 
 def main(reader: Any, writer: Any) -> None:
     start = wire.read_message(reader, 1 << 40)
-    place = Path(start["place"] or ".").resolve()
+    place = Path.cwd()
     for room in ("tests", "reference"):
         (place / room).mkdir()
         for path, data in start[room].items():
             target = place / room / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
-    os.chdir(place)
     for root in reversed(start["roots"]):
         sys.path.insert(0, str(place / "reference" / root))
     importlib.invalidate_caches()
@@ -132,7 +132,7 @@ class _Reference:
         try:
             return _reach_submodules(importlib.import_module(name))
         except Exception as error:  # whatever an import does, the candidate has no part in it
-            raise remote.TestFault(
+            raise handles.TestFault(
                 f"the reference's module {name} cannot be imported: {type(error).__name__}: {error}"
             ) from error
 
@@ -179,7 +179,7 @@ class _Plugin:
     @pytest.fixture
     def candidate(self) -> Any:
         """The code under test: `candidate.module.name`."""
-        return remote.RemoteRoot(self.link)
+        return handles.RemoteRoot(self.link)
 
     @pytest.fixture(scope="session")
     def reference(self) -> Any:
@@ -192,7 +192,7 @@ class _Plugin:
         try:
             import numpy as np
         except ImportError:
-            raise remote.TestFault("the rng fixture needs numpy in the interpreter that runs the tests") from None
+            raise handles.TestFault("the rng fixture needs numpy in the interpreter that runs the tests") from None
         return np.random.default_rng(_entropy(self.seed, request.node.nodeid))
 
     # collecting
@@ -305,7 +305,7 @@ def _account(reports: list[tuple[Any, BaseException | None]], link: Any) -> dict
         texts.append(link.failed[1])
     for report, error in bad:
         texts.append(f"{report.when}: {_words(report)}")
-        fault = fault or isinstance(error, remote.TestFault)
+        fault = fault or isinstance(error, handles.TestFault)
         if isinstance(error, remote.CandidateError):
             exception = {"type": error.type, "message": error.message, "frames": error.frames}
             texts.append("\n".join([f"in the candidate's code: {error.type}: {error.message}", *error.frames]))

@@ -1,7 +1,6 @@
-"""The code under test, as a hidden test sees it: modules, functions and objects that live in another sandbox.
+"""The grader's line to the candidate: questions, answers, functions that are called back, exceptions.
 
-Plain data comes back by value. Anything else comes back as an opaque handle: its attributes can be read and it can be
-called, by name; every other operation on it fails the case, since a liar's `__eq__` or `__array__` would answer it.
+What comes back is plain data, by value, or an opaque handle (`handles.py`).
 
 Self-contained: stdlib and the wire, Python 3.9+.
 """
@@ -12,12 +11,13 @@ import builtins
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import wire
+    from pytest_recode.inside import handles, wire
 else:
+    import _recode_handles as handles
     import _recode_wire as wire
 
 MAX_TEXT, MAX_LINE, MAX_FRAMES = 2000, 600, 25  # of an exception: characters, characters of a frame, frames
@@ -44,18 +44,8 @@ class CandidateError(Exception):
         return self.message
 
 
-class CandidateLost(Exception):  # noqa: N818 - these three are told apart by name, not by being errors
+class CandidateLost(Exception):
     """There is no answer: the candidate is dead, too slow, or sent what is no answer. The case fails, caught or not."""
-
-
-class Misuse(TypeError):  # noqa: N818
-    """The test did with a handle what cannot be done with one. The case fails, caught or not."""
-
-
-class TestFault(Exception):  # noqa: N818
-    """The test, not the candidate, is at fault, whatever the candidate answered before."""
-
-    __test__ = False
 
 
 class Link:
@@ -147,7 +137,7 @@ class Link:
             return {"op": "return", "value": value}
         except wire.WireError as error:
             raise ValueError(f"a function of the test returns a value that cannot travel: {error}") from None
-        except (CandidateLost, Misuse, TestFault):
+        except (CandidateLost, handles.Misuse, handles.TestFault):
             raise
         except Exception as error:  # noqa: BLE001 - it is the candidate's to catch or to let through
             if isinstance(error, AssertionError):
@@ -176,10 +166,10 @@ class Link:
             return CandidateError(kind, text, frames)
 
     def refer(self, value: Any) -> list[Any]:
-        if isinstance(value, RemoteModule):
+        if isinstance(value, handles.RemoteModule):
             return ["module", value._recode_name]
-        if isinstance(value, Handle):
-            return ["object", _number(value)]
+        if isinstance(value, handles.Handle):
+            return ["object", handles.number(value)]
         np = sys.modules.get("numpy")
         if np is not None and isinstance(value, (np.random.Generator, np.random.RandomState)):
             return _generator(value)
@@ -188,18 +178,18 @@ class Link:
             self.functions[self.count] = value
             return ["callback", self.count]
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        raise TestFault(f"the test passes a value that cannot travel: an object of type {kind}")
+        raise handles.TestFault(f"the test passes a value that cannot travel: an object of type {kind}")
 
     def resolve(self, items: list[Any]) -> Any:
         kind = items[0]
         if kind == "module":
-            return RemoteModule(self, str(items[1]))
+            return handles.RemoteModule(self, str(items[1]))
         if kind == "callback":
             return self.functions[items[1]]
-        return _HANDLES[kind](self, int(items[1]), str(items[2]))
+        return handles.KINDS[kind](self, int(items[1]), str(items[2]))
 
 
-class _NoAnswer(Exception):  # noqa: N818
+class _NoAnswer(Exception):
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
         self.kind = kind
@@ -274,149 +264,3 @@ def _generator(value: Any) -> list[Any]:
     if kind == "RandomState":
         state = {key: state[key] for key in ("bit_generator", "state")}
     return ["rng", kind, json.dumps(state, default=lambda array: array.tolist())]
-
-
-# --- what a test holds
-
-
-class _Opaque:
-    """What stays with the candidate. Only attributes are passed on, by name."""
-
-    __slots__ = ("__weakref__", "_recode_link", "_recode_type")
-    _recode_opaque = True
-
-    def __init__(self, link: Link, type_name: str) -> None:
-        object.__setattr__(self, "_recode_link", link)
-        object.__setattr__(self, "_recode_type", type_name[:200])
-
-    def __getattr__(self, name: str) -> Any:
-        _no_special(name)
-        return self._recode_link.ask("get", target=self, name=name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._recode_link.ask("set", target=self, name=name, value=value)
-
-
-class RemoteModule(_Opaque):
-    """A module of the candidate's, imported there at the first use of a name in it."""
-
-    __slots__ = ("_recode_name",)
-
-    def __init__(self, link: Link, name: str) -> None:
-        super().__init__(link, "module")
-        object.__setattr__(self, "_recode_name", name)
-
-    def __repr__(self) -> str:
-        return f"<module {self._recode_name} of the candidate>"
-
-
-class RemoteRoot:
-    """The `candidate` fixture: its attributes are the candidate's top-level modules."""
-
-    __slots__ = ("_recode_link",)
-
-    def __init__(self, link: Link) -> None:
-        self._recode_link = link
-
-    def __getattr__(self, name: str) -> RemoteModule:
-        _no_special(name)
-        return RemoteModule(self._recode_link, name)
-
-    def __repr__(self) -> str:
-        return "<the candidate>"
-
-
-class Handle(_Opaque):
-    """An object that stays with the candidate."""
-
-    __slots__ = ("_recode_case", "_recode_number")
-
-    def __init__(self, link: Link, number: int, type_name: str) -> None:
-        super().__init__(link, type_name)
-        object.__setattr__(self, "_recode_case", link.case)
-        object.__setattr__(self, "_recode_number", number)
-
-    def __repr__(self) -> str:
-        return f"<opaque candidate object of type {self._recode_type}>"
-
-    def __del__(self) -> None:
-        if self._recode_case == self._recode_link.case:
-            self._recode_link.dropped.append(self._recode_number)
-
-
-class CallableHandle(Handle):
-    """A function, method or class of the candidate's, or an object that can be called."""
-
-    __slots__ = ()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._recode_link.ask("call", target=self, args=args, kwargs=kwargs)
-
-
-class IteratorHandle(Handle):
-    """A generator or another true iterator of the candidate's: every item comes when it is asked for."""
-
-    __slots__ = ()
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        item = self._recode_link.ask("next", target=self)
-        if not item:
-            raise StopIteration
-        return item[0]
-
-    def __len__(self) -> int:
-        raise TypeError("a candidate's iterator has no length")  # list() asks for one, so it is no misuse
-
-    def __length_hint__(self) -> Any:
-        return NotImplemented
-
-
-_HANDLES: dict[str, type[Handle]] = {
-    "object": Handle,
-    "callable": CallableHandle,
-    "iterator": IteratorHandle,
-}
-
-_REFUSED = (  # noqa: SIM905 - names to read, not a list of strings
-    "eq ne lt le gt ge bool len contains getitem setitem delitem reversed hash int float complex index str format "
-    "bytes add radd iadd sub rsub isub mul rmul imul matmul rmatmul imatmul truediv rtruediv itruediv floordiv "
-    "rfloordiv ifloordiv mod rmod imod divmod rdivmod pow rpow ipow lshift rlshift ilshift rshift rrshift irshift "
-    "and rand iand or ror ior xor rxor ixor neg pos abs invert round trunc floor ceil enter exit await aiter "
-    "anext length_hint array array_ufunc array_function array_wrap fspath buffer delattr dir copy deepcopy reduce "
-    "reduce_ex getstate "
-).split()
-
-
-def _refuse(name: str) -> Callable[..., Any]:
-    def refused(self: _Opaque, *_: Any, **__: Any) -> Any:
-        text = (
-            f"__{name}__ of {self._recode_type}: this is an opaque candidate object (type {self._recode_type}); read a "
-            "plain value from it instead: an attribute or the result of a method"
-        )
-        self._recode_link.fail("protocol", text)
-        raise Misuse(text)
-
-    return refused
-
-
-for _name in (*_REFUSED, "iter", "next"):
-    if f"__{_name}__" not in vars(_Opaque):
-        setattr(_Opaque, f"__{_name}__", _refuse(_name))
-for _name in ("array_interface", "array_struct"):
-    setattr(_Opaque, f"__{_name}__", property(_refuse(_name)))
-
-
-def _number(handle: Handle) -> int:
-    if handle._recode_case != handle._recode_link.case:
-        raise TestFault(f"{handle!r} belongs to an earlier test: a candidate's object lives as long as its test")
-    number: int = handle._recode_number
-    return number
-
-
-def _no_special(name: str) -> None:
-    """Python and libraries look special names up to find out what a thing is: never the candidate's to answer."""
-    if (name.startswith("__") and name.endswith("__")) or name.startswith("_recode_"):
-        raise AttributeError(f"{name} of a candidate's object is not passed on")

@@ -45,7 +45,7 @@ _DTYPE = re.compile(
 )
 _NON_FINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
-Buffer = Union[bytes, bytearray, memoryview]  # noqa: UP007 - evaluated on Python 3.9
+Buffer = Union[bytes, bytearray, memoryview]
 Refer = Callable[[Any], "list[Any]"]
 """Value that is no plain data -> strings and ints that name it; raises `WireError` where it cannot travel."""
 Resolve = Callable[["list[Any]"], Any]
@@ -82,11 +82,13 @@ def _type_name(value: Any) -> str | None:
     np = sys.modules.get("numpy")
     if np is not None and isinstance(value, np.dtype) and value.fields is None and _DTYPE.fullmatch(value.str):
         return f"dtype {value.str}"
-    if isinstance(value, type):
-        if _TYPES.get(value.__name__) is value:
-            return value.__name__
-        if np is not None and issubclass(value, np.generic) and getattr(np, value.__name__, None) is value:
-            return f"numpy {value.__name__}"
+    if not isinstance(value, type):
+        return None
+    name: str = value.__name__
+    if name in _TYPES and _TYPES[name] is value:
+        return name
+    if np is not None and issubclass(value, np.generic) and getattr(np, name, None) is value:
+        return f"numpy {name}"
     return None
 
 

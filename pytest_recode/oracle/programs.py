@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_recode.sandboxes import Program
+from pytest_recode.task import Files
 
 _INSIDE = Path(__file__).parent.parent / "inside"
 
@@ -16,4 +17,10 @@ def _program(name: str, *modules: str) -> Program:
 
 
 CANDIDATE = _program("candidate", "wire", "candidate")
-GRADER = _program("grader", "wire", "equivalence", "remote", "grader")
+GRADER = _program("grader", "wire", "equivalence", "handles", "remote", "grader")
+
+
+def roots(files: Files) -> list[str]:
+    """Where a repository's modules are imported from: its root, and `src` too where that is no package itself."""
+    has_src = any(path.startswith("src/") for path in files) and "src/__init__.py" not in files
+    return [".", "src"] if has_src else ["."]

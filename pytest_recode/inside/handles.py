@@ -1,0 +1,167 @@
+"""What a hidden test holds of the candidate: modules, functions, objects, iterators, all opaque.
+
+Attributes can be read and set and functions called, by name. Every other operation fails the case: a liar's `__eq__` or
+`__array__` would answer it.
+
+Self-contained: stdlib, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_recode.inside.remote import Link
+
+
+class Misuse(TypeError):
+    """The test did with a handle what cannot be done with one. The case fails, caught or not."""
+
+
+class TestFault(Exception):
+    """The test, not the candidate, is at fault, whatever the candidate answered before."""
+
+    __test__ = False
+
+
+class _Opaque:
+    """What stays with the candidate. Only attributes are passed on, by name."""
+
+    __slots__ = ("__weakref__", "_recode_link", "_recode_type")
+    _recode_opaque = True
+
+    def __init__(self, link: Link, type_name: str) -> None:
+        object.__setattr__(self, "_recode_link", link)
+        object.__setattr__(self, "_recode_type", type_name[:200])
+
+    def __getattr__(self, name: str) -> Any:
+        _no_special(name)
+        return self._recode_link.ask("get", target=self, name=name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._recode_link.ask("set", target=self, name=name, value=value)
+
+
+class RemoteModule(_Opaque):
+    """A module of the candidate's, imported there at the first use of a name in it."""
+
+    __slots__ = ("_recode_name",)
+
+    def __init__(self, link: Link, name: str) -> None:
+        super().__init__(link, "module")
+        object.__setattr__(self, "_recode_name", name)
+
+    def __repr__(self) -> str:
+        return f"<module {self._recode_name} of the candidate>"
+
+
+class RemoteRoot:
+    """The `candidate` fixture: its attributes are the candidate's top-level modules."""
+
+    __slots__ = ("_recode_link",)
+
+    def __init__(self, link: Link) -> None:
+        self._recode_link = link
+
+    def __getattr__(self, name: str) -> RemoteModule:
+        _no_special(name)
+        return RemoteModule(self._recode_link, name)
+
+    def __repr__(self) -> str:
+        return "<the candidate>"
+
+
+class Handle(_Opaque):
+    """An object that stays with the candidate."""
+
+    __slots__ = ("_recode_case", "_recode_number")
+
+    def __init__(self, link: Link, number: int, type_name: str) -> None:
+        super().__init__(link, type_name)
+        object.__setattr__(self, "_recode_case", link.case)
+        object.__setattr__(self, "_recode_number", number)
+
+    def __repr__(self) -> str:
+        return f"<opaque candidate object of type {self._recode_type}>"
+
+    def __del__(self) -> None:
+        if self._recode_case == self._recode_link.case:
+            self._recode_link.dropped.append(self._recode_number)
+
+
+class CallableHandle(Handle):
+    """A function, method or class of the candidate's, or an object that can be called."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._recode_link.ask("call", target=self, args=args, kwargs=kwargs)
+
+
+class IteratorHandle(Handle):
+    """A generator or another true iterator of the candidate's: every item comes when it is asked for."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        item = self._recode_link.ask("next", target=self)
+        if not item:
+            raise StopIteration
+        return item[0]
+
+    def __len__(self) -> int:
+        raise TypeError("a candidate's iterator has no length")  # list() asks for one, so it is no misuse
+
+    def __length_hint__(self) -> Any:
+        return NotImplemented
+
+
+KINDS: dict[str, type[Handle]] = {
+    "object": Handle,
+    "callable": CallableHandle,
+    "iterator": IteratorHandle,
+}
+
+_REFUSED = (  # noqa: SIM905 - names to read, not a list of strings
+    "eq ne lt le gt ge bool len contains getitem setitem delitem reversed hash int float complex index str format "
+    "bytes add radd iadd sub rsub isub mul rmul imul matmul rmatmul imatmul truediv rtruediv itruediv floordiv "
+    "rfloordiv ifloordiv mod rmod imod divmod rdivmod pow rpow ipow lshift rlshift ilshift rshift rrshift irshift "
+    "and rand iand or ror ior xor rxor ixor neg pos abs invert round trunc floor ceil enter exit await aiter "
+    "anext length_hint array array_ufunc array_function array_wrap fspath buffer delattr dir copy deepcopy reduce "
+    "reduce_ex getstate "
+).split()
+
+
+def _refuse(name: str) -> Callable[..., Any]:
+    def refused(self: _Opaque, *_: Any, **__: Any) -> Any:
+        text = (
+            f"__{name}__ of {self._recode_type}: this is an opaque candidate object (type {self._recode_type}); read a "
+            "plain value from it instead: an attribute or the result of a method"
+        )
+        self._recode_link.fail("protocol", text)
+        raise Misuse(text)
+
+    return refused
+
+
+for _name in (*_REFUSED, "iter", "next"):
+    if f"__{_name}__" not in vars(_Opaque):
+        setattr(_Opaque, f"__{_name}__", _refuse(_name))
+for _name in ("array_interface", "array_struct"):
+    setattr(_Opaque, f"__{_name}__", property(_refuse(_name)))
+
+
+def number(handle: Handle) -> int:
+    if handle._recode_case != handle._recode_link.case:
+        raise TestFault(f"{handle!r} belongs to an earlier test: a candidate's object lives as long as its test")
+    return handle._recode_number  # type: ignore[no-any-return]
+
+
+def _no_special(name: str) -> None:
+    """Python and libraries look special names up to find out what a thing is: never the candidate's to answer."""
+    if (name.startswith("__") and name.endswith("__")) or name.startswith("_recode_"):
+        raise AttributeError(f"{name} of a candidate's object is not passed on")

@@ -1,0 +1,182 @@
+"""The line between grader and candidate: questions and answers pass through unread, in pieces and within limits.
+
+What a candidate does to the line (silence, garbage, its own end) is told to the grader in place of the answer.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from pytest_recode.faults import SandboxError
+from pytest_recode.inside import wire
+from pytest_recode.oracle.programs import CANDIDATE, roots
+from pytest_recode.sandboxes import Connection, Sandbox
+from pytest_recode.task import Environment, Files, Limits
+
+START_SECONDS = 60.0  # for a sandbox to take its files, before any code of a candidate's runs
+_READY_LIMIT = 1 << 16  # bytes
+_GRACE_SECONDS = 5.0  # for the grader to take what it is sent, which it waits for
+_SMALL = 1 << 16  # bytes that are copied rather than sent apart
+
+
+class Lost(Exception):
+    """The candidate gave no answer: `kind` as in `Case`, and the words for people."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.text = text
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenCase:
+    """The case that is running. `candidate_seconds` are those the candidate held the turn for."""
+
+    id: str
+    since: float
+    candidate_seconds: float = 0.0
+    heard: bool = False  # whether an answer of the candidate's, or the lack of one, reached the grader
+    lost: Lost | None = None
+
+
+class Switchboard:
+    """Launches candidates as they are needed; one at a time."""
+
+    def __init__(
+        self, sandbox: Sandbox, environment: Environment, limits: Limits, files: Files, entropy: int, deadline: float
+    ) -> None:
+        self.sandbox = sandbox
+        self.environment = environment
+        self.limits = limits
+        self.files = files
+        self.entropy = entropy
+        self.deadline = deadline  # of the whole grading
+        # An answer is copied where it is compared: a quarter leaves room for that and for what is expected.
+        self.answer_limit = (limits.memory_mb << 20) // 4
+        self.spent = 0.0  # seconds that candidates held the turn for
+        self.candidate: Connection | None = None
+
+    def exchange(self, grader: Connection, question: wire.Frame, case: OpenCase) -> None:
+        """Pass one question on, of which the prefix has been read, and the answer back, or why there is none.
+
+        Raises `EOFError`, `ConnectionError` or `TimeoutError` where it is the grader that fails.
+        """
+        left = question.header + question.body
+        try:
+            if case.lost is not None:
+                raise case.lost
+            if self.candidate is None:
+                launching = time.monotonic()
+                self.candidate = self._launch()
+                case.since += time.monotonic() - launching  # nobody's time
+            began = time.monotonic()
+            deadline = min(self.deadline, began + self.limits.test_seconds - case.candidate_seconds)
+            try:
+                data = wire.PREFIX.pack(wire.MAGIC, *question)
+                while left or data:
+                    more = self._from_grader(grader, left)
+                    left -= len(more)
+                    self._to_candidate(self.candidate, data + more, deadline)
+                    data = b""
+                answer = self._answer(self.candidate, question.sequence, deadline)
+                case.heard = True
+                self._pass_on(grader, self.candidate, answer, deadline)
+            finally:
+                held = time.monotonic() - began
+                case.candidate_seconds += held
+                self.spent += held
+        except Lost as lost:
+            case.lost, case.heard = lost, True
+            while left:  # the rest of a question that nobody takes any more
+                left -= len(self._from_grader(grader, left))
+            told = {"kind": lost.kind, "text": lost.text}
+            wire.send_message(grader, told, time.monotonic() + _GRACE_SECONDS, kind=wire.LOST)
+
+    def end(self) -> None:
+        """End the candidate, if there is one; the next question launches another."""
+        if self.candidate is not None:
+            self.candidate.kill()
+            self.candidate = None
+
+    def _launch(self) -> Connection:
+        candidate = self.sandbox.launch(CANDIDATE, self.environment, self.limits)
+        start = {"files": dict(self.files), "roots": roots(self.files), "entropy": self.entropy, "limit": 1 << 40}
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            wire.send_message(candidate, start, deadline)
+            # No code of the candidate's has run: what goes wrong here is the sandbox's fault.
+            wire.receive_message(candidate, _READY_LIMIT, deadline)
+        except (ConnectionError, EOFError, TimeoutError, wire.WireError) as error:
+            how = candidate.kill()
+            raise SandboxError(f"the candidate's sandbox took no files: {how or error}") from None
+        return candidate
+
+    def _from_grader(self, grader: Connection, left: int) -> bytes:
+        if not left:
+            return b""
+        data = grader.receive(min(left, wire.CHUNK), self.deadline)
+        if not data:
+            raise EOFError("the grader is gone")
+        return data
+
+    def _to_candidate(self, candidate: Connection, data: bytes, deadline: float) -> None:
+        try:
+            candidate.send(data, deadline)
+        except TimeoutError:
+            raise self._too_slow() from None
+        except ConnectionError:
+            raise self._ended(candidate) from None
+
+    def _answer(self, candidate: Connection, sequence: bytes, deadline: float) -> wire.Frame:
+        try:
+            frame = wire.fill_prefix(wire.connection_filler(candidate, deadline), self.answer_limit)
+        except TimeoutError:
+            raise self._too_slow() from None
+        except EOFError:
+            raise self._ended(candidate) from None
+        except wire.WireError as error:
+            raise Lost("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
+        if frame.kind != wire.FROM_CANDIDATE or frame.sequence != sequence:
+            raise Lost("protocol", "the candidate sent garbage instead of an answer: a frame out of turn")
+        return frame
+
+    def _pass_on(self, grader: Connection, candidate: Connection, answer: wire.Frame, deadline: float) -> None:
+        """In pieces, so that the grader can be told in between that no more comes."""
+        left = answer.header + answer.body
+        data = wire.PREFIX.pack(wire.MAGIC, *answer)
+        while True:
+            if left:
+                try:
+                    more = candidate.receive(min(left, wire.CHUNK), deadline)
+                except TimeoutError:
+                    raise self._too_slow() from None
+                if not more:
+                    raise self._ended(candidate)
+                left -= len(more)
+                data += more
+            kind = wire.PART if left else wire.LAST
+            head = wire.PREFIX.pack(wire.MAGIC, kind, wire.NO_SEQUENCE, 0, len(data))
+            limit = time.monotonic() + self.limits.test_seconds + _GRACE_SECONDS
+            if len(data) < _SMALL:
+                grader.send(head + data, limit)
+            else:
+                grader.send(head, limit)
+                grader.send(data, limit)
+            if not left:
+                return
+            data = b""
+
+    def _too_slow(self) -> Lost:
+        late = time.monotonic() >= self.deadline
+        seconds = f"the grading's {self.limits.grading_seconds:g}" if late else f"{self.limits.test_seconds:g}"
+        return Lost("timeout", f"the candidate did not answer within {seconds} s")
+
+    def _ended(self, candidate: Connection) -> Lost:
+        how = candidate.kill()
+        if not how:
+            return Lost("died", "the candidate closed its pipe in the middle of a call")
+        if how.startswith("out of memory"):
+            return Lost("died", f"the candidate was killed: {how}")
+        was = "was " if how.startswith("killed") else ""
+        return Lost("died", f"the candidate {was}{how} in the middle of a call")
