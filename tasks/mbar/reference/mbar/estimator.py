@@ -1,0 +1,114 @@
+"""The multistate Bennett acceptance ratio estimator (Shirts & Chodera 2008)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .logspace import log, logsumexp
+from .samples import SampleSet
+
+
+def log_weights(samples: SampleSet, f: np.ndarray) -> np.ndarray:
+    """Logarithms of the weights of all samples in all states, `(N, K)`.
+
+    `f` `(K,)` are the states' reduced free energies; those of states without samples are needed for their own column
+    only. A sample that a state forbids has the weight 0, so -inf.
+    """
+    exponents = np.asarray(f, dtype=np.float64)[:, None] - samples.energies
+    mixture = logsumexp(log(samples.counts)[:, None] + exponents, axis=0)
+    return (exponents - mixture).T
+
+
+def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: int = 1000) -> np.ndarray:
+    """Reduced free energies of all states relative to the first one, `(K,)`.
+
+    Solves the self-consistent equations until the weights of every sampled state sum to 1 within `tolerance`. Each
+    iteration tries Newton's step and the self-consistent one and keeps the better. Raises RuntimeError if
+    `max_iterations` are not enough.
+    """
+    # Neither a constant per sample nor one per state changes the problem, but large ones cost digits.
+    energies = samples.energies - samples.energies.min(axis=0)
+    offsets = energies.min(axis=1)
+    shifted = SampleSet(energies - offsets[:, None], samples.counts)
+    sampled = np.flatnonzero(samples.counts)
+    counts = samples.counts[sampled]
+
+    def sums(f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        logs = log_weights(shifted, f)
+        return np.exp(logs[:, sampled]), logsumexp(logs, axis=0)
+
+    def excess(log_sums: np.ndarray) -> float:
+        return float(np.abs(np.expm1(log_sums[sampled])).max())
+
+    f = np.zeros(len(energies))
+    weights, log_sums = sums(f)
+    for _ in range(max_iterations):
+        if excess(log_sums) <= tolerance:
+            f = f - log_sums + offsets
+            return f - f[0]
+        fixed_point = f - log_sums
+        total = weights.sum(axis=0)
+        hessian = np.diag(counts * total) - counts[:, None] * (weights.T @ weights) * counts
+        newton = f.copy()
+        # The first sampled state stays where it is: the equations fix differences only.
+        newton[sampled[1:]] -= np.linalg.lstsq(hessian[1:, 1:], (counts * (total - 1.0))[1:], rcond=None)[0]
+        trials = [(trial, *sums(trial)) for trial in (fixed_point, newton)]
+        f, weights, log_sums = min(trials, key=lambda trial: excess(trial[2]))
+    raise RuntimeError(f"the free energies did not converge within {max_iterations} iterations")
+
+
+def covariance(weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Asymptotic covariance matrix of the logarithms of the normalisation constants, `(K, K)`.
+
+    weights `(N, K)`, counts `(K,)`. Goes through the singular values of the weights, so that no matrix of N x N
+    appears. Eigenvalues below 1e-8 of the largest count as 0: one always is, up to rounding.
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    _, singular, right = np.linalg.svd(weights, full_matrices=False)
+    factor = singular[:, None] * right
+    inner = np.eye(len(singular)) - factor @ (np.asarray(counts)[:, None] * factor.T)
+    inverse = np.linalg.pinv(inner, rcond=1e-8, hermitian=True)
+    return factor.T @ inverse @ factor
+
+
+def differences(samples: SampleSet, f: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Differences of the free energies of all pairs of states, and their standard errors, each `(K, K)`.
+
+    The entry (i, j) is about `f[j] - f[i]`. `f` is solved for where it is not given.
+    """
+    f = free_energies(samples) if f is None else np.asarray(f, dtype=np.float64)
+    theta = covariance(np.exp(log_weights(samples, f)), samples.counts)
+    spread = np.diag(theta)
+    variance = spread[:, None] + spread[None, :] - theta - theta.T
+    np.fill_diagonal(variance, 0.0)
+    return f[None, :] - f[:, None], np.sqrt(np.maximum(variance, 0.0))
+
+
+def expectation(
+    samples: SampleSet, observable: np.ndarray, energies: np.ndarray, f: np.ndarray | None = None
+) -> tuple[float, float]:
+    """Mean of an observable in a state that need not be one of the sampled ones, and its standard error.
+
+    observable `(N,)`, energies `(N,)` in the state of interest. Samples which that state forbids (+inf) do not count,
+    whatever the observable is there. Raises ValueError for other shapes, or if the state forbids every sample.
+    """
+    observable = np.asarray(observable, dtype=np.float64)
+    energies = np.asarray(energies, dtype=np.float64)
+    size = samples.energies.shape[1]
+    if observable.shape != (size,) or energies.shape != (size,):
+        raise ValueError(f"observable {observable.shape} and energies {energies.shape} must be ({size},)")
+    allowed = np.isfinite(energies)
+    if not allowed.any():
+        raise ValueError("the state forbids every sample")
+
+    f = free_energies(samples) if f is None else np.asarray(f, dtype=np.float64)
+    mixture = logsumexp(log(samples.counts)[:, None] + f[:, None] - samples.energies, axis=0)
+    logs = -energies - mixture
+    weights = np.exp(logs - logsumexp(logs, axis=0))
+    observable = np.where(allowed, observable, 0.0)
+    mean = weights @ observable
+    # The observable enters the error as a further, unsampled state whose "weights" are those of its deviations.
+    deviations = weights * (observable - mean)
+    states = np.concatenate([np.exp(log_weights(samples, f)), deviations[:, None]], axis=1)
+    variance = covariance(states, np.append(samples.counts, 0))[-1, -1]
+    return float(mean), float(np.sqrt(max(variance, 0.0)))

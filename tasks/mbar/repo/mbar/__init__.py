@@ -1,0 +1,1 @@
+"""Free energies from simulations at several thermodynamic states."""

@@ -1,0 +1,36 @@
+"""The multistate Bennett acceptance ratio estimator (Shirts & Chodera 2008)."""
+# ruff: noqa: F401  (the parts of the repository this module builds on)
+
+from __future__ import annotations
+
+import numpy as np
+
+from .logspace import log, logsumexp
+from .samples import SampleSet
+
+
+def log_weights(samples: SampleSet, f: np.ndarray) -> np.ndarray:
+    """Logarithms of the weights of all samples in all states, `(N, K)`."""
+    raise NotImplementedError
+
+
+def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: int = 1000) -> np.ndarray:
+    """Reduced free energies of all states relative to the first one, `(K,)`."""
+    raise NotImplementedError
+
+
+def covariance(weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Asymptotic covariance matrix of the logarithms of the normalisation constants, `(K, K)`."""
+    raise NotImplementedError
+
+
+def differences(samples: SampleSet, f: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Differences of the free energies of all pairs of states, and their standard errors, each `(K, K)`."""
+    raise NotImplementedError
+
+
+def expectation(
+    samples: SampleSet, observable: np.ndarray, energies: np.ndarray, f: np.ndarray | None = None
+) -> tuple[float, float]:
+    """Mean of an observable in a state that need not be one of the sampled ones, and its standard error."""
+    raise NotImplementedError

@@ -1,0 +1,317 @@
+"""Hidden tests of the task mbar."""
+
+import statistics
+
+import numpy as np
+import pytest
+
+from pytest_recode.testing import assert_equivalent
+
+weighing = pytest.mark.interface("mbar.estimator.log_weights")
+solving = pytest.mark.interface("mbar.estimator.free_energies")
+spreading = pytest.mark.interface("mbar.estimator.covariance")
+comparing = pytest.mark.interface("mbar.estimator.differences")
+averaging = pytest.mark.interface("mbar.estimator.expectation")
+
+
+def oscillators(rng, counts, spacing=1.0):
+    """Positions `(N,)`, energies `(K, N)` and counts of a chain of harmonic oscillators."""
+    stiffness = rng.uniform(0.6, 1.8, len(counts))
+    centres = spacing * np.arange(len(counts)) + rng.uniform(-0.1, 0.1, len(counts))
+    positions = np.concatenate([rng.normal(c, k**-0.5, n) for c, k, n in zip(centres, stiffness, counts, strict=True)])
+    return positions, 0.5 * stiffness[:, None] * (positions - centres[:, None]) ** 2, np.array(counts)
+
+
+def weights_of(energies, counts, f):
+    """Equation (9), for energies that need no care."""
+    boltzmann = np.exp(f[:, None] - energies)
+    return (boltzmann / (counts @ boltzmann)).T
+
+
+def pseudo_inverse_form(weights, counts):
+    """Equation (8) as it stands: N x N."""
+    matrix = np.eye(len(weights)) - (weights * counts) @ weights.T
+    return np.linalg.pinv(matrix, rcond=1e-8, hermitian=True)
+
+
+# log_weights
+
+
+@weighing
+def test_weights_follow_their_definition(candidate, rng):
+    _, energies, counts = oscillators(rng, [12, 0, 7, 9])
+    f = rng.normal(size=4)
+    samples = candidate.mbar.samples.SampleSet(energies, counts)
+    found = candidate.mbar.estimator.log_weights(samples, f)
+    assert found.shape == (28, 4)
+    np.testing.assert_allclose(np.exp(found), weights_of(energies, counts, f), rtol=1e-6)
+    np.testing.assert_allclose(np.exp(found) @ counts, np.ones(28), rtol=1e-9)
+    f[1] += 3.0
+    shifted = candidate.mbar.estimator.log_weights(samples, f)
+    np.testing.assert_allclose(shifted - found, np.tile([0.0, 3.0, 0.0, 0.0], (28, 1)), atol=1e-9)
+
+
+@weighing
+def test_weights_bear_huge_and_infinite_energies(candidate, reference, rng):
+    """Constants per state and per sample, far outside the range of exp, change nothing that they should not."""
+    _, energies, counts = oscillators(rng, [8, 6, 0])
+    f, state, sample = rng.normal(size=3), rng.uniform(-1e6, 1e6, 3), rng.uniform(-1e6, 1e6, 14)
+    expected = np.log(weights_of(energies, counts, f))
+    huge = candidate.mbar.samples.SampleSet(energies + state[:, None] + sample, counts)
+    found = candidate.mbar.estimator.log_weights(huge, f + state)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+    energies[1, 3] = energies[2, 8] = np.inf
+    pair = [
+        side.mbar.estimator.log_weights(side.mbar.samples.SampleSet(energies, counts), f)
+        for side in (candidate, reference)
+    ]
+    assert np.isneginf(pair[0][3, 1])
+    assert np.isneginf(pair[0][8, 2])
+    assert_equivalent(np.exp(pair[0]), np.exp(pair[1]), rtol=1e-6)
+
+
+# free_energies
+
+
+@solving
+def test_solution_is_that_of_the_authors_and_self_consistent(candidate, reference, rng):
+    _, energies, counts = oscillators(rng, [20, 35, 15, 30])
+    before = energies.copy()
+    found = candidate.mbar.estimator.free_energies(candidate.mbar.samples.SampleSet(energies, counts))
+    expected = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(before, counts))
+    assert_equivalent(found, expected, rtol=1e-6, atol=1e-6)
+    assert found[0] == 0.0
+    np.testing.assert_allclose(weights_of(energies, counts, found).sum(axis=0), np.ones(4), atol=1e-6)
+
+
+@solving
+def test_two_states_are_bennetts_acceptance_ratio(candidate, rng):
+    _, energies, counts = oscillators(rng, [25, 40], spacing=1.3)
+    found = candidate.mbar.estimator.free_energies(candidate.mbar.samples.SampleSet(energies, counts))
+    work, ratio = energies[1] - energies[0], np.log(counts[0] / counts[1])
+    low, high = -50.0, 50.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        # Samples of both states pooled: the share that state 1 claims must be its share of the draws.
+        share = (1.0 / (1.0 + np.exp(ratio + work - middle))).sum()
+        low, high = (middle, high) if share < counts[1] else (low, middle)
+    np.testing.assert_allclose(found, [0.0, middle], atol=1e-6)
+
+
+@solving
+def test_known_free_energies_are_found(candidate, rng):
+    """Samples at the quantiles of each state leave hardly any statistical error."""
+    stiffness, centres, count = rng.uniform(0.5, 4.0, 4), rng.uniform(-0.7, 0.7, 4), 300
+    normal = np.array([statistics.NormalDist().inv_cdf((i + 0.5) / count) for i in range(count)])
+    positions = np.concatenate([c + normal / np.sqrt(k) for c, k in zip(centres, stiffness, strict=True)])
+    system = candidate.mbar.oscillators.Oscillators(stiffness, centres)
+    samples = candidate.mbar.samples.SampleSet(system.energies(positions), [count] * 4)
+    found = candidate.mbar.estimator.free_energies(samples)
+    np.testing.assert_allclose(found, 0.5 * np.log(stiffness / stiffness[0]), atol=5e-3)
+    assert abs(found).max() > 0.0
+
+
+@solving
+def test_states_without_samples_follow_from_the_others(candidate, rng):
+    """The first and a middle state were not simulated; one sampled state is Zwanzig's exponential average."""
+    _, energies, counts = oscillators(rng, [0, 30, 0, 25], spacing=0.7)
+    run, parts = candidate.mbar.estimator.free_energies, candidate.mbar.samples
+    found = run(parts.SampleSet(energies, counts))
+    assert found[0] == 0.0
+    sampled = run(parts.SampleSet(energies[[1, 3]], counts[[1, 3]]))
+    np.testing.assert_allclose(found[3] - found[1], sampled[1], atol=1e-6)
+    np.testing.assert_allclose(weights_of(energies, counts, found - found[1]).sum(axis=0), np.ones(4), atol=1e-6)
+    single = run(parts.SampleSet(energies[:2, :30], [0, 30]))
+    zwanzig = np.log(np.mean(np.exp(energies[1, :30] - energies[0, :30])))
+    np.testing.assert_allclose(single, [0.0, zwanzig], atol=1e-6)
+
+
+@solving
+def test_a_chain_with_little_overlap_is_solved_to_the_end(candidate, reference, rng):
+    """Plain iteration of the equations creeps here: its last step is thousands of times smaller than its error."""
+    _, energies, counts = oscillators(rng, [50] * 8, spacing=3.8)
+    found = candidate.mbar.estimator.free_energies(candidate.mbar.samples.SampleSet(energies, counts))
+    expected = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(energies, counts))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    with pytest.raises(RuntimeError):
+        candidate.mbar.estimator.free_energies(candidate.mbar.samples.SampleSet(energies, counts), max_iterations=0)
+
+
+@solving
+def test_constants_and_forbidden_samples(candidate, rng):
+    """A constant per state moves its free energy by that much; one per sample moves nothing; inf is a factor 0."""
+    _, energies, counts = oscillators(rng, [15, 20, 0, 18])
+    run, parts = candidate.mbar.estimator.free_energies, candidate.mbar.samples
+    plain = run(parts.SampleSet(energies, counts))
+    state, sample = rng.uniform(-1e5, 1e5, 4), rng.uniform(-1e5, 1e5, 53)
+    moved = run(parts.SampleSet(energies + state[:, None] + sample, counts))
+    np.testing.assert_allclose(moved, plain + state - state[0], rtol=1e-6, atol=1e-6)
+    energies[3, :4] = energies[2, 10:] = np.inf
+    found = run(parts.SampleSet(energies, counts))
+    assert np.all(np.isfinite(found))
+    np.testing.assert_allclose(weights_of(energies, counts, found).sum(axis=0), np.ones(4), atol=1e-6)
+
+
+# covariance
+
+
+@spreading
+def test_covariance_is_that_of_the_paper(candidate, reference, rng):
+    _, energies, counts = oscillators(rng, [20, 0, 25, 15])
+    f = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(energies, counts))
+    weights = weights_of(energies, counts, f)
+    before = weights.copy()
+    found = candidate.mbar.estimator.covariance(weights, counts)
+    expected = weights.T @ pseudo_inverse_form(weights, counts) @ weights
+    assert found.shape == (4, 4)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+    assert_equivalent(found, reference.mbar.estimator.covariance(before, counts), rtol=1e-5, atol=1e-8)
+
+
+@spreading
+def test_covariance_of_equal_states_and_of_signed_columns(candidate, reference, rng):
+    _, energies, counts = oscillators(rng, [30, 20, 0])
+    energies, counts = energies[[0, 1, 2, 0]], np.array([18, 20, 0, 12])
+    f = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(energies, counts))
+    weights = weights_of(energies, counts, f)
+    weights[:, 2] = rng.normal(size=50) / 50
+    found = candidate.mbar.estimator.covariance(weights, counts)
+    expected = weights.T @ pseudo_inverse_form(weights, counts) @ weights
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(found[0], found[3], rtol=1e-5, atol=1e-8)
+
+
+@spreading
+def test_covariance_of_many_samples(candidate, reference, rng):
+    """Every sample given 200 times over: each count 200 times as large, each variance as much smaller."""
+    _, energies, counts = oscillators(rng, [40, 35, 25])
+    f = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(energies, counts))
+    weights = weights_of(energies, counts, f)
+    once = weights.T @ pseudo_inverse_form(weights, counts) @ weights
+    found = candidate.mbar.estimator.covariance(np.tile(weights, (200, 1)) / 200, 200 * counts)
+    np.testing.assert_allclose(found, once / 200, rtol=1e-5, atol=1e-9)
+
+
+# differences
+
+
+@comparing
+def test_differences_are_those_of_the_authors(candidate, reference, rng):
+    _, energies, counts = oscillators(rng, [20, 30, 0, 25])
+    pair = [
+        side.mbar.estimator.differences(side.mbar.samples.SampleSet(energies, counts))
+        for side in (candidate, reference)
+    ]
+    assert_equivalent(pair[0], pair[1], rtol=1e-5, atol=1e-6)
+    delta, error = pair[0]
+    np.testing.assert_array_equal(np.diag(delta), np.zeros(4))
+    np.testing.assert_array_equal(np.diag(error), np.zeros(4))
+    np.testing.assert_allclose(delta[0, 1:] + delta[1:, 3] - delta[0, 3], delta[0, 1:] - delta[3, 1:] + delta[3, 0])
+
+
+@comparing
+def test_error_of_two_states_is_that_of_bennett(candidate, rng):
+    """1 / sum_n 1 / (2 + 2 cosh(M + w_n - df)) - 1 / N_0 - 1 / N_1; and the given f is what is used."""
+    _, energies, counts = oscillators(rng, [30, 45])
+    samples = candidate.mbar.samples.SampleSet(energies, counts)
+    delta, error = candidate.mbar.estimator.differences(samples)
+    argument = np.log(counts[0] / counts[1]) + energies[1] - energies[0] - delta[0, 1]
+    variance = 1.0 / (1.0 / (2.0 + 2.0 * np.cosh(argument))).sum() - (1.0 / counts).sum()
+    np.testing.assert_allclose(error, np.sqrt(variance) * np.array([[0.0, 1.0], [1.0, 0.0]]), rtol=1e-5)
+    given = np.array([5.0, 5.0 + delta[0, 1]])
+    again, same = candidate.mbar.estimator.differences(samples, given)
+    np.testing.assert_allclose(again, delta, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(same, error, rtol=1e-5)
+    further = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    other, _ = candidate.mbar.estimator.differences(samples, given + further[0])
+    np.testing.assert_allclose(other, delta + further, rtol=1e-6, atol=1e-9)
+
+
+@comparing
+def test_equal_states_do_not_differ(candidate, rng):
+    """Twice the same state, up to a constant: the difference is known without error, and no root is NaN."""
+    _, energies, _ = oscillators(rng, [16, 20])
+    shift = rng.uniform(-1e3, 1e3)
+    samples = candidate.mbar.samples.SampleSet(np.stack([energies[0], energies[1], energies[0] + shift]), [9, 20, 7])
+    delta, error = candidate.mbar.estimator.differences(samples)
+    np.testing.assert_allclose(delta[0, 2], shift, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(error[0, 2], 0.0, atol=1e-5)
+    np.testing.assert_allclose(error[1, 0], error[1, 2], rtol=1e-5)
+    assert error[1, 0] > 1e-3
+
+
+# expectation
+
+
+@averaging
+def test_average_in_an_unsampled_state_is_that_of_the_authors(candidate, reference, rng):
+    positions, energies, counts = oscillators(rng, [25, 20, 0])
+    target = 0.5 * (positions - rng.uniform(0.2, 0.8)) ** 2 + rng.uniform(-1e3, 1e3)
+    observable = np.cos(positions) - 0.3
+    pair = [
+        side.mbar.estimator.expectation(side.mbar.samples.SampleSet(energies, counts), observable, target)
+        for side in (candidate, reference)
+    ]
+    assert all(isinstance(value, float) for value in pair[0])
+    np.testing.assert_allclose(pair[0], pair[1], rtol=1e-5, atol=1e-8)
+    f = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(energies, counts))
+    weights = weights_of(energies, counts, f)
+    w = np.exp(-(target - target.min())) / (np.exp(f[:, None] - energies).T @ counts)
+    w /= w.sum()
+    deviation = w * (observable - w @ observable)
+    variance = deviation @ pseudo_inverse_form(weights, counts) @ deviation
+    np.testing.assert_allclose(pair[0], [w @ observable, np.sqrt(variance)], rtol=1e-5, atol=1e-6)
+
+
+@averaging
+def test_average_of_one_state_is_the_sample_mean(candidate, rng):
+    """Also for an observable with mean 0; a constant has no error; weights of a given f are used."""
+    _, energies, _ = oscillators(rng, [30])
+    samples = candidate.mbar.samples.SampleSet(energies, [30])
+    run = candidate.mbar.estimator.expectation
+    observable = rng.normal(size=30)
+    for values in (observable + 1.5, observable - observable.mean(), -np.abs(observable)):
+        mean, error = run(samples, values, energies[0])
+        np.testing.assert_allclose(mean, values.mean(), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(error, values.std() / np.sqrt(30), rtol=1e-5)
+    mean, error = run(samples, np.full(30, 2.5), energies[0] * 1.1, np.array([4.0]))
+    np.testing.assert_allclose([mean, error], [2.5, 0.0], atol=1e-6)
+
+
+@averaging
+def test_forbidden_samples_do_not_count_and_shapes_must_match(candidate, rng):
+    _, energies, _ = oscillators(rng, [24])
+    samples = candidate.mbar.samples.SampleSet(energies, [24])
+    run = candidate.mbar.estimator.expectation
+    observable, target = rng.normal(size=24), energies[0].copy()
+    target[:9] = np.inf
+    observable[:3] = [np.nan, np.inf, -np.inf]
+    kept = observable[9:]
+    mean, error = run(samples, observable, target)
+    np.testing.assert_allclose(mean, kept.mean(), rtol=1e-6)
+    np.testing.assert_allclose(error, np.sqrt(((kept - kept.mean()) ** 2).sum()) / 15, rtol=1e-5)
+    good = np.zeros(24)
+    for bad in ((good[:-1], target), (good, target[:-1]), (good[:, None], target), (good, np.full(24, np.inf))):
+        with pytest.raises(ValueError):  # noqa: PT011
+            run(samples, *bad)
+
+
+@averaging
+def test_report_sums_up_all_states(candidate, reference, rng):
+    positions, energies, counts = oscillators(rng, [18, 0, 22])
+    names = ("free_energy", "free_energy_error", "mean", "mean_error")
+    reports = []
+    for side in (candidate, reference):
+        report = side.mbar.report.analyse(side.mbar.samples.SampleSet(energies, counts), positions)
+        reports.append([getattr(report, name) for name in names])
+    assert_equivalent(reports[0], reports[1], rtol=1e-5, atol=1e-6)
+
+
+@averaging
+def test_given_free_energies_are_used_as_they_are(candidate, rng):
+    positions, energies, counts = oscillators(rng, [14, 17])
+    samples = candidate.mbar.samples.SampleSet(energies, counts)
+    for f in rng.normal(size=(3, 2)):
+        w = np.exp(-energies[1]) / (counts @ np.exp(f[:, None] - energies))
+        mean, _ = candidate.mbar.estimator.expectation(samples, positions, energies[1], f)
+        np.testing.assert_allclose(mean, w @ positions / w.sum(), rtol=1e-6, atol=1e-9)
