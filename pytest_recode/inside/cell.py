@@ -20,8 +20,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import walls
+    from pytest_recode.inside import syscalls, walls
 else:
+    import recode_syscalls as syscalls
     import recode_walls as walls
 
 Main = Callable[[Any, Any], Any]
@@ -29,7 +30,6 @@ Main = Callable[[Any, Any], Any]
 UID = 1000  # inside a user namespace of its own
 WORK = "/tmp/work"
 POLL_SECONDS = 0.05
-LAG_SECONDS = 0.05
 INODES_PER_MIB = 256
 OPEN_FILES = 1024
 WAKING = [signal.SIGCHLD, signal.SIGTERM]  # a child has ended; look whether it is time to end
@@ -171,10 +171,7 @@ def watch(
         if status is not None:
             return walls.ending(status)
         if gone is not None and gone():
-            # An ending process closes its files a moment before it can be reaped
-            signal.sigtimedwait([signal.SIGCHLD], LAG_SECONDS)
-            status = reap(pid)
-            return "" if status is None else walls.ending(status)
+            return ""
         if not limits.persistent:
             excess = past(limits, pids())
             if excess:
@@ -237,7 +234,7 @@ def run_payload(
             if jail_kind in ("nested", "first"):  # the others share the count of their user with strangers
                 walls.limit_processes(limits.pids)
             if jail_kind != "plain":
-                walls.filter_system_calls()
+                syscalls.refuse()
             walls.limit("RLIMIT_AS", base + limits.memory_mb * walls.MIB)
         say(report, "up", "")
     except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code

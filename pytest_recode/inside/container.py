@@ -15,6 +15,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,14 +56,28 @@ def run(setup: dict[str, Any], install: zygote.Install) -> None:
         pid = os.fork()
         if pid == 0:
             cell.run_payload(main, reader, writer, report, limits, base, jail_kind="container", say=_tell)
-        # Its own end of the output, to read: that hangs up once the program has closed the output everywhere
-        ends = [reader, os.open(f"/proc/self/fd/{writer}", os.O_RDONLY | os.O_NONBLOCK)]
-        os.close(writer)
-        how = cell.watch(pid, limits, walls.pids_here, gone=lambda: any(map(walls.hung_up, ends)))
+        how = cell.watch(pid, limits, walls.pids_here, gone=_hang_up(reader, writer))
         if how == walls.ending(signal.SIGKILL) and _killed_for_memory(before):
             how = f"out of memory ({limits.memory_mb} MiB)"
     _say(report, {"how": how})
     os._exit(0)
+
+
+def _hang_up(reader: int, writer: int) -> Callable[[], bool]:
+    """Says whether the host is gone, or the program has closed its output everywhere; gives `writer` away for it.
+
+    An ending program closes its files a moment before it can be reaped: closed for two looks, that is.
+    """
+    output = os.open(f"/proc/self/fd/{writer}", os.O_RDONLY | os.O_NONBLOCK)
+    os.close(writer)
+    closed = 0
+
+    def gone() -> bool:
+        nonlocal closed
+        closed += walls.hung_up(output)
+        return closed > 1 or walls.hung_up(reader)
+
+    return gone
 
 
 def _run_here(main: cell.Main, reader: int, writer: int, limits: cell.Limits) -> str:

@@ -18,9 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import cell, walls
+    from pytest_recode.inside import cell, syscalls, walls
 else:
     import recode_cell as cell
+    import recode_syscalls as syscalls
     import recode_walls as walls
 
 _POLL_SECONDS = 0.02
@@ -226,7 +227,7 @@ def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None
         if _settings.kind in ("nested", "first"):
             walls.limit_processes(_settings.limits.pids)
         if _settings.kind != "plain":
-            walls.filter_system_calls()
+            syscalls.refuse()
             walls.dumpable(True)
         os.execvpe(argv[0], argv, env)
     except OSError as exc:

@@ -1,4 +1,4 @@
-"""What Linux offers to wall a process in, by way of libc: namespaces, mounts, capabilities, limits, system call filter.
+"""What Linux offers to wall a process in, by way of libc: namespaces, mounts, capabilities, limits.
 
 Imported inside a sandbox as `recode_walls`: stdlib only, Python 3.9+.
 """
@@ -18,7 +18,7 @@ from typing import Any
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND = 1, 2, 4, 8, 4096
-_PDEATHSIG, _DUMPABLE, _SECCOMP, _NO_NEW_PRIVS, _SUBREAPER = 1, 4, 22, 38, 36
+_PDEATHSIG, _DUMPABLE, _NO_NEW_PRIVS, _SUBREAPER = 1, 4, 38, 36
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MIB = 1 << 20
@@ -59,6 +59,11 @@ def adopt_orphans() -> None:
 
 def no_new_privileges() -> None:
     _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(PR_SET_NO_NEW_PRIVS)")
+
+
+def set_filter(program: int) -> None:
+    """A system call filter, by the address of its `sock_fprog`; `syscalls.py` makes one."""
+    _check(_libc.prctl(22, 2, program, 0, 0), "prctl(PR_SET_SECCOMP)")
 
 
 def drop_capabilities() -> None:
@@ -270,87 +275,3 @@ def reap_all() -> bool:
                 return False
         except ChildProcessError:
             return True
-
-
-# System calls that get round a limit or widen the kernel's surface; ENOSYS is what an older kernel would say.
-
-_ARCHES: dict[str, tuple[int, dict[str, int]]] = {
-    "x86_64": (
-        0xC000003E,
-        {
-            "memfd_create": 319,  # memory that belongs to no process's sum
-            "shmget": 29,
-            "userfaultfd": 323,
-            "perf_event_open": 298,
-            "bpf": 321,
-            "add_key": 248,
-            "request_key": 249,
-            "keyctl": 250,
-            "clone3": 435,  # its flags are out of a filter's sight; whoever finds it missing takes clone
-            "prlimit64": 302,
-            "clone": 56,
-            "unshare": 272,
-        },
-    ),
-    "aarch64": (
-        0xC00000B7,
-        {
-            "memfd_create": 279,
-            "shmget": 194,
-            "userfaultfd": 282,
-            "perf_event_open": 241,
-            "bpf": 280,
-            "add_key": 217,
-            "request_key": 218,
-            "keyctl": 219,
-            "clone3": 435,
-            "prlimit64": 261,
-            "clone": 220,
-            "unshare": 97,
-        },
-    ),
-}
-_EVERYWHERE = {"memfd_secret": 447, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427}
-_ALLOW, _ENOSYS, _EPERM = 0x7FFF0000, 0x50000 | 38, 0x50000 | 1
-
-
-def filter_system_calls() -> bool:
-    """Refuse the calls above, new user namespaces, and the changing of another process's limits.
-
-    False where the machine is not known.
-
-    Needs `no_new_privileges` first. Holds for everything this process starts.
-    """
-    known = _ARCHES.get(platform.machine())
-    if known is None:
-        return False
-    arch, numbers = known
-    refused = {**numbers, **_EVERYWHERE}
-    prlimit, clone, unshare_ = (refused.pop(name) for name in ("prlimit64", "clone", "unshare"))
-    load, equal, at_least, has, answer = 0x20, 0x15, 0x35, 0x45, 0x06
-    program = [
-        (load, 0, 0, 4),  # architecture
-        (equal, 1, 0, arch),
-        (answer, 0, 0, _ENOSYS),
-        (load, 0, 0, 0),  # number
-        (at_least, 0, 1, 0x40000000),  # the x32 numbering
-        (answer, 0, 0, _ENOSYS),
-    ]
-    for number in refused.values():
-        program += [(equal, 0, 1, number), (answer, 0, 0, _ENOSYS)]
-    program += [
-        (equal, 2, 0, prlimit),
-        (equal, 3, 0, clone),
-        (equal, 2, 5, unshare_),
-        (load, 0, 0, 16),  # prlimit's first argument: 0 is the caller itself
-        (equal, 3, 2, 0),
-        (load, 0, 0, 16),  # the flags of the other two
-        (has, 0, 1, NEWUSER),
-        (answer, 0, 0, _EPERM),
-        (answer, 0, 0, _ALLOW),
-    ]
-    code = b"".join(struct.pack("=HBBI", *line) for line in program)
-    buffer = ctypes.create_string_buffer(code, len(code))
-    header = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(program), ctypes.addressof(buffer)))
-    _check(_libc.prctl(_SECCOMP, 2, ctypes.addressof(header), 0, 0), "prctl(PR_SET_SECCOMP)")
-    return True

@@ -16,8 +16,9 @@ from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
 from pytest_recode.sandboxes.interpreters import Interpreter, environment_variables, interpreter
 from pytest_recode.sandboxes.leftovers import MARK, mark, reap_processes
+from pytest_recode.sandboxes.parents import Parents, ready
 from pytest_recode.sandboxes.shipping import WarmKey
-from pytest_recode.sandboxes.warm import LocalConnection, Parents, WallsError, WarmParent, ready
+from pytest_recode.sandboxes.warm import LocalConnection, WallsError, WarmParent
 from pytest_recode.task import Environment, Limits
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")

@@ -11,13 +11,12 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.faults import SandboxError
 from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
 from pytest_recode.task import Limits
 
@@ -25,7 +24,6 @@ WARM_SECONDS = 300.0  # imports of a warm parent
 START_SECONDS = 30.0
 KILL_SECONDS = 15.0
 ENDING_SECONDS = 1.0  # between a program's end and the word of it
-MOST_PARENTS = 8  # kept warm by one worker
 
 
 class ParentGone(Exception):
@@ -271,57 +269,3 @@ def _readable(control: socket.socket, seconds: float) -> bool:
     poll = select.poll()
     poll.register(control, select.POLLIN)
     return bool(poll.poll(max(seconds, 0) * 1000))
-
-
-class Parents:
-    """The warm parents of one sandbox, started when first needed; the least recently used goes first."""
-
-    def __init__(self, start: Callable[[WarmKey], WarmParent]) -> None:
-        self._start = start
-        self._warm: OrderedDict[WarmKey, WarmParent] = OrderedDict()
-
-    def launch(self, key: WarmKey, launch: Callable[[WarmParent], LocalConnection]) -> LocalConnection:
-        """Raises `UserError` for a `preload` that cannot be imported, `SandboxError`."""
-        try:
-            return launch(self._get(key))
-        except ParentGone:
-            self._drop(key)  # it was killed from outside: once more
-        try:
-            return launch(self._get(key))
-        except ParentGone as exc:
-            self._drop(key)
-            raise SandboxError(f"the warm parent of {key.program} ended: {exc}") from exc
-
-    def close(self) -> None:
-        while self._warm:
-            self._warm.popitem()[1].close()
-
-    def _get(self, key: WarmKey) -> WarmParent:
-        if key not in self._warm:
-            parent = ready(self._start(key), key)
-            idle = [other for other, its in self._warm.items() if its.live == 0]
-            for other in idle[: max(len(self._warm) + 1 - MOST_PARENTS, 0)]:
-                self._drop(other)
-            self._warm[key] = parent
-        self._warm.move_to_end(key)
-        return self._warm[key]
-
-    def _drop(self, key: WarmKey) -> None:
-        if key in self._warm:
-            self._warm.pop(key).close()
-
-
-def ready(parent: WarmParent, key: WarmKey) -> WarmParent:
-    """Wait for its imports. Raises `UserError` for one that fails, `SandboxError` where it cannot start."""
-    try:
-        parent.wait_ready()
-    except ImportError as exc:
-        parent.close()
-        raise UserError(
-            f"{key.python} cannot import {exc.name!r}, which is to be loaded before the task's code ({exc.msg}): install it "
-            f"there ({key.python} -m pip install …), or name an interpreter that has it with --recode-python=PATH"
-        ) from exc
-    except (ParentGone, TimeoutError) as exc:
-        parent.close()
-        raise SandboxError(f"{key.python} could not be started in a sandbox: {exc}") from exc
-    return parent

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+import venv
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -89,6 +90,28 @@ def test_a_killed_warm_parent_is_started_again(kind: str, context: SandboxContex
     finally:
         sandbox.close()
     assert not of_run(run)
+
+
+@pytest.mark.parametrize("kind", ["process", "bubblewrap"])
+def test_a_host_that_ends_during_an_import_leaves_nothing(kind: str, tmp_path: Path, context: SandboxContext) -> None:
+    usable(kind, context)
+    venv.create(tmp_path / "venv", symlinks=True)
+    packages = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    (packages / "endless.py").write_text("import time\ntime.sleep(600)\n")
+    run = f"import-{uuid4().hex}"
+    script = (
+        "from pytest_recode.sandboxes import SandboxContext\n"
+        "from pytest_recode.sandboxes.conformance import Bench\n"
+        "from pytest_recode.task import Environment, Limits\n"
+        "from tests.sandboxes.conftest import KINDS\n"
+        f"sandbox = KINDS[{kind!r}][1](SandboxContext(run={run!r}, python={str(tmp_path / 'venv/bin/python')!r}))\n"
+        "Bench(sandbox=sandbox, environment=Environment(preload=('endless',)), limits=Limits()).probe().__enter__()\n"
+    )
+    host = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parent.parent.parent)
+    until(lambda: of_run(run), "the warm parent came up")
+    os.kill(host.pid, signal.SIGKILL)
+    host.wait()
+    until(lambda: not of_run(run), "the warm parent ended")
 
 
 def of_run(run: str) -> list[int]:
