@@ -21,7 +21,7 @@ MakeTask = Callable[..., Path]
 Results = Callable[..., list[dict[str, Any]]]
 
 # Tells through a pipe that it is at work in its sandbox, by the name of its task, and its process; then hangs there.
-AGENT = '''\
+AGENT = """\
 import os
 import select
 
@@ -45,7 +45,7 @@ class Hangs:
 
 
 HANGS = AgentKind(make=Hangs, needs_model=False)
-'''
+"""
 OPTIONS = ("-v", "-p", "no:cacheprovider", "--recode-agent=hanging:HANGS", "--recode-out=out")
 
 

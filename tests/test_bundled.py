@@ -1,0 +1,61 @@
+"""Full runs of the eight bundled tasks, as the README has them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+import pytest_recode.render
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = json.loads((Path(pytest_recode.render.__file__).parent / "records.schema.json").read_text("utf-8"))
+TASKS = sorted(path.parent.name for path in (ROOT / "tasks").glob("*/task.yaml"))
+
+
+def run(out: Path, *args: str) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--recode-out={out}", *args],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    records = [json.loads(line) for line in (out / "results.jsonl").read_text("utf-8").splitlines()]
+    for record in records:
+        jsonschema.validate(record, SCHEMA)
+    assert sorted(record["task"] for record in records) == TASKS, done.stdout + done.stderr
+    assert all(record["error"] is None for record in records), done.stdout
+    return done, records
+
+
+def test_the_simulated_graduate_solves_with_feedback_and_repeats_itself(tmp_path: Path) -> None:
+    model = ("--recode-model=sim/graduate", "--recode-seed=1")
+    done, records = run(tmp_path / "alone", *model, "-n0")
+    _, again = run(tmp_path / "workers", *model, "-n2")
+    assert len(TASKS) == 8
+    assert all(record["simulated"] for record in records)
+    assert "* simulated: an embedded offline model" in done.stdout
+    assert sum(record["outcome"] == "solved" for record in records) >= 6
+    assert any(record["solved_turn"] > 1 for record in records if record["solved_turn"])
+
+    def course(record: dict[str, Any]) -> Any:
+        return record["task"], record["solved_turn"], [turn["cases"] for turn in record["turns"]], record["usage"]
+
+    assert sorted(map(course, records), key=str) == sorted(map(course, again), key=str)
+
+
+def test_the_reference_solves_every_task_at_once(tmp_path: Path) -> None:
+    done, records = run(tmp_path / "out", "--recode-agent=reference", "-n2")
+    assert {record["solved_turn"] for record in records} == {1}
+    assert done.returncode == 0
+
+
+def test_doing_nothing_passes_no_case(tmp_path: Path) -> None:
+    done, records = run(tmp_path / "out", "--recode-agent=noop", "-n2", "--recode-turns=1")
+    assert {turn["passed"] for record in records for turn in record["turns"]} == {0}
+    assert done.returncode == 1
