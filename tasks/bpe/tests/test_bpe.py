@@ -81,7 +81,7 @@ def test_learning_ends_where_it_should(candidate, reference, rng):
 def test_unseen_words_are_split_as_the_authors_do(candidate, reference, rng):
     learned = reference.bpe.learn(make_counts(rng, 40), 30)
     theirs, ours = candidate.text.merges.Merges.of(learned), reference.text.merges.Merges.of(learned)
-    text = make_words(rng, 30, "abcde", 12)
+    text = make_words(rng, 20, "abcde", 12)
     for word in text:
         parts = candidate.bpe.segment(word, theirs)
         assert "".join(parts) == word + END
@@ -95,10 +95,10 @@ def test_unseen_words_are_split_as_the_authors_do(candidate, reference, rng):
 def test_the_lowest_rank_of_the_moment_wins_in_any_order_of_merges(candidate, reference, rng):
     pool = ["a", "b", "aa", "ab", "ba", "aab", "aba", END]
     pairs = list(itertools.product(pool[:-1], pool))
-    for _ in range(6):
+    for _ in range(5):
         order = [pairs[index] for index in rng.permutation(len(pairs))[:25]]
         theirs, ours = candidate.text.merges.Merges.of(order), reference.text.merges.Merges.of(order)
-        for word in make_words(rng, 8, "ab", 12):
+        for word in make_words(rng, 5, "ab", 12):
             assert_equivalent(candidate.bpe.segment(word, theirs), reference.bpe.segment(word, ours))
 
 
@@ -113,7 +113,7 @@ def test_dropout_follows_the_stream(candidate, reference, rng, dropout):
         found = [code.bpe.segment(word, merges, dropout, stream) for word in words]
         return [found, float(stream.take(1)[0])]
 
-    words = make_words(rng, 25, "abcd", 10)
+    words = make_words(rng, 12, "abcd", 10)
     assert_equivalent(results(candidate, words), results(reference, words), rtol=1e-12)
 
 
