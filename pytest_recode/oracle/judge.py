@@ -73,11 +73,12 @@ class _Grading:
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
         self.start = time.monotonic()
-        self.deadline = self.start + task.limits.grading_seconds
         self.interface = ""  # that the candidate is being asked about
         files = candidate_files(parts, targets, task.targets)
         entropy = _candidate_entropy(seed)
-        self.line = Switchboard(sandbox, task.environment, task.limits, files, entropy, self.deadline)
+        deadline = self.start + task.limits.grading_seconds
+        self.line = Switchboard(sandbox, task.environment, task.limits, files, entropy, deadline)
+        self.heard_seconds = 0.0  # of cases that an answer of the candidate's reached
 
     def run(self) -> Verdict:
         """One grader as a rule; another for the cases that are left where one ended by what a candidate returned."""
@@ -108,7 +109,9 @@ class _Grading:
         """Run a grader to its end; whether every case has been judged then."""
         done = self.progress.cases
         only = [case for case in self.progress.interfaces if case not in done] if self.progress.interfaces else None
+        launching = time.monotonic()
         grader = self.sandbox.launch(GRADER, self.task.environment, self.limits)
+        self.line.deadline += time.monotonic() - launching  # nobody's time: an image may have to be built
         try:
             start = {
                 "tests": dict(self.tests),
@@ -162,8 +165,8 @@ class _Grading:
     def _grader_deadline(self) -> float:
         case = self.progress.open
         if case is None:
-            return self.deadline
-        return min(self.deadline, case.since + case.candidate_seconds + self.limits.test_seconds)
+            return self.line.deadline
+        return min(self.line.deadline, case.since + case.candidate_seconds + self.limits.test_seconds)
 
     def _grader_gone(self, text: str, kind: str) -> NoReturn:
         """The grader is stuck or dead.
@@ -172,11 +175,11 @@ class _Grading:
         very test, and otherwise a candidate could turn its failures into errors by what it returns.
         """
         case = self.progress.open
-        late = time.monotonic() >= self.deadline
+        late = time.monotonic() >= self.line.deadline
         if late:
             text = f"the grading did not end within {self.limits.grading_seconds:g} s"
         if case is None or not case.heard:
-            if late and self.line.spent * 2 >= self.limits.grading_seconds:
+            if late and self.heard_seconds * 2 >= self.limits.grading_seconds:
                 self._out_of_time()
             where = f"{self._where()}: {case.id}" if case else self._where()
             raise GraderError(f"{where}: {text}, and no answer of the candidate's was the cause")
@@ -252,6 +255,8 @@ class _Grading:
 
     def _close(self, case: OpenCase, outcome: Outcome, kind: str, text: str, exception: Exc | None = None) -> None:
         self.progress.open = None
+        seconds = time.monotonic() - case.since
+        self.heard_seconds += seconds if case.heard else 0.0
         self.progress.cases[case.id] = Case(
             id=case.id,
             interface=self.progress.interfaces[case.id],
@@ -259,7 +264,7 @@ class _Grading:
             kind=kind,
             message=text,
             exception=exception,
-            seconds=time.monotonic() - case.since,
+            seconds=seconds,
         )
 
     def _check_complete(self) -> None:

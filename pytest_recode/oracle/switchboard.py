@@ -54,7 +54,6 @@ class Switchboard:
         self.deadline = deadline  # of the whole grading
         # An answer is copied where it is compared: a quarter leaves room for that and for what is expected.
         self.answer_limit = (limits.memory_mb << 20) // 4
-        self.spent = 0.0  # seconds that candidates held the turn for
         self.candidate: Connection | None = None
 
     def exchange(self, grader: Connection, question: wire.Frame, case: OpenCase) -> None:
@@ -69,7 +68,9 @@ class Switchboard:
             if self.candidate is None:
                 launching = time.monotonic()
                 self.candidate = self._launch()
-                case.since += time.monotonic() - launching  # nobody's time
+                launching = time.monotonic() - launching
+                case.since += launching  # nobody's time
+                self.deadline += launching
             began = time.monotonic()
             deadline = min(self.deadline, began + self.limits.test_seconds - case.candidate_seconds)
             try:
@@ -83,9 +84,7 @@ class Switchboard:
                 case.heard = True
                 self._pass_on(grader, self.candidate, answer, deadline)
             finally:
-                held = time.monotonic() - began
-                case.candidate_seconds += held
-                self.spent += held
+                case.candidate_seconds += time.monotonic() - began
         except Lost as lost:
             case.lost, case.heard = lost, True
             while left:  # the rest of a question that nobody takes any more
