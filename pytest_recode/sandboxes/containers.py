@@ -6,6 +6,7 @@ import json
 import select
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,7 @@ class Container:
         self._line = b""
         self._heard: dict[str, Any] = {}
         self.id = ""
+        self.then: Callable[[], None] | None = None  # called once, after its end
         self._started = False
         self._socket: socket.socket | None = None
         self._docker = client()
@@ -139,6 +141,8 @@ class Container:
                 self._socket.close()
                 self._socket = None
             self._end()
+            if self.then is not None:
+                self.then()
         return self._how
 
     def _take(self, size: int) -> bytes:

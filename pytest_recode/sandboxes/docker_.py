@@ -1,13 +1,13 @@
 """docker: each launch in a container of its own, without network, rights or a writable system.
 
-The program comes in over standard input (`inside/boot.py`, `inside/container.py`): nothing is mounted. A spare container of
-each kind in use is started ahead, in the background, so that a launch does not wait for one.
+The program comes in over standard input (`inside/boot.py`, `inside/container.py`): nothing is mounted. Spare containers of
+each kind in use are started in the background, so that a launch does not wait for one.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from pytest_recode.faults import SandboxError
@@ -28,12 +28,17 @@ from pytest_recode.sandboxes.leftovers import alive
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.task import Environment, Limits
 
-_SPARES = 4
+_KINDS = 3  # of spares: a grader, a candidate and a workspace, of one environment
+_MOST_OF_A_KIND = 4
 _REMEMBERED = 50  # of the containers started last: older ones are long removed
 
 
 class Docker:
-    """A `Sandbox`."""
+    """A `Sandbox`.
+
+    Spares: a launch that finds none waits for a container to start, and raises by one the number that is kept of its
+    kind. They are started when nothing but workspaces is running: a start takes the processor from what runs.
+    """
 
     name = "docker"
     isolation = "separate"
@@ -41,8 +46,12 @@ class Docker:
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
         self._images: dict[Environment, str] = {}
-        self._spares: OrderedDict[Wanted, _Spare] = OrderedDict()
-        self._started: list[str] = []
+        self._spares: OrderedDict[Wanted, deque[_Spare]] = OrderedDict()  # the kind launched last is at the end
+        self._wished: dict[Wanted, int] = {}
+        self._running = 0  # launches of programs that are not persistent
+        self._started: deque[str] = deque(maxlen=_REMEMBERED)
+        self._closed = False
+        self._lock = threading.RLock()
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         wanted = Wanted(
@@ -53,31 +62,57 @@ class Docker:
             disk_mb=limits.disk_mb,
             pids=limits.pids,
         )
-        spare = self._spares.pop(wanted, None) or self._spare(wanted)
         try:
-            container = spare.take()
+            container = self._next(wanted).take()
         except ContainerGone:  # it ended while it waited: once more
             try:
                 container = self._spare(wanted).take()
             except ContainerGone as exc:
                 raise SandboxError(f"a container of {wanted.image_name} ended before it had work: {exc}") from exc
-        self._spares[wanted] = self._spare(wanted)
-        while len(self._spares) > _SPARES:
-            self._spares.popitem(last=False)[1].drop()
+        with self._lock:
+            self._running += not program.persistent
+        container.then = lambda: self._ended(program.persistent)
         return container
 
     def close(self) -> None:
         """Waits until the containers of this sandbox are removed."""
-        while self._spares:
-            self._spares.popitem()[1].drop()
-        started, self._started = self._started, []
+        with self._lock:
+            self._closed = True
+            spares = [spare for kept in self._spares.values() for spare in kept]
+            self._spares.clear()
+        for spare in spares:
+            spare.drop()
+        started = [self._started.popleft() for _ in range(len(self._started))]
         if started:
             wait_removed(started)
+
+    def _next(self, wanted: Wanted) -> _Spare:
+        with self._lock:
+            kept = self._spares.setdefault(wanted, deque())
+            self._spares.move_to_end(wanted)
+            if kept:
+                return kept.popleft()
+            self._wished[wanted] = min(self._wished.get(wanted, 0) + 1, _MOST_OF_A_KIND)
+            return self._spare(wanted)
+
+    def _ended(self, persistent: bool) -> None:
+        with self._lock:
+            self._running -= not persistent
+            if self._running or self._closed:
+                return
+            while len(self._spares) > _KINDS:
+                wanted, kept = self._spares.popitem(last=False)
+                self._wished.pop(wanted, None)
+                for spare in kept:
+                    spare.drop()
+            for wanted, kept in self._spares.items():
+                while len(kept) < self._wished.get(wanted, 0):
+                    kept.append(self._spare(wanted))
 
     def _spare(self, wanted: Wanted) -> _Spare:
         def make() -> Container:
             container = Container(wanted, self._context.run)
-            self._started = [*self._started[-_REMEMBERED:], container.id]
+            self._started.append(container.id)
             return container
 
         return _Spare(make)

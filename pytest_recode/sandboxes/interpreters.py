@@ -54,6 +54,8 @@ def interpreter(python: str) -> Interpreter:
         executable, prefix, base_prefix, version = json.loads(done.stdout)
     except FileNotFoundError as exc:
         raise UserError(f"interpreter {python}: no such file; {advice}") from exc
+    except subprocess.CalledProcessError as exc:
+        raise UserError(f"interpreter {python}: not a working Python (exit status {exc.returncode}); {advice}") from exc
     except (OSError, subprocess.SubprocessError, ValueError) as exc:
         raise UserError(f"interpreter {python}: not a working Python ({exc}); {advice}") from exc
     if tuple(version) < OLDEST:
