@@ -76,8 +76,11 @@ class Run:
         """
         if self.prepared or self.asks:
             return
+        from pytest_recode.sandboxes.interpreters import interpreter
+
         self.prepared = True
         try:
+            interpreter(self.settings.python)
             self._check_models()
             kind = self.registry.sandbox(self.sandbox_name)
             self._claim_directory()

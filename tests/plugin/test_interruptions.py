@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def at_work(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=["process", "bubblewrap", "docker"])
-def sandbox(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
+def sandbox(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """The options for each kind; unavailable ones are skipped, but not in CI."""
     kind: str = request.param
     image = os.environ.get("RECODE_TEST_IMAGE", "")
@@ -71,7 +71,7 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
     }[kind]
     if missing and "CI" not in os.environ:
         pytest.skip(f"{kind} is not available here")
-    yield (f"--recode-sandbox={kind}", *([f"--recode-image={image}"] if kind == "docker" else []))
+    return (f"--recode-sandbox={kind}", *([f"--recode-image={image}"] if kind == "docker" else []))
 
 
 def start(pytester: pytest.Pytester, *args: str) -> subprocess.Popen[str]:

@@ -95,8 +95,10 @@ def test_an_interpreter_that_is_none(make_task: MakeTask, recode: Run, workers: 
     make_task()
     result = recode(workers, "--recode-agent=reference", "--recode-python=/bin/false")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "interpreter /bin/false: not a working Python" in words(result)
-    assert "give another with --recode-python=PATH" in words(result)
+    assert (
+        "interpreter /bin/false: not a working Python (exit status 1); give another with --recode-python=PATH"
+        in words(result)
+    )
     assert "Traceback" not in words(result)
 
 
