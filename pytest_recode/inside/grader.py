@@ -51,6 +51,9 @@ def warm() -> None:
 
     A warm parent may have nowhere to write, so the run is over a file that every Python has.
     """
+    importlib.invalidate_caches()  # imports importlib.metadata
+    if "numpy" in sys.modules:
+        importlib.import_module("numpy.random")
     paths = list(sys.path)
     file = Path(keyword.__file__)
     start = {"only": None, "interfaces": ["warm"], "seed": 0}
@@ -255,9 +258,9 @@ def _entropy(seed: int, case: str) -> int:
 def _seed_everything(entropy: int) -> None:
     """Tests and references that draw from the global generators are repeatable too."""
     random.seed(entropy)
-    np = sys.modules.get("numpy")
-    if np is not None:
-        np.random.seed(entropy % 2**32)
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(entropy % 2**32)
 
 
 def _interface(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
