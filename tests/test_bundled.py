@@ -39,7 +39,7 @@ def test_the_simulated_graduate_solves_with_feedback_and_repeats_itself(tmp_path
     _, again = run(tmp_path / "workers", *model, "-n2")
     assert len(TASKS) == 8
     assert all(record["simulated"] for record in records)
-    assert "* simulated: an embedded offline model" in done.stdout
+    assert "* simulated: an offline model that breaks and repairs the reference" in done.stdout
     assert sum(record["outcome"] == "solved" for record in records) >= 6
     assert any(record["solved_turn"] > 1 for record in records if record["solved_turn"])
 

@@ -57,6 +57,8 @@ OPTIONS = (
     Option("seed", "seed", None, "N", "Repeat a verdict: grade with this seed instead of a secret one (the record names the seed of every grading)."),
 )  # fmt: skip
 
+_FIELDS = {"model": "models", "feedback": "feedbacks"}
+"""Where a field of Settings is not called what its option is."""
 _INI_KINDS = {"texts": "linelist", "flag": "bool"}
 
 
@@ -84,28 +86,12 @@ def settings(config: pytest.Config) -> Settings:
     """Raises `pytest.UsageError`: one line naming the option, what it takes, and what it was given."""
     from pytest_recode.settings import Settings
 
-    values = {option.name: _value(config, option) for option in OPTIONS}
-    made = Settings(
-        models=values["model"],
-        feedbacks=values["feedback"],
-        feedback_model=values["feedback-model"],
-        agent=values["agent"],
-        attempts=values["attempts"],
-        turns=values["turns"],
-        steps=values["steps"],
-        sandbox=values["sandbox"],
-        python=values["python"] or sys.executable,
-        image=values["image"],
-        out=values["out"],
-        api_base=values["api-base"],
-        temperature=values["temperature"],
-        max_cost=values["max-cost"],
-        models_file=values["models-file"],
-        paper=not values["no-paper"],
-        validate=values["validate"],
-        fail_under=values["fail-under"],
-        seed=values["seed"],
-    )
+    values = {
+        _FIELDS.get(option.name, option.ini.removeprefix("recode_")): _value(config, option) for option in OPTIONS
+    }
+    values["paper"] = not values.pop("no_paper")
+    values["python"] = values["python"] or sys.executable
+    made = Settings(**values)
     _check_conflicts(made)
     return made
 

@@ -20,7 +20,7 @@ def summary(scores: Sequence[Score]) -> list[str]:
     if any(score.simulated for score in scores):
         lines += [
             "",
-            "* simulated: an embedded offline model that breaks and repairs the reference; no statement about any real model",
+            "* simulated: an offline model that breaks and repairs the reference; it says nothing about a real one",
         ]
     if any(score.cost_usd is None for score in scores):
         lines += ["", "cost ?: the price of at least one call is not known"]
