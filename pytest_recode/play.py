@@ -114,6 +114,7 @@ def play(
 
     try:
         parts = plan.task.load()
+        sandbox.ready(plan.task.environment)
         with _workspace(plan, parts, settings, sandbox) as workspace:
             done = episode.run(
                 brief=brief(plan.task, parts, paper=settings.paper),

@@ -51,6 +51,7 @@ class Validation:
 def validate(task: Task, check: Check, sandbox: Sandbox, seed: int | None = None) -> Validation:
     """Grade the check's candidate. Raises `GraderError`, `SandboxError`, `UserError`."""
     parts = task.load()
+    sandbox.ready(task.environment)
     targets = check.targets(task, parts)
     verdicts, seconds = [], 0.0
     for _ in range(1 if seed is not None else check.gradings):

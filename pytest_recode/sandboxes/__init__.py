@@ -55,6 +55,12 @@ class Sandbox(Protocol):
     name: str  # "docker"
     isolation: str  # "separate" (walls) or "process" (limits only)
 
+    def ready(self, environment: Environment) -> None:
+        """Have what `environment` names (an interpreter, an image) found, pulled or built, and start nothing.
+
+        Asked before a model is: what is missing must not be found out after money was spent. Raises `UserError`.
+        """
+
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         """Start `program` in a fresh sandbox: its own files (an empty writable working directory), processes and limits.
 

@@ -46,6 +46,9 @@ class Bubblewrap:
         self._cold = cold
         self._parents = Parents(lambda key: self._start(key, None))
 
+    def ready(self, environment: Environment) -> None:
+        interpreter(environment.python or self._context.python)
+
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         key = WarmKey.of(program, environment, environment.python or self._context.python)
         if self._cold:

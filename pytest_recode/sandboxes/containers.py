@@ -214,7 +214,7 @@ def wait_removed(ids: list[str]) -> None:
 
 def client() -> Any:
     """A `docker.APIClient` of one's own, as threads must not share one. Raises `docker.errors.DockerException`."""
-    import docker
+    import docker.utils
 
     return docker.APIClient(**docker.utils.kwargs_from_env(), version="auto", timeout=_API_SECONDS)
 

@@ -53,6 +53,9 @@ class Docker:
         self._closed = False
         self._lock = threading.RLock()
 
+    def ready(self, environment: Environment) -> None:
+        self._image(environment)
+
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         wanted = Wanted(
             key=WarmKey.of(program, environment, ""),

@@ -32,6 +32,9 @@ class Process:
         self._parents = Parents(self._start)
         self._directory: Path | None = None
 
+    def ready(self, environment: Environment) -> None:
+        interpreter(environment.python or self._context.python)
+
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         def fork(parent: WarmParent) -> LocalConnection:
             return parent.launch(limits, tempfile.mkdtemp(dir=self._home()))
