@@ -229,15 +229,17 @@ def test_error_of_two_states_is_that_of_bennett(candidate, rng):
 
 @comparing
 def test_equal_states_do_not_differ(candidate, rng):
-    """Twice the same state, up to a constant: the difference is known without error, and no root is NaN."""
-    _, energies, _ = oscillators(rng, [16, 20])
-    shift = rng.uniform(-1e3, 1e3)
-    samples = candidate.mbar.samples.SampleSet(np.stack([energies[0], energies[1], energies[0] + shift]), [9, 20, 7])
+    """The same states again, up to constants: those are the differences, without error, and no root is NaN."""
+    _, energies, _ = oscillators(rng, [26, 30])
+    shift = rng.uniform(-1e3, 1e3, 8)
+    copies = np.repeat(energies, 4, axis=0) + shift[:, None]
+    samples = candidate.mbar.samples.SampleSet(copies, [9, 7, 0, 10, 20, 0, 4, 6])
     delta, error = candidate.mbar.estimator.differences(samples)
-    np.testing.assert_allclose(delta[0, 2], shift, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(error[0, 2], 0.0, atol=1e-5)
-    np.testing.assert_allclose(error[1, 0], error[1, 2], rtol=1e-5)
-    assert error[1, 0] > 1e-3
+    for same in (slice(0, 4), slice(4, 8)):
+        np.testing.assert_allclose(delta[same, same], shift[same] - shift[same, None], rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(error[same, same], np.zeros((4, 4)), atol=1e-5)
+    np.testing.assert_allclose(error[:4, 4:], np.full((4, 4), error[0, 4]), rtol=1e-5)
+    assert error[0, 4] > 1e-3
 
 
 # expectation

@@ -20,4 +20,5 @@ def camera_rays(height: int, width: int, focal: float, pose: np.ndarray, near: f
     ).reshape(-1, 3)
     directions = local @ pose[:, :3].T
     origins = np.broadcast_to(pose[:, 3], directions.shape)
-    return Rays(origins, directions, np.float64(near), np.float64(far))
+    count = len(directions)
+    return Rays(origins, directions, np.full(count, float(near)), np.full(count, float(far)))
