@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -13,7 +14,10 @@ import pytest
 from pytest_recode.plugin.items import RecodeItem
 
 if TYPE_CHECKING:
+    from pytest_recode.episode import Turn
     from pytest_recode.plugin.session import Run
+
+LOG = logging.getLogger("pytest_recode")
 
 
 CRASHED = "???"
@@ -66,7 +70,8 @@ class Reporter:
             report.recode = self._crashed(report)  # type: ignore[attr-defined]
         facts = getattr(report, "recode", {})
         if report.when in _RAN and "record" in facts:
-            self._keep(facts["record"])
+            config = self.run.config
+            config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
         elif report.when in _RAN and "validation" in facts:
             self.validations.append(facts["validation"])
         else:
@@ -118,17 +123,25 @@ class Reporter:
             os.close(self._results)
             self._results = None
 
-    def _keep(self, record: Mapping[str, Any]) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_recode_turn_finished(self, item: pytest.Item, turn: Turn) -> None:
+        """For those who wait: `--log-cli-level=INFO` shows each turn as it is judged."""
+        level = f"L{turn.feedback.level}" if turn.feedback else "-"
+        LOG.info(
+            "%s turn %d feedback %s: %d of %d cases pass",
+            item.name, turn.number, level, turn.verdict.passed, len(turn.verdict.cases),
+        )  # fmt: skip
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_recode_episode_finished(self, record: Mapping[str, Any]) -> None:
         from pytest_recode.plugin.session import RESULTS
         from pytest_recode.render.transcript import append
 
         if self._results is None:
-            self._results = os.open(
-                self.run.out / RESULTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
-            )
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            self._results = os.open(self.run.out / RESULTS, flags, 0o644)
         append(self._results, record)
         self.records.append(record)
-        self.run.config.hook.pytest_recode_episode_finished(config=self.run.config, record=record)
 
 
 @contextmanager

@@ -155,3 +155,21 @@ def test_unknown_models_and_missing_keys_are_one_line(
     assert thing in line
     assert way_on in line
     assert "Traceback" not in words(result)
+
+
+@pytest.mark.skipif("not os.environ.get('RECODE_TEST_IMAGE') and 'CI' not in os.environ", reason="needs Docker")
+def test_a_missing_image_is_found_out_before_a_model_is_asked(
+    make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    make_task()
+    with ChatServer(answers) as server:
+        result = recode(
+            *ONE_SHOT, "--recode-model=local", f"--recode-api-base={server.url}", "--recode-sandbox=docker",
+            "--recode-image=localhost:1/no-such-image",
+        )  # fmt: skip
+        assert server.requests == []
+    [record] = results()
+    assert record["error"]["kind"] == "user"
+    assert record["error"]["message"].startswith("image localhost:1/no-such-image is not here and could not be pulled (")
+    assert record["error"]["message"].endswith("; build it, or pull it where there is a network")
+    assert "Traceback" not in words(result)
