@@ -8,7 +8,7 @@ from numerics import log_weights, logsumexp  # noqa: F401
 from problem import Problem  # noqa: F401
 from results import Potentials
 
-MAX_ITERATIONS = 10_000
+MAX_ITERATIONS = 1_000
 TOLERANCE = 1e-9
 
 

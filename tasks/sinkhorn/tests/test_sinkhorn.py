@@ -23,7 +23,7 @@ def log_ratio_interaction(plan, a, b, ground_cost, epsilon):
 def test_plan_has_the_marginals_and_the_gibbs_form(candidate, rng):
     a, b, ground_cost = problem(rng, 7, 5)
     plan = candidate.sinkhorn.transport_plan(a, b, ground_cost, 0.3)
-    assert plan.shape == (7, 5)
+    assert (plan.shape, plan.dtype) == ((7, 5), np.float64)
     assert (plan > 0).all()
     np.testing.assert_allclose(plan.sum(axis=1), a, rtol=1e-6)
     np.testing.assert_allclose(plan.sum(axis=0), b, rtol=1e-6)
@@ -79,8 +79,8 @@ def test_potentials_solve_the_fixed_point_equations(candidate, reference, rng):
     a = a / a.sum()
     dual = candidate.sinkhorn.potentials(a, b, ground_cost, 0.25)
     f, g = dual.f, dual.g
-    assert f.shape == (4,)
-    assert g.shape == (6,)
+    assert (f.shape, f.dtype) == ((4,), np.float64)
+    assert (g.shape, g.dtype) == ((6,), np.float64)
     np.testing.assert_allclose(f, -0.25 * np.log(np.exp((g - ground_cost) / 0.25) @ b), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(g, -0.25 * np.log(a @ np.exp((f[:, None] - ground_cost) / 0.25)), rtol=1e-6, atol=1e-7)
     expected = reference.sinkhorn.potentials(a, b, ground_cost, 0.25)
@@ -91,7 +91,7 @@ def test_potentials_solve_the_fixed_point_equations(candidate, reference, rng):
 @pytest.mark.interface("sinkhorn.potentials")
 def test_potentials_say_how_they_were_reached(candidate, reference, rng):
     args = (*problem(rng, 6, 5), 0.1)
-    for max_iterations, tolerance in ((1, 0.0), (3, 0.0), (10_000, 1e-2), (10_000, 1e-6), (10_000, 10.0)):
+    for max_iterations, tolerance in ((1, 0.0), (3, 0.0), (2_000, 1e-2), (2_000, 1e-6), (2_000, 10.0)):
         actual = candidate.sinkhorn.potentials(*args, max_iterations, tolerance)
         expected = reference.sinkhorn.potentials(*args, max_iterations, tolerance)
         assert actual.iterations == expected.iterations
@@ -100,7 +100,7 @@ def test_potentials_say_how_they_were_reached(candidate, reference, rng):
         assert_equivalent(actual.f, expected.f, rtol=1e-6, atol=1e-9)
         assert_equivalent(actual.g, expected.g, rtol=1e-6, atol=1e-9)
     third = candidate.sinkhorn.potentials(*args, 3, 0.0)
-    again = candidate.sinkhorn.potentials(*args, 10_000, third.error)
+    again = candidate.sinkhorn.potentials(*args, 2_000, third.error)
     assert (again.iterations, again.converged) == (3, True)
 
 
@@ -144,9 +144,9 @@ def test_cost_goes_from_the_best_plan_to_the_independent_one(candidate, rng):
     ground_cost = (x[:, None] - y) ** 2
     uniform = np.full(n, 1.0 / n)
     best = float(np.mean((x - y) ** 2))  # on a line, sorted points are matched in order
-    cold = candidate.sinkhorn.cost(uniform, uniform, ground_cost, 0.1, 10_000, 1e-6)
+    cold = candidate.sinkhorn.cost(uniform, uniform, ground_cost, 0.2, 2_000, 1e-6)
     assert type(cold) is float
-    assert best - 1e-4 <= cold <= best + 0.1 * np.log(n)
+    assert best - 1e-4 <= cold <= best + 0.2 * np.log(n)
     hot = candidate.sinkhorn.cost(uniform, uniform, ground_cost, 1e6)
     assert_equivalent(hot, float(ground_cost.mean()), rtol=1e-5)
 

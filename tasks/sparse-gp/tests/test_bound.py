@@ -114,7 +114,7 @@ def test_posterior_of_several_outputs_is_the_authors(candidate, reference, rng):
 
     for outputs in (y, y[:, :1], y[:, 0]):
         for actual, expected in zip(posterior(candidate, outputs), posterior(reference, outputs), strict=True):
-            assert_equivalent(actual, expected, rtol=1e-5)
+            assert_equivalent(actual, expected, rtol=1e-5, check_dtype=True)
 
 
 @pytest.mark.interface("gp.sparse.inducing_posterior")

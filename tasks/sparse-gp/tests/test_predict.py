@@ -38,7 +38,7 @@ def test_prediction_is_the_authors(candidate, reference, rng, outputs):
         other = code.gp.sparse.predict(model, x, y, 0.3, x_new, full_cov=True)
         return [*one, *other]
 
-    assert_equivalent(predictions(candidate), predictions(reference), rtol=1e-5)
+    assert_equivalent(predictions(candidate), predictions(reference), rtol=1e-5, check_dtype=True)
 
 
 def test_variances_are_the_diagonal_and_shapes_hold_without_points(candidate, rng):
