@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+
 from pytest_recode.testing import assert_equivalent
 
 phi = pytest.mark.interface("spectral.integrator.phi_functions")

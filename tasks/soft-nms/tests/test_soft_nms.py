@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from pytest_recode.testing import assert_equivalent
 
 decay = pytest.mark.interface("detector.suppression.decay_weights")
