@@ -38,7 +38,7 @@ _SKIPPED = {"__pycache__", ".git", ".pytest_cache"}
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # nonblocking: a pipe with nobody at its end would hold us
 
 
-class Refusal(Exception):  # noqa: N818 - an answer to the agent, not an error of the program
+class Refusal(Exception):
     """The text is for the agent."""
 
 
@@ -46,7 +46,7 @@ class _TooLarge(Refusal):
     pass
 
 
-class _OutOfTime(Exception):  # noqa: N818
+class _OutOfTime(Exception):
     pass
 
 

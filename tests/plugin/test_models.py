@@ -170,6 +170,8 @@ def test_a_missing_image_is_found_out_before_a_model_is_asked(
         assert server.requests == []
     [record] = results()
     assert record["error"]["kind"] == "user"
-    assert record["error"]["message"].startswith("image localhost:1/no-such-image is not here and could not be pulled (")
+    assert record["error"]["message"].startswith(
+        "image localhost:1/no-such-image is not here and could not be pulled ("
+    )
     assert record["error"]["message"].endswith("; build it, or pull it where there is a network")
     assert "Traceback" not in words(result)
