@@ -20,6 +20,7 @@ from pytest_recode.oracle.judge import judge
 from pytest_recode.render import records
 from pytest_recode.render.transcript import Transcript
 from pytest_recode.render.transcript import name as transcript_name
+from pytest_recode.render.words import printable
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
 from pytest_recode.task import Files, Parts, Task, brief
@@ -150,8 +151,8 @@ def fault(error: Exception) -> dict[str, str]:
     for kind, name in kinds.items():
         if isinstance(error, kind):
             detail = f":{error.fault.value}" if isinstance(error, ModelError) else ""
-            return {"kind": name + detail, "message": str(error)}
-    return {"kind": "internal", "message": "".join(traceback.format_exception(error))}
+            return {"kind": name + detail, "message": printable(str(error))}
+    return {"kind": "internal", "message": printable("".join(traceback.format_exception(error)))}
 
 
 def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> dict[str, Any]:

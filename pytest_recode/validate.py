@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pytest_recode.oracle.judge import judge
+from pytest_recode.render.words import printable
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Outcome, Verdict
@@ -14,66 +15,131 @@ from pytest_recode.verdict import Outcome, Verdict
 SEEDS = 3
 """How many secret seeds the reference must pass: enough to show a careless tolerance, few enough for CI."""
 
+CONSTANTS = {
+    "an empty array": "return numpy.zeros((0, 1, 1))",
+    "two empty arrays": "return numpy.zeros((0, 1, 1)), numpy.zeros((0, 1, 1))",
+    "nan": "return float('nan')",
+    "0.0": "return 0.0",
+    "True": "return True",
+    "None": "return None",
+    "[]": "return []",
+    "its first argument": "return args[0] if args else None",
+    "ValueError": "raise ValueError('no')",
+}
+"""What a module that means nothing answers to every call. An empty array passes `==`, approx and np.testing against a scalar."""
+
+_MODULE = """\
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+def answer(*args, **named):
+    {body}
+
+
+class Answers:
+    def __init__(self, *args, **named):
+        pass
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return answer
+
+    __call__ = staticmethod(answer)
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Answers if name[:1].isupper() else answer
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One candidate that needs no model, and whether it must solve the task."""
+    """Candidates that need no model, by name, and whether each must solve the task."""
 
     name: str
-    targets: Callable[[Task, Parts], Files]
+    candidates: Callable[[Task, Parts], Mapping[str, Files]]
     must_solve: bool
-    gradings: int
+    gradings: int = 1
 
 
 CHECKS = (
-    Check(name="reference", targets=lambda _, parts: parts.reference, must_solve=True, gradings=SEEDS),
+    Check(
+        name="reference",
+        candidates=lambda _, parts: {"the reference": parts.reference},
+        must_solve=True,
+        gradings=SEEDS,
+    ),
     Check(
         name="untouched",
-        targets=lambda task, parts: {path: parts.repo[path] for path in task.targets if path in parts.repo},
+        candidates=lambda task, parts: {
+            "the untouched target": {path: parts.repo[path] for path in task.targets if path in parts.repo}
+        },
         must_solve=False,
-        gradings=1,
     ),
-    Check(name="empty", targets=lambda task, _: dict.fromkeys(task.targets, b""), must_solve=False, gradings=1),
+    Check(
+        name="empty",
+        candidates=lambda task, _: {"the empty target": dict.fromkeys(task.targets, b"")},
+        must_solve=False,
+    ),
+    Check(
+        name="constant",
+        candidates=lambda task, _: {
+            f"a target that answers {name} to everything": dict.fromkeys(
+                task.targets, _MODULE.format(body=body).encode()
+            )
+            for name, body in CONSTANTS.items()
+        },
+        must_solve=False,
+    ),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What a check found; `problem` is empty where all is as it must be. `seconds` is the slowest grading's."""
+    """What a check found; `problem` and `warning` are empty where all is as it must be. `seconds` is the slowest grading's."""
 
     check: str
     problem: str
     warning: str
     seconds: float
-    verdicts: tuple[Verdict, ...]
+    isolation: str
 
 
 def validate(task: Task, check: Check, sandbox: Sandbox, seed: int | None = None) -> Validation:
-    """Grade the check's candidate. Raises `GraderError`, `SandboxError`, `UserError`."""
+    """Grade the check's candidates. Raises `GraderError`, `SandboxError`, `UserError`."""
     parts = task.load()
     sandbox.ready(task.environment)
-    targets = check.targets(task, parts)
-    verdicts, seconds = [], 0.0
-    for _ in range(1 if seed is not None else check.gradings):
-        start = time.monotonic()
-        verdicts.append(judge(task, parts, targets, sandbox, seed=seed))
-        seconds = max(seconds, time.monotonic() - start)
-    wrong = next((verdict for verdict in verdicts if verdict.solved is not check.must_solve), None)
-    passing = [case.id for case in verdicts[0].cases if case.outcome is Outcome.PASSED]
-    weak = "" if check.must_solve or not passing else f"passes though nothing was written: {', '.join(passing)}"
+    problems, weak, seconds = [], [], 0.0
+    for name, targets in check.candidates(task, parts).items():
+        for _ in range(1 if seed is not None else check.gradings):
+            start = time.monotonic()
+            verdict = judge(task, parts, targets, sandbox, seed=seed)
+            seconds = max(seconds, time.monotonic() - start)
+            if verdict.solved is not check.must_solve:
+                problems.append(_problem(task, name, verdict))
+                break
+        passing = [case.id for case in verdict.cases if case.outcome is Outcome.PASSED]
+        if passing and not check.must_solve:
+            weak.append(f"{name} passes {', '.join(passing)}")
     return Validation(
         check=check.name,
-        problem="" if wrong is None else _problem(task, check, wrong),
-        warning=weak,
+        problem=printable("\n\n".join(problems)),
+        warning="; ".join(weak),
         seconds=seconds,
-        verdicts=tuple(verdicts),
+        isolation=sandbox.isolation,
     )
 
 
-def _problem(task: Task, check: Check, verdict: Verdict) -> str:
-    if not check.must_solve:
+def _problem(task: Task, name: str, verdict: Verdict) -> str:
+    if verdict.solved:
         return (
-            f"{task.id}: the {check.name} target solves the task: its tests say nothing. "
+            f"{task.id}: {name} solves the task: its tests say nothing. "
             "Add cases that only a right implementation passes."
         )
     failing = [case for case in verdict.cases if case.outcome is not Outcome.PASSED]

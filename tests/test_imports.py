@@ -27,7 +27,7 @@ MAY = {
     "metrics": set(),
     "render": {"metrics", "models"},
     "play": {"agents", "feedback", "models", "oracle", "render", "sandboxes"},
-    "validate": {"oracle", "sandboxes"},
+    "validate": {"oracle", "render", "sandboxes"},
     "testing": {"agents", "formats", "inside", "sandboxes", "oracle", "feedback"},
     "plugin": {
         "formats",

@@ -126,7 +126,7 @@ class EpisodeItem(RecodeItem):
 
 
 class ValidateItem(RecodeItem):
-    CHECKS: ClassVar = ("reference", "untouched", "empty")
+    CHECKS: ClassVar = ("reference", "untouched", "empty", "constant")
 
     def __init__(self, *, check: str, **rest: Any) -> None:
         super().__init__(**rest)
@@ -152,7 +152,7 @@ class ValidateItem(RecodeItem):
             run.drop_sandbox()
             raise
         facts |= {"problem": found.problem, "warning": found.warning, "seconds": round(found.seconds, 3)}
-        facts["isolation"] = found.verdicts[0].isolation
+        facts["isolation"] = found.isolation
         self.user_properties += [("recode_check", self.check), ("recode_seconds", facts["seconds"])]
         if found.problem:
             raise Unsolved(found.problem)

@@ -32,6 +32,7 @@ class Reporter:
         self.run = run
         self.records: list[Mapping[str, Any]] = []
         self.validations: list[Mapping[str, Any]] = []
+        self.met: set[str] = set()  # the ids of all episodes that were started, skipped ones too
         self.others_failed = False
         self._results: int | None = None
 
@@ -66,9 +67,12 @@ class Reporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self.run.worker is not None:
             return
-        if str(report.when) == CRASHED:
-            report.recode = self._crashed(report)  # type: ignore[attr-defined]
-        facts = getattr(report, "recode", {})
+        if str(report.when) == CRASHED and (found := self._crashed(report)):
+            report.recode = found  # type: ignore[attr-defined]
+        facts = getattr(report, "recode", None)
+        if facts is not None:
+            self.met.add(report.nodeid)
+        facts = facts or {}
         if report.when in _RAN and "record" in facts:
             config = self.run.config
             config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
@@ -106,17 +110,17 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """`--recode-fail-under`: the share decides, unless something else went wrong."""
+        """`--recode-fail-under`: the share decides, unless something else went wrong or not all was played."""
         limit = self.run.settings.fail_under
-        if limit is None or self.run.worker is not None or not self.records:
+        if limit is None or self.run.worker is not None or not self.met:
             return
-        if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or self.others_failed:
+        if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return
         played = [record for record in self.records if record["outcome"] != "error"]
         solved = sum(record["outcome"] == "solved" for record in played)
-        enough = bool(played) and 100 * solved >= limit * len(played)
-        fine = enough and len(played) == len(self.records)
-        session.exitstatus = pytest.ExitCode.OK if fine else pytest.ExitCode.TESTS_FAILED
+        whole = len(played) == len(self.met) and not (session.shouldfail or session.shouldstop)
+        enough = whole and not self.others_failed and 100 * solved >= limit * len(played)
+        session.exitstatus = pytest.ExitCode.OK if enough else pytest.ExitCode.TESTS_FAILED
 
     def pytest_unconfigure(self) -> None:
         if self._results is not None:

@@ -139,9 +139,26 @@ class Run:
 
     @functools.cached_property
     def _context(self) -> SandboxContext:
+        """Made when the first item runs: by then all is collected, so that all there is to hide is known."""
         from pytest_recode.sandboxes import SandboxContext
+        from pytest_recode.sandboxes.interpreters import interpreter
 
-        return SandboxContext(run=self.id, python=self.settings.python, image=self.settings.image)
+        hide = {self.out.resolve()}
+        for manifest in self.tasks.values():
+            for root in {manifest.parent, manifest.resolve().parent}:
+                hide |= {path.resolve() for path in (root, root / "tests", root / "reference")}
+        python = interpreter(self.settings.python)
+        root = self.config.rootpath.resolve()
+        if not any(
+            path.resolve().is_relative_to(root) for path in (python.prefix, python.base_prefix, *python.libraries)
+        ):
+            hide.add(root)
+        return SandboxContext(
+            run=self.id,
+            python=self.settings.python,
+            image=self.settings.image,
+            hide=tuple(sorted(map(str, hide))),
+        )
 
     def _table(self) -> Mapping[str, Mapping[str, Any]]:
         if self.settings.models_file is None:

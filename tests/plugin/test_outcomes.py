@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import pytest_recode.render
 
-from .conftest import words
+from .conftest import FILES, words
 
 Run = Callable[..., pytest.RunResult]
 Results = Callable[..., list[dict[str, Any]]]
@@ -124,23 +125,60 @@ def test_attempts_are_played_each(make_task: Callable[..., Path], recode: Run, r
 def test_validation_reports_the_checks_with_seconds(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
     make_task()
     result = recode(workers, "-v", "--recode-validate")
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=4)
     text = words(result)
-    for check in ("reference", "untouched", "empty"):
-        assert f"tiny {check} right 0." in text
+    for check in ("reference", "untouched", "empty", "constant"):
+        assert re.search(rf"tiny {check} right \d+\.\d\d ", text)
 
 
-def test_validation_finds_a_wrong_reference_and_weak_tests(
+def test_validation_finds_a_wrong_reference(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
+    make_task(files={"reference/answer.py": "def twice(x):\n    return x\n\n\ndef half(x):\n    return x\n"})
+    result = recode(workers, "--recode-validate")
+    result.assert_outcomes(passed=3, failed=1)
+    assert "tiny: the reference fails 1 of 2 cases with seed " in words(result)
+
+
+def test_validation_finds_tests_that_say_nothing(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
+    tests = (
+        "import pytest\n\n\n@pytest.mark.interface('answer.half')\ndef test_nothing(candidate):\n    candidate.answer\n"
+    )
+    make_task(files={"tests/test_answer.py": tests})
+    result = recode(workers, "--recode-validate")
+    result.assert_outcomes(passed=1, failed=3)
+    text = words(result)
+    assert "tiny: the untouched target solves the task: its tests say nothing." in text
+    assert "tiny: a target that answers an empty array to everything solves the task: its tests say nothing." in text
+    assert "tiny (empty): the empty target passes test_answer.py::test_nothing" in text
+
+
+def test_validation_finds_a_case_that_an_empty_array_passes(
     make_task: Callable[..., Path], recode: Run, workers: str
 ) -> None:
-    make_task("wrong", files={"reference/answer.py": "def twice(x):\n    return x\n\n\ndef half(x):\n    return x\n"})
-    make_task("weak", files={"tests/test_answer.py": "import pytest\n\n@pytest.mark.interface('answer.half')\ndef test_nothing(candidate):\n    pass\n"})  # fmt: skip
+    """One weak case beside a good one: the task holds, and the case is named."""
+    weak = (
+        "\n\n@pytest.mark.interface('answer.half')\ndef test_weak(candidate):\n"
+        "    assert candidate.answer.half(4.0) == pytest.approx(2.0)\n"
+    )
+    make_task(files={"tests/test_answer.py": FILES["tests/test_answer.py"] + weak})
     result = recode(workers, "--recode-validate")
-    result.assert_outcomes(passed=3, failed=3)
+    result.assert_outcomes(passed=4)
     text = words(result)
-    assert "wrong: the reference fails 1 of 2 cases with seed " in text
-    assert "weak: the untouched target solves the task: its tests say nothing." in text
-    assert "weak (empty): passes though nothing was written: test_answer.py::test_nothing" in text
+    assert "tiny constant weak" in text
+    assert "a target that answers an empty array to everything passes test_answer.py::test_weak" in text
+
+
+def test_fail_under_without_a_model_or_cut_short_is_no_success(
+    make_task: Callable[..., Path], recode: Run, workers: str
+) -> None:
+    for name in ("a", "b", "c"):
+        make_task(name)
+    skipped = recode(workers, "--recode-fail-under=50")
+    skipped.assert_outcomes(skipped=3)
+    assert skipped.ret == pytest.ExitCode.TESTS_FAILED
+    # two of six are enough for 30 per cent, but most were never played
+    args = ("--recode-agent=tiny_agents:THIRD_TIME", "--recode-feedback=L0", "--recode-feedback=none")
+    assert recode(workers, *args, "--recode-fail-under=30", "-x").ret != 0
+    assert recode(workers, *args, "--recode-fail-under=30").ret == 0
 
 
 def test_a_seed_repeats_a_verdict(make_task: Callable[..., Path], recode: Run, results: Results, workers: str) -> None:
