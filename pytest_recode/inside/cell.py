@@ -109,7 +109,7 @@ def _mounts(limits: Limits) -> None:
         os.makedirs(path if directory else os.path.dirname(path), exist_ok=True)
         if not directory:
             os.close(os.open(path, os.O_CREAT))
-        walls.mount(f"/proc/self/fd/{fd}", path, "", walls.MS_BIND)
+        walls.mount(f"/proc/self/fd/{fd}", path, "", walls.MS_BIND | walls.MS_REC)  # with what covers parts of it
         os.close(fd)
     walls.mount("proc", "/proc", "proc", quiet | walls.MS_NOEXEC)
     os.chdir(WORK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import secrets
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,6 +37,7 @@ class Run:
         self.out = Path(told.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
         self.prepared = False
         self.tasks: dict[str, Path] = {}
+        self.expected = 0  # items of this run, once collected
         self._sandbox: Sandbox | None = None
 
     @functools.cached_property
@@ -45,6 +47,9 @@ class Run:
     def check_options(self) -> None:
         """Names that can be checked without asking anybody. Raises `pytest.UsageError`."""
         settings = self.settings
+        here = str(self.config.invocation_params.dir)
+        if ":" in settings.agent and here not in sys.path:
+            sys.path.append(here)  # package.module:Name is sought where the user stands, too
         try:
             self.registry.agent(settings.agent)
             for policy in settings.feedbacks:
@@ -102,7 +107,12 @@ class Run:
     def sandbox_name(self) -> str:
         from pytest_recode.sandboxes.choose import choose
 
-        return choose(self.settings.sandbox, self._context, self.registry.sandboxes(), all_offline=self.offline)
+        return choose(
+            self.settings.sandbox,
+            self._context,
+            self.registry.sandboxes(self.settings.sandbox),
+            all_offline=self.offline,
+        )
 
     @property
     def sandbox(self) -> Sandbox:
@@ -167,6 +177,13 @@ class Run:
 
         return load_table(self.settings.models_file)
 
+    def check_models(self) -> None:
+        """Known, with their keys, and with a price where there is a limit. Raises `pytest.UsageError`."""
+        try:
+            self._check_models()
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+
     def _check_models(self) -> None:
         from pytest_recode.models import ModelContext
 
@@ -187,10 +204,9 @@ class Run:
         """A run writes into a directory of its own. Raises `UserError`."""
         results = self.out / RESULTS
         try:
-            if results.exists():
-                raise UserError(
-                    f"--recode-out={self.out} holds another run ({RESULTS}): give a new or an empty directory"
-                )
+            if self.out.is_dir() and any(self.out.iterdir()):
+                what = f"another run ({RESULTS})" if results.exists() else "other files"
+                raise UserError(f"--recode-out={self.out} holds {what}: give a new or an empty directory")
             self.out.mkdir(parents=True, exist_ok=True)
             if self.settings.out is None:
                 (self.out.parent / ".gitignore").write_text("*\n")

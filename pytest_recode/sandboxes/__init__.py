@@ -74,11 +74,15 @@ class Sandbox(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxContext:
-    """What a sandbox is made with, once per worker. `run` labels all it starts, so that leftovers can be told."""
+    """What a sandbox is made with, once per worker. `run` labels all it starts, so that leftovers can be told.
+
+    `hide`: absolute real paths of directories that nothing inside may see, wherever on this machine they lie.
+    """
 
     run: str
     python: str  # interpreter of local sandboxes, where the task names none
     image: str = ""  # docker: base image, where the task names none
+    hide: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,21 +9,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
-from pytest_recode.sandboxes.interpreters import Interpreter, environment_variables, interpreter
+from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
 from pytest_recode.sandboxes.leftovers import MARK, mark, reap_processes
 from pytest_recode.sandboxes.parents import Parents, ready
 from pytest_recode.sandboxes.shipping import WarmKey
+from pytest_recode.sandboxes.view import view
 from pytest_recode.sandboxes.warm import LocalConnection, WallsError, WarmParent
 from pytest_recode.task import Environment, Limits
 
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "mime.types", "magic")
-_PARTS = ("bin", "lib", "lib32", "lib64", "libexec", "include", "share", "pyvenv.cfg", "conda-meta")
 _ACCOUNTS = {
     "/etc/passwd": "root:x:0:0::/nowhere:/bin/false\nrecode:x:1000:1000::/tmp/home:/bin/sh\n",
     "/etc/group": "root:x:0:\nrecode:x:1000:\n",
@@ -84,7 +80,8 @@ class Bubblewrap:
             for path, fd in accounts.items():
                 os.write(fd, _ACCOUNTS[path].encode())
                 os.lseek(fd, 0, os.SEEK_SET)
-            options = [*_walls(), *_view(python, alone)]
+            seen = view(python, self._context.hide)
+            options = [*_walls(), "--dev", "/dev", *_writable(alone), *seen.options]
             for path, fd in accounts.items():
                 options += ["--ro-bind-data", str(fd), path]
             for name, value in environment_variables(python, "/tmp/home").items():
@@ -97,7 +94,7 @@ class Bubblewrap:
                 env={"PATH": os.environ.get("PATH", os.defpath), MARK: mark(self._context.run)},
                 uid=_stand_in(),
                 pass_fds=list(accounts.values()),
-                kept=[str(part) for part in _interpreter_parts(python) if part.is_relative_to("/tmp")],
+                kept=[str(part) for part in seen.parts if part.is_relative_to("/tmp")],
             )
         finally:
             for fd in accounts.values():
@@ -126,73 +123,11 @@ def _walls() -> list[str]:
     return [*options, "--hostname", "sandbox", "--new-session", "--as-pid-1", "--clearenv", "--chdir", "/"]
 
 
-def _view(python: Interpreter, alone: Limits | None) -> list[str]:
-    """Read-only, and no more than the interpreter and its packages need: no home, no project, no checkout."""
-    options: list[str] = []
-    for path in map(Path, _SYSTEM):
-        if path.is_symlink():
-            options += ["--symlink", str(path.readlink()), str(path)]
-        elif path.exists():
-            options += ["--ro-bind", str(path), str(path)]
-    for name in _ETC:
-        options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    options += ["--dev", "/dev"]
+def _writable(alone: Limits | None) -> list[str]:
     if alone is None:
-        options += ["--dir", "/tmp"]  # each launch mounts its own
-    else:
-        for target in ("/tmp", "/dev/shm"):
-            options += ["--perms", "1777", "--size", str(alone.disk_mb << 20), "--tmpfs", target]
-    parts = _interpreter_parts(python)
-    links: dict[Path, str] = {}
-    for path in (python.executable, python.prefix, python.base_prefix):
-        links.update({link: target for link, target in _links(path) if not _below(link, [Path("/usr"), *parts])})
-    links = {link: target for link, target in links.items() if str(link) not in _SYSTEM}
-    for path in _parents([*parts, *links]):
-        options += ["--dir", str(path)]  # by itself bwrap makes them for root's eyes only
-    for part in parts:
-        options += ["--ro-bind", str(part), str(part)]
-    for link, target in links.items():
-        options += ["--symlink", target, str(link)]
-    return options
-
-
-def _interpreter_parts(python: Interpreter) -> list[Path]:
-    """What of its prefixes is needed: a prefix may hold much else, a project for one."""
-    found: list[Path] = []
-    for prefix in dict.fromkeys([python.base_prefix.resolve(), python.prefix.resolve()]):
-        if not _below(prefix, [Path("/usr")]):
-            parts = [prefix / name for name in _PARTS]
-            found += [part for part in parts if part.exists() and not part.is_symlink()]
-            found += [part.resolve() for part in parts if part.is_symlink() and part.exists()]
-    return list(dict.fromkeys(found))
-
-
-def _parents(paths: list[Path]) -> list[Path]:
-    """The directories above, outermost first."""
-    return sorted({parent for path in paths for parent in path.parents if parent != Path("/")})
-
-
-def _below(path: Path, directories: list[Path]) -> bool:
-    return any(path.is_relative_to(directory) for directory in directories)
-
-
-def _links(path: Path) -> Iterator[tuple[Path, str]]:
-    """Every symbolic link that the kernel follows on the way to `path`, with its target as written."""
-    here = Path("/")
-    parts = list(path.absolute().parts[1:])
-    for _ in range(400):
-        if not parts:
-            return
-        part = parts.pop(0)
-        if part == "..":
-            here = here.parent
-            continue
-        here = here / part
-        if here.is_symlink():
-            target = here.readlink()
-            yield here, str(target)
-            here = Path("/") if target.is_absolute() else here.parent
-            parts = [*(part for part in target.parts if part != "/"), *parts]
+        return ["--dir", "/tmp"]  # each launch mounts its own
+    size = ["--perms", "1777", "--size", str(alone.disk_mb << 20)]
+    return [*size, "--tmpfs", "/tmp", *size, "--tmpfs", "/dev/shm"]
 
 
 def check(context: SandboxContext) -> str | None:

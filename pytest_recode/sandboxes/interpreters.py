@@ -24,8 +24,9 @@ FIXED = {
 }
 
 _FACTS = """\
-import json, sys
-print(json.dumps([sys.executable, sys.prefix, sys.base_prefix, list(sys.version_info[:2])]))
+import json, os, site, sys
+needs = [os.path.dirname(os.__file__), *site.getsitepackages()]
+print(json.dumps([sys.executable, sys.prefix, sys.base_prefix, needs, list(sys.version_info[:2])]))
 """
 
 
@@ -36,6 +37,7 @@ class Interpreter:
     executable: Path
     prefix: Path
     base_prefix: Path
+    libraries: tuple[Path, ...]  # the standard library's directory, and those that packages are installed in
 
 
 @cache
@@ -51,7 +53,7 @@ def interpreter(python: str) -> Interpreter:
             timeout=60,
             check=True,
         )
-        executable, prefix, base_prefix, version = json.loads(done.stdout)
+        executable, prefix, base_prefix, needs, version = json.loads(done.stdout)
     except FileNotFoundError as exc:
         raise UserError(f"interpreter {python}: no such file; {advice}") from exc
     except subprocess.CalledProcessError as exc:
@@ -61,7 +63,12 @@ def interpreter(python: str) -> Interpreter:
     if tuple(version) < OLDEST:
         found, least = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
         raise UserError(f"interpreter {python}: is Python {found}, needs {least} or newer; {advice}")
-    return Interpreter(executable=Path(executable), prefix=Path(prefix), base_prefix=Path(base_prefix))
+    return Interpreter(
+        executable=Path(executable),
+        prefix=Path(prefix),
+        base_prefix=Path(base_prefix),
+        libraries=tuple(map(Path, needs)),
+    )
 
 
 def environment_variables(python: Interpreter, home: str) -> dict[str, str]:

@@ -1,0 +1,126 @@
+"""What is to be seen of this machine inside bubblewrap, as options of `bwrap`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_recode.faults import UserError
+from pytest_recode.sandboxes.interpreters import Interpreter
+
+_SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")))
+_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "mime.types", "magic")
+_PARTS = ("bin", "lib", "lib32", "lib64", "libexec", "include", "share", "pyvenv.cfg", "conda-meta")
+_HIDDEN = ("/usr/src", "/usr/local/src")
+"""Sources, whoever's: nothing runs from there, and images of Python keep a user's project there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """`parts`: the paths of the interpreter that are bound one by one."""
+
+    options: tuple[str, ...]
+    parts: tuple[Path, ...]
+
+
+def view(python: Interpreter, hide: Sequence[str]) -> View:
+    """Read-only, and no more than the interpreter and its packages need: no home, no project, no checkout.
+
+    What is to be hidden and lies below what is shown is covered by an empty directory; what the interpreter needs
+    of that is shown again. Raises `UserError` where hiding would take away what cannot be done without.
+    """
+    shown: dict[Path, bool] = {}  # the path of a mount -> does it show or cover; outermost first
+    options: list[str] = []
+    covers: list[Path] = []
+    bound: list[Path] = []
+    for path in _SYSTEM:
+        if path.is_symlink():
+            options += ["--symlink", str(path.readlink()), str(path)]
+        elif path.exists():
+            options += ["--ro-bind", str(path), str(path)]
+            shown[path] = True
+    for name in _ETC:
+        options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    parts = _interpreter_parts(python)
+    hidden = {path for path in (Path(each).resolve() for each in (*_HIDDEN, *hide)) if path.is_dir()}
+    for path in sorted({*parts, *hidden}, key=lambda path: (len(path.parts), path)):
+        above = _seen(path, shown)
+        if path in hidden and (
+            path in parts or any(system.is_relative_to(path) for system in shown if system in _SYSTEM)
+        ):
+            raise _in_the_way(path, python)
+        if path in hidden and above:
+            options += ["--tmpfs", str(path)]
+            covers.append(path)
+            shown[path] = False
+        elif path not in hidden and not above:
+            options += [*_made(path, shown), "--ro-bind", str(path), str(path)]
+            bound.append(path)
+            shown[path] = True
+    for needed in (python.executable, *python.libraries):
+        if needed.exists() and _seen(needed.resolve(), shown) is False:
+            raise _in_the_way(_above(needed.resolve(), shown), python)
+    links: dict[Path, str] = {}
+    for path in (python.executable, python.prefix, python.base_prefix):
+        links.update({link: target for link, target in _links(path) if not _seen(link, shown)})
+    for link, target in links.items():
+        if link not in _SYSTEM:
+            options += [*_made(link, shown), "--symlink", target, str(link)]
+    for path in covers:
+        options += ["--remount-ro", str(path)]
+    return View(options=tuple(options), parts=tuple(bound))
+
+
+def _in_the_way(path: Path | None, python: Interpreter) -> UserError:
+    return UserError(
+        f"{path}: holds tasks or records that nothing inside a sandbox may see, and what {python.executable} runs on"
+        " as well, so that bubblewrap cannot hide it; move the tasks (or --recode-out) to a directory of their own,"
+        " or use --recode-sandbox=docker"
+    )
+
+
+def _above(path: Path, shown: dict[Path, bool]) -> Path | None:
+    """The innermost mount that `path` is on."""
+    return next((at for at in (path, *path.parents) if at in shown), None)
+
+
+def _seen(path: Path, shown: dict[Path, bool]) -> bool | None:
+    """Is `path` shown, or covered; None where neither."""
+    above = _above(path, shown)
+    return None if above is None else shown[above]
+
+
+def _made(path: Path, shown: dict[Path, bool]) -> list[str]:
+    """The directories above, outermost first: by itself bwrap makes them for root's eyes only."""
+    above = [parent for parent in reversed(path.parents) if parent != Path("/") and not _seen(parent, shown)]
+    return [option for parent in above if parent not in shown for option in ("--dir", str(parent))]
+
+
+def _interpreter_parts(python: Interpreter) -> list[Path]:
+    """What of its prefixes is needed: a prefix may hold much else, a project for one."""
+    found: list[Path] = []
+    for prefix in dict.fromkeys([python.base_prefix.resolve(), python.prefix.resolve()]):
+        parts = [prefix / name for name in _PARTS]
+        found += [part for part in parts if part.exists() and not part.is_symlink()]
+        found += [part.resolve() for part in parts if part.is_symlink() and part.exists()]
+    return list(dict.fromkeys(found))
+
+
+def _links(path: Path) -> Iterator[tuple[Path, str]]:
+    """Every symbolic link that the kernel follows on the way to `path`, with its target as written."""
+    here = Path("/")
+    parts = list(path.absolute().parts[1:])
+    for _ in range(400):
+        if not parts:
+            return
+        part = parts.pop(0)
+        if part == "..":
+            here = here.parent
+            continue
+        here = here / part
+        if here.is_symlink():
+            target = here.readlink()
+            yield here, str(target)
+            here = Path("/") if target.is_absolute() else here.parent
+            parts = [*(part for part in target.parts if part != "/"), *parts]
