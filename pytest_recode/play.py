@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_recode import episode
+from pytest_recode import VERSION, episode
 from pytest_recode.agents import Agent, AgentContext, AgentKind
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Policy, Stop, Turn
 from pytest_recode.faults import BudgetSpent, GraderError, ModelError, SandboxError, UserError
+from pytest_recode.feedback import prompts
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Ledger, Model, ModelContext, ModelKind, Usage
+from pytest_recode.models.table import resolve
 from pytest_recode.oracle.judge import judge
 from pytest_recode.render import records
 from pytest_recode.render.transcript import Transcript
@@ -168,6 +170,17 @@ def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcr
         "feedback_model": settings.feedback_model,
         "attempt": plan.attempt,
         "paper": settings.paper,
+        "paper_date": plan.task.paper.date,
+        "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
+        "settings": {
+            "version": VERSION,
+            "turns": settings.turns,
+            "steps": settings.steps,
+            "temperature": settings.temperature,
+            "api_base": settings.api_base,
+            "image": settings.image,
+            "researcher_prompt": prompts.VERSION,
+        },
         "sandbox": sandbox.name,
         "isolation": sandbox.isolation,
         "transcript": transcript,
@@ -230,6 +243,8 @@ def _researcher(
     ask = researcher(plan.task, parts, model)
 
     def logged(turns: Any, level: int) -> episode.Feedback:
+        if level not in range(5):
+            raise UserError(f"feedback policy {plan.policy!r} gave level {level!r}: a policy gives 0 to 4, or None")
         given = ask(turns, level)
         transcript.log("feedback", records.feedback(given))
         return given

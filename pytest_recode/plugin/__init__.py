@@ -81,8 +81,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if RUN in config.stash and not config.option.collectonly and not hasattr(config, "workerinput"):
         from pytest_recode.plugin.collect import is_ours
 
-        if any(is_ours(item) for item in session.items):
-            config.stash[RUN].prepare()
+        run = config.stash[RUN]
+        run.expected = sum(map(is_ours, session.items))
+        if run.expected:
+            run.prepare()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

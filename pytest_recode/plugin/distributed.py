@@ -14,6 +14,12 @@ OURS = re.compile(r"(::|/)(episode|validate)\[")
 """The controller collects nothing itself: it knows items by their ids."""
 
 
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Controller: what the user named on the command line is checked before any worker starts."""
+    if config.getoption("recode_model") and not config.option.collectonly:
+        run_of(config).check_models()
+
+
 def pytest_configure_node(node: Any) -> None:
     """Controller: name the run and its directory to a worker."""
     if options.given(node.config):
@@ -25,5 +31,7 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
     """Controller: the first worker has collected. Nothing has been spent yet."""
     config: pytest.Config = node.config
-    if RUN in config.stash and any(OURS.search(nodeid) for nodeid in ids):
+    ours = sum(bool(OURS.search(nodeid)) for nodeid in ids)
+    if RUN in config.stash and ours:
+        config.stash[RUN].expected = ours
         config.stash[RUN].prepare()

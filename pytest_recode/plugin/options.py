@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """`kind`: text, texts (repeatable), count, number, money, percent, seed, flag, path."""
+    """`kind`: text, texts (repeatable), count, number, money, percent, seed, address, flag, path."""
 
     name: str
     kind: str
@@ -47,7 +47,7 @@ OPTIONS = (
     Option("python", "text", "", "PATH", "Interpreter that local sandboxes use; it needs pytest and what the tasks need. Default: the one that runs pytest."),
     Option("image", "text", "", "IMAGE", "Docker image to run in, or to build a task's requirements on, where the task names none. Default: python:3.12-slim."),
     Option("out", "path", None, "DIR", "Directory for the records of this run, new or empty. Default: recode-out/<time> in the root directory."),
-    Option("api-base", "text", None, "URL", "Address of an OpenAI-compatible server to ask the models at."),
+    Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server to ask the models at."),
     Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's."),
     Option("max-cost", "money", None, "USD", "Start no model call once the whole run, over all workers, has cost this much."),
     Option("models-file", "path", None, "FILE", "YAML file of further model names: alias -> {model, api_base, params, cutoff}."),
@@ -126,7 +126,10 @@ def _raw(config: pytest.Config, option: Option) -> tuple[Any, str]:
     value = config.getoption(option.ini)
     if value is not None:
         return value, option.flag
-    value = config.getini(option.ini)
+    try:
+        value = config.getini(option.ini)
+    except (ValueError, pytest.UsageError):
+        raise pytest.UsageError(f"{option.ini} is not true or false") from None
     return (None if value in (None, "", []) else value), option.ini
 
 
@@ -134,6 +137,8 @@ def _value(config: pytest.Config, option: Option) -> Any:
     raw, name = _raw(config, option)
     if raw is None:
         return option.default
+    if option.kind in ("text", "texts", "path") and not all(raw if isinstance(raw, list) else [raw]):
+        raise pytest.UsageError(f"{name}= is empty: give it a value, or leave it out")
     if option.kind == "texts":
         return tuple(raw)
     if option.kind == "path":
@@ -157,6 +162,11 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     "number": (float, lambda x: 0 <= x <= 2, "a number from 0 to 2"),
     "money": (float, lambda x: math.isfinite(x) and x > 0, "an amount of US dollars above 0"),
     "percent": (float, lambda x: 0 <= x <= 100, "a percentage from 0 to 100"),
+    "address": (
+        str,
+        lambda url: url.startswith(("http://", "https://")),
+        "an address such as http://localhost:8000/v1",
+    ),
     "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),
 }
 

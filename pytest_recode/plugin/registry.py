@@ -33,26 +33,29 @@ class Registry:
 
     def agent(self, name: str) -> AgentKind:
         """A registered name, or `package.module:Name`: an AgentKind, or what makes an Agent from an AgentContext."""
-        if ":" in name:
-            from pytest_recode.agents import AgentKind
+        from pytest_recode.agents import AgentKind
 
-            made = _import(name, f"--recode-agent={name}")
-            if isinstance(made, AgentKind):
-                return made
-            if not callable(made):
-                raise UserError(
-                    f"--recode-agent={name} is a {type(made).__name__}: it must be a class or function that takes an AgentContext"
-                )
-            return AgentKind(make=made)
-        kind: AgentKind = self._choose("agents", name, "agent", "or package.module:Name")
-        return kind
+        if ":" in name:
+            found = _import(name, f"--recode-agent={name}")
+        else:
+            found = self._choose("agents", name, "agent", "or package.module:Name")
+        if isinstance(found, AgentKind):
+            return found
+        if not callable(found):
+            raise UserError(
+                f"agent {name!r} is a {type(found).__name__}: it must be an AgentKind, or a class or function that takes "
+                "an AgentContext"
+            )
+        return AgentKind(make=found)
 
     def sandbox(self, name: str) -> SandboxKind:
         kind: SandboxKind = self._choose("sandboxes", name, "sandbox", "or auto")
         return kind
 
-    def sandboxes(self) -> dict[str, SandboxKind]:
-        return {name: self._load("sandboxes", name) for name in self.offers["sandboxes"]}
+    def sandboxes(self, chosen: str) -> dict[str, SandboxKind]:
+        """What a choice is made from: all the project's own for `auto`, else the one that was named."""
+        names = defaults.pytest_recode_sandboxes() if chosen == "auto" else (chosen,)
+        return {name: self.sandbox(name) for name in names}
 
     def model(self, name: str) -> ModelKind:
         """By exact name, else by prefix (`sim/`), else the kind that answers to every other name."""
@@ -73,7 +76,8 @@ class Registry:
         """`L3`, `escalate:start=1,patience=2`."""
         from pytest_recode.feedback.policies import parse
 
-        return parse(spec, {name: self._load("policies", name) for name in self.offers["policies"]})
+        name = spec.partition(":")[0]
+        return parse(spec, {name: self._choose("policies", name, "feedback policy", "")})
 
     def _choose(self, what: str, name: str, noun: str, also: str) -> Any:
         if name not in self.offers[what]:
@@ -82,7 +86,23 @@ class Registry:
 
     def _load(self, what: str, name: str) -> Any:
         offer = self.offers[what][name]
-        return _import(offer, f"{what} {name!r}") if isinstance(offer, str) else offer
+        found = _import(offer, f"{what} {name!r}") if isinstance(offer, str) else offer
+        room, kind = _KINDS[what]
+        wanted = getattr(importlib.import_module(room), kind)
+        if what != "agents" and not isinstance(found, wanted):
+            raise UserError(
+                f"pytest_recode_{what}: {name!r} is registered with a {type(found).__name__}: it must be a {room}.{kind}"
+            )
+        return found
+
+
+_KINDS = {
+    "formats": ("pytest_recode.formats", "Format"),
+    "sandboxes": ("pytest_recode.sandboxes", "SandboxKind"),
+    "agents": ("pytest_recode.agents", "AgentKind"),
+    "policies": ("pytest_recode.feedback", "PolicyKind"),
+    "models": ("pytest_recode.models", "ModelKind"),
+}
 
 
 def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str:
@@ -107,6 +127,11 @@ def collect(pluginmanager: pytest.PytestPluginManager) -> Registry:
     for what, call in asked.items():
         merged: dict[str, Any] = {}
         for offer in reversed(call()):
+            if not isinstance(offer, Mapping):
+                raise UserError(
+                    f"pytest_recode_{what} of a plugin returned a {type(offer).__name__}: it must return a mapping of "
+                    "names (docs/hooks.md)"
+                )
             merged.update(offer)
         offers[what] = merged
     return Registry(offers=offers)
@@ -123,6 +148,7 @@ def _import(path: str, who: str) -> Any:
             ) from None
         raise
     if not hasattr(found, name):
-        public = ", ".join(n for n in vars(found) if not n.startswith("_")) or "nothing"
+        own = [n for n, value in vars(found).items() if getattr(value, "__module__", module) == module and n[0] != "_"]
+        public = ", ".join(own) or "nothing"
         raise UserError(f"{who}: module {module!r} has no {name!r}; it has {public}")
     return getattr(found, name)

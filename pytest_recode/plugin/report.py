@@ -106,7 +106,7 @@ class Reporter:
         with _said_once(terminalreporter.stats):
             yield
         if self.run.worker is None:
-            _write_summary(terminalreporter, self.run, self.records, self.validations)
+            _write_summary(terminalreporter, self.run, self.records, self.validations, len(self.met))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -155,7 +155,8 @@ def _said_once(stats: dict[str, list[Any]]) -> Iterator[None]:
     seen: set[str] = set()
     first = []
     for report in whole:
-        error = getattr(report, "recode", {}).get("record", {}).get("error")
+        facts = getattr(report, "recode", {})
+        error = (facts.get("record") or facts.get("validation") or {}).get("error")
         if error is None or error["message"] not in seen:
             first.append(report)
         if error is not None:
@@ -170,22 +171,35 @@ def _said_once(stats: dict[str, list[Any]]) -> Iterator[None]:
 
 
 def _write_summary(
-    terminal: Any, run: Run, records: Sequence[Mapping[str, Any]], validations: Sequence[Mapping[str, Any]]
+    terminal: Any, run: Run, records: Sequence[Mapping[str, Any]], validations: Sequence[Mapping[str, Any]], met: int
 ) -> None:
     from pytest_recode.metrics.score import scores
     from pytest_recode.render import table
 
+    settings = run.settings
     if records:
+        order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
+        rows = sorted(records, key=lambda record: (order.get(record["model"], 0), order[record["feedback"]]))
         terminal.section("recode", sep="=")
-        for line in table.summary(scores(records)):
+        for line in table.summary(scores(rows)):
             terminal.line(line)
         faults = Counter((record["error"]["kind"], record["error"]["message"]) for record in records if record["error"])
         for (kind, message), count in faults.items():
             terminal.line(f"error {kind} ({count}x): {message.strip().splitlines()[-1]}", red=True)
+        if met < run.expected:
+            terminal.line(f"not played: {run.expected - met} of {run.expected} episodes", red=True)
+        if settings.fail_under is not None:
+            played = [record for record in records if record["outcome"] != "error"]
+            share = 100 * sum(record["outcome"] == "solved" for record in played) / max(len(played), 1)
+            held = "at least" if share >= settings.fail_under else "below"
+            terminal.line(f"solved {share:.1f} %, {held} --recode-fail-under={settings.fail_under:g}")
         walls = {"process": " (limits only, no walls)"}
         for name in dict.fromkeys(record["sandbox"] for record in records):
             terminal.line(f"sandbox: {name}{walls.get(name, '')}")
         terminal.line(f"records: {run.out}")
+    elif met and run.asks:
+        terminal.section("recode", sep="=")
+        terminal.line(f"{met} skipped: {run.asks}")
     if validations:
         terminal.section("recode: validation", sep="=")
         for line in table.validation(validations):

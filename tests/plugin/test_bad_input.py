@@ -36,6 +36,11 @@ NUMBERS = [
 ]
 
 NAMES = [
+    ("--recode-model=", "--recode-model= is empty: give it a value, or leave it out"),
+    (
+        "--recode-api-base=localhost:8000",
+        "--recode-api-base=localhost:8000 is not an address such as http://localhost:8000/v1",
+    ),
     (
         "--recode-agent=recod",
         "unknown agent 'recod' (did you mean recode?): choose from recode, one-shot, reference, noop, "
@@ -52,7 +57,7 @@ NAMES = [
     ),
     (
         "--recode-feedback=L5",
-        "unknown feedback policy 'L5'; the policies are L0, L1, L2, L3, L4, escalate, adaptive, none",
+        "unknown feedback policy 'L5': choose from L0, L1, L2, L3, L4, escalate, adaptive, none",
     ),
     (
         "--recode-feedback=escalate:fast",
@@ -126,6 +131,19 @@ def test_a_directory_that_holds_another_run(
         f"--recode-out={pytester.path / 'out'} holds another run (results.jsonl): give a new or an empty directory"
     )
     assert (pytester.path / "out/results.jsonl").read_bytes() == before
+
+
+def test_a_directory_that_is_not_empty(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
+    make_task()
+    assert one_line(recode("--recode-agent=reference", "--recode-out=bench")) == (
+        f"--recode-out={pytester.path / 'bench'} holds other files: give a new or an empty directory"
+    )
+
+
+def test_a_bad_ini_flag_names_the_ini(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
+    make_task()
+    pytester.makeini("[pytest]\nrecode_no_paper = perhaps\n")
+    assert one_line(recode()) == "recode_no_paper is not true or false"
 
 
 def test_a_directory_that_cannot_be_written(

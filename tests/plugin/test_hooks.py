@@ -107,7 +107,9 @@ def test_an_unknown_name_lists_what_was_added(make_task: MakeTask, recode: Run) 
     make_task()
     text = words(recode("--recode-agent=later"))
     assert "unknown agent 'later' (did you mean late?): choose from" in text
-    assert "unknown feedback policy 'backward' (did you mean backwards?)" in words(recode("--recode-feedback=backward"))
+    assert "unknown feedback policy 'backward' (did you mean backwards?): choose from" in words(
+        recode("--recode-feedback=backward")
+    )
 
 
 def test_what_others_add_is_not_taken_for_the_projects_own(
@@ -123,3 +125,46 @@ def test_what_others_add_is_not_taken_for_the_projects_own(
     assert (
         recode("--recode-agent=noop", "--recode-sandbox=auto", "--recode-turns=1").ret == pytest.ExitCode.TESTS_FAILED
     )
+
+
+WRONG = [
+    ("policies", "{'steady': lambda turns: 1}", "--recode-feedback=steady", "'steady' is registered with a function: it must be a pytest_recode.feedback.PolicyKind"),
+    ("agents", "['mine']", "--recode-agent=mine", "pytest_recode_agents of a plugin returned a list: it must return a mapping of names (docs/hooks.md)"),
+    ("agents", "{'mine': 3}", "--recode-agent=mine", "agent 'mine' is a int: it must be an AgentKind, or a class or function that takes an AgentContext"),
+    ("models", "{'m': 'nowhere:KIND'}", "--recode-model=m", "models 'm': there is no module 'nowhere'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "offer", "option", "line"), WRONG)
+def test_a_wrong_offer_is_one_line(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, what: str, offer: str, option: str, line: str
+) -> None:
+    make_task()
+    pytester.makeconftest(f"def pytest_recode_{what}():\n    return {offer}\n")
+    result = recode(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert line in words(result)
+    assert "Traceback" not in words(result)
+
+
+def test_an_offer_that_nobody_chose_is_not_imported(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    pytester.makeconftest("def pytest_recode_policies():\n    return {'later': 'nowhere:KIND'}\n")
+    recode("--recode-agent=reference", "--recode-feedback=L0").assert_outcomes(passed=1)
+
+
+def test_a_level_that_is_none_is_the_policys_fault(
+    make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    pytester.makeconftest(
+        "from pytest_recode.feedback import PolicyKind\n\n\n"
+        "def pytest_recode_policies():\n    return {'nine': PolicyKind(make=lambda options: lambda turns: 9)}\n"
+    )
+    recode("--recode-agent=noop", "--recode-feedback=nine", "--recode-out=out").assert_outcomes(errors=1)
+    assert results()[0]["error"] == {
+        "kind": "user",
+        "message": "feedback policy 'nine' gave level 9: a policy gives 0 to 4, or None",
+    }
