@@ -12,6 +12,7 @@ Stdlib and the wire, Python 3.9+.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -30,6 +31,7 @@ else:
 MAX_READ = 1 << 20  # bytes of a file that is read, searched or handed in
 MAX_LISTED = 5000  # paths
 MAX_FOUND = 200  # lines
+MAX_PATTERN = 1000  # characters
 MAX_LINE = 300  # characters of a line found
 OP_SECONDS = 10.0  # of one look at the files: a pattern may take for ever, a directory hold a million names
 OUTPUT_LIMIT = 64 << 10
@@ -77,7 +79,7 @@ def _too_long(*_: object) -> None:
 
 
 class _Guard:
-    """Bounds one look at the files (Python's regular expressions heed signals), and words what the system refuses."""
+    """Bounds one look at the files and words what the system refuses."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -121,18 +123,40 @@ class _Workspace:
         return True
 
     def op_search(self, pattern: str, path: str) -> list[str]:
+        if len(pattern) > MAX_PATTERN:
+            raise Refusal(f"the pattern has {len(pattern)} characters, more than {MAX_PATTERN}")
+        try:
+            kind, found = json.loads(jail.aside(lambda: self._search(pattern, path), OP_SECONDS))
+        except TimeoutError:
+            raise Refusal(f"it took longer than {OP_SECONDS:.0f} s") from None
+        except OSError as error:
+            raise Refusal(f"it cannot be searched: {error}") from None
+        if kind == "refused":
+            raise Refusal(found)
+        lines: list[str] = found
+        return lines
+
+    def _search(self, pattern: str, path: str) -> bytes:
+        try:
+            with _Guard(path):
+                return json.dumps(["ok", self._found(pattern, path)]).encode()
+        except Refusal as refusal:
+            return json.dumps(["refused", str(refusal)]).encode()
+        except MemoryError:
+            return b'["refused", "it takes more memory than there is"]'
+
+    def _found(self, pattern: str, path: str) -> list[str]:
         try:
             compiled = re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
             raise Refusal(f"{pattern!r} is no regular expression of Python's: {error}") from None
         found: list[str] = []
         notes: list[str] = []
-        with _Guard(path):
-            for name in sorted(self._walk(path, notes)):
-                for line in self._matches(compiled, name):
-                    if len(found) == MAX_FOUND:
-                        return [*found, f"... more than {MAX_FOUND} lines match"]
-                    found.append(line)
+        for name in sorted(self._walk(path, notes)):
+            for line in self._matches(compiled, name):
+                if len(found) == MAX_FOUND:
+                    return [*found, f"... more than {MAX_FOUND} lines match"]
+                found.append(line)
         return found + notes
 
     def op_run(self, command: str, seconds: float) -> dict[str, Any]:

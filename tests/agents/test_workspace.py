@@ -155,6 +155,26 @@ def test_a_pattern_that_takes_for_ever_is_refused(open_walled: Open) -> None:
     assert workspace.search("a!") == ("a.txt:1: " + "a" * 60 + "!",)
 
 
+def test_a_pattern_that_no_signal_interrupts_is_refused(open_walled: Open) -> None:
+    """To try it at one place is a loop in C, and it is tried at a million."""
+    workspace = open_walled(files={"a.txt": b"a" * (1 << 20)})
+    assert refusal(workspace.search, "a*b") == "it took longer than 10 s"
+    assert workspace.run("echo alive").output == "alive\n"
+
+
+def test_a_long_pattern_is_refused(open_workspace: Open) -> None:
+    workspace = open_workspace()
+    assert workspace.search("x" * 1000) == ()
+    assert refusal(workspace.search, "x" * 1001) == "the pattern has 1001 characters, more than 1000"
+
+
+def test_a_pattern_that_takes_all_memory_is_refused(open_walled: Open) -> None:
+    limits = Limits(memory_mb=64, disk_mb=32, pids=32)
+    workspace = open_walled(files={"a.txt": b"ab" * (1 << 19)}, limits=limits)
+    assert refusal(workspace.search, "(?:(a)|(b))*c") == "it takes more memory than there is"
+    assert workspace.run("echo alive").output == "alive\n"
+
+
 # Ways out
 
 
