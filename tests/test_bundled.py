@@ -28,16 +28,17 @@ def run(out: Path, *args: str) -> tuple[subprocess.CompletedProcess[str], list[d
     records = [json.loads(line) for line in (out / "results.jsonl").read_text("utf-8").splitlines()]
     for record in records:
         jsonschema.validate(record, SCHEMA)
-    assert sorted(record["task"] for record in records) == TASKS, done.stdout + done.stderr
+    assert records, done.stdout + done.stderr
     assert all(record["error"] is None for record in records), done.stdout
     return done, records
 
 
 def test_the_simulated_graduate_solves_with_feedback_and_repeats_itself(tmp_path: Path) -> None:
     model = ("--recode-model=sim/graduate", "--recode-seed=1")
-    done, records = run(tmp_path / "alone", *model, "-n0")
-    _, again = run(tmp_path / "workers", *model, "-n2")
+    done, records = run(tmp_path / "workers", *model, "-n2")
+    _, again = run(tmp_path / "alone", *model, "-n0", "-k", "bpe or soft-nms")
     assert len(TASKS) == 8
+    assert sorted(record["task"] for record in records) == TASKS
     assert all(record["simulated"] for record in records)
     assert "* simulated: an offline model that breaks and repairs the reference" in done.stdout
     assert sum(record["outcome"] == "solved" for record in records) >= 6
@@ -46,16 +47,19 @@ def test_the_simulated_graduate_solves_with_feedback_and_repeats_itself(tmp_path
     def course(record: dict[str, Any]) -> Any:
         return record["task"], record["solved_turn"], [turn["cases"] for turn in record["turns"]], record["usage"]
 
-    assert sorted(map(course, records), key=str) == sorted(map(course, again), key=str)
+    assert len(again) == 2
+    assert all(course(record) in [course(other) for other in records] for record in again)
 
 
 def test_the_reference_solves_every_task_at_once(tmp_path: Path) -> None:
     done, records = run(tmp_path / "out", "--recode-agent=reference", "-n2")
+    assert sorted(record["task"] for record in records) == TASKS
     assert {record["solved_turn"] for record in records} == {1}
     assert done.returncode == 0
 
 
 def test_doing_nothing_passes_no_case(tmp_path: Path) -> None:
     done, records = run(tmp_path / "out", "--recode-agent=noop", "-n2", "--recode-turns=1")
+    assert sorted(record["task"] for record in records) == TASKS
     assert {turn["passed"] for record in records for turn in record["turns"]} == {0}
     assert done.returncode == 1

@@ -88,7 +88,8 @@ def test_the_interpreter_of_local_sandboxes(
     recode(workers, "--recode-agent=reference", f"--recode-python={environment}/bin/python", "--recode-out=out")
     assert [record["outcome"] for record in results()] == ["solved"]
     recode(workers, "--recode-agent=reference", "--recode-turns=1", "--recode-out=without")
-    assert [record["outcome"] for record in results("without")] == ["unsolved"]
+    # a reference that cannot be imported judges nobody
+    assert [(record["outcome"], record["error"]["kind"]) for record in results("without")] == [("error", "grader")]
 
 
 def test_an_interpreter_that_is_none(make_task: MakeTask, recode: Run, workers: str) -> None:
