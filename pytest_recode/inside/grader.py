@@ -22,6 +22,7 @@ import os
 import random
 import sys
 import types
+import warnings
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,14 @@ def main(reader: Any, writer: Any) -> None:
     gc.disable()  # until the tests run: in a fork, a collection copies every page it looks at
     link = remote.Link(reader, writer, start["limit"])
     plugin = _Plugin(place, link, start)
+    if any(b"numpy" in data for data in start["tests"].values()):
+        with contextlib.suppress(ImportError):  # it is the tests' to complain
+            importlib.import_module("numpy.random")
+    # What would let anything pass is an error, though the plugin that shows warnings is off.
+    warnings.filterwarnings("error", category=pytest.PytestReturnNotNoneWarning)
+    for category in (SyntaxWarning, pytest.PytestAssertRewriteWarning):
+        warnings.filterwarnings("error", "assertion is always true", category)
+    _seed_everything(_entropy(start["seed"], ""))  # what is drawn while modules are imported is repeatable too
     with contextlib.redirect_stderr(plugin.complaints):
         status = _run(place / "tests", place / "tests", [plugin])
     if not plugin.collected:
@@ -119,7 +128,7 @@ def _offer_testing() -> None:
 class _Unheard:
     """In place of a Link where nothing is judged."""
 
-    heard, failed = False, None
+    heard, failed, fault = True, None, ""
 
     def renew(self) -> None: ...
 
@@ -138,6 +147,21 @@ class _Reference:
             raise handles.TestFault(
                 f"the reference's module {name} cannot be imported: {type(error).__name__}: {error}"
             ) from error
+
+
+def _reach_interface(name: str) -> None:
+    """Import the module that an interface of the reference's is in, or is."""
+    parts = name.split(".")
+    module = getattr(_Reference(), parts[0])
+    for part in parts[1:]:
+        try:
+            module = getattr(module, part, None)
+        except Exception as error:  # as above
+            raise handles.TestFault(
+                f"the reference's {name} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(module, types.ModuleType):
+            return
 
 
 def _reach_submodules(module: Any) -> Any:
@@ -187,6 +211,8 @@ class _Plugin:
     @pytest.fixture(scope="session")
     def reference(self) -> Any:
         """The authors' implementation: `reference.module.name`."""
+        for interface in self.interfaces:  # now: later, what the candidate returned could be what an import fails by
+            _reach_interface(interface)
         return _Reference()
 
     @pytest.fixture
@@ -204,6 +230,8 @@ class _Plugin:
         config.addinivalue_line("markers", "interface(name): the interface that a hidden test tests")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.errors.append(f"{report.nodeid}: {_words(report)}: what is skipped is not tested")
         if report.failed:
             self.errors.append(f"{report.nodeid or 'tests'}: {report.longreprtext}")
 
@@ -247,8 +275,14 @@ class _Plugin:
         self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self.say({"op": "finished", "id": nodeid, **_account(self.reports, self.link)})
+        account = _account(self.reports, self.link)
+        self.say({"op": "finished", "id": nodeid, **account})
         self.reports = []
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            if hasattr(sys, name):  # pytest keeps a failure there, and with it all that the test got
+                delattr(sys, name)
+        if account["outcome"] != "passed":
+            gc.collect()  # a traceback and its frames hold each other
 
 
 def _entropy(seed: int, case: str) -> int:
@@ -300,24 +334,32 @@ def _account(reports: list[tuple[Any, BaseException | None]], link: Any) -> dict
     """What a case comes to: passed, if setup, call and teardown passed and nothing went wrong that the test hid."""
     phases = [report.when for report, _ in reports]
     bad = [(report, error) for report, error in reports if report.outcome != "passed" or hasattr(report, "wasxfail")]
-    if phases == ["setup", "call", "teardown"] and not bad and link.failed is None:
-        return {"outcome": "passed", "kind": "", "message": "", "exception": None}
-    texts, kind, exception, fault = [], "", None, False
+    texts, kind, exception, wrong = [], "", None, False
+    if phases == ["setup", "call", "teardown"] and not bad and link.failed is None and not link.fault:
+        if link.heard:
+            return {"outcome": "passed", "kind": "", "message": "", "exception": None}
+        texts.append("it asks nothing of the candidate, so that it passes whatever the candidate is")
     if link.failed is not None:
         kind = link.failed[0]
         texts.append(link.failed[1])
+    if link.fault:
+        texts.append(link.fault)
     for report, error in bad:
         texts.append(f"{report.when}: {_words(report)}")
-        fault = fault or isinstance(error, handles.TestFault)
+        if isinstance(error, pytest.PytestReturnNotNoneWarning):
+            wrong = True
+            texts.append("a test is to assert, not to return something")
         if isinstance(error, remote.CandidateError):
             exception = {"type": error.type, "message": error.message, "frames": error.frames}
             texts.append("\n".join([f"in the candidate's code: {error.type}: {error.message}", *error.frames]))
         kind = kind or _kind(error)
     if not texts:
         texts.append(f"the case ran only its {', '.join(phases) or 'nothing'}")
-    # What goes wrong after the candidate's data came in is laid to them: the reference has passed this very test, and
-    # otherwise a candidate could turn its failures into errors by what it returns.
-    outcome = "failed" if not fault and (link.heard or link.failed is not None) else "error"
+    # What goes wrong after the candidate's data came in is laid to them, a value that cannot travel too: the reference
+    # has passed this very test, and otherwise a candidate could turn its failures into errors by what it returns.
+    # Of a value that cannot travel modules and functions to call are not the cause.
+    heard = link.told if link.fault and link.failed is None else link.heard
+    outcome = "failed" if (heard and not wrong) or link.failed is not None else "error"
     return {"outcome": outcome, "kind": kind, "message": "\n\n".join(texts)[:MAX_MESSAGE], "exception": exception}
 
 

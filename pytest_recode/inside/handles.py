@@ -20,7 +20,7 @@ class Misuse(TypeError):
 
 
 class TestFault(Exception):
-    """The test, not the candidate, is at fault, whatever the candidate answered before."""
+    """The test did what cannot be done. Its own fault, unless an answer of the candidate's came in before."""
 
     __test__ = False
 
@@ -33,7 +33,8 @@ class _Opaque:
 
     def __init__(self, link: Link, type_name: str) -> None:
         object.__setattr__(self, "_recode_link", link)
-        object.__setattr__(self, "_recode_type", type_name[:200])
+        printable = "".join(c if c.isprintable() else "?" for c in type_name[:100])
+        object.__setattr__(self, "_recode_type", printable)
 
     def __getattr__(self, name: str) -> Any:
         _no_special(name)
@@ -126,6 +127,17 @@ KINDS: dict[str, type[Handle]] = {
     "iterator": IteratorHandle,
 }
 
+
+class _Refused:
+    """A special method that numpy and others look up on the object to see what it can do: looking is using."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __get__(self, handle: _Opaque | None, owner: type) -> Any:
+        return self.function if handle is None else self.function(handle)
+
+
 _REFUSED = (  # noqa: SIM905 - names to read, not a list of strings
     "eq ne lt le gt ge bool len contains getitem setitem delitem reversed hash int float complex index str format "
     "bytes add radd iadd sub rsub isub mul rmul imul matmul rmatmul imatmul truediv rtruediv itruediv floordiv "
@@ -151,13 +163,16 @@ def _refuse(name: str) -> Callable[..., Any]:
 for _name in (*_REFUSED, "iter", "next"):
     if f"__{_name}__" not in vars(_Opaque):
         setattr(_Opaque, f"__{_name}__", _refuse(_name))
-for _name in ("array_interface", "array_struct"):
-    setattr(_Opaque, f"__{_name}__", property(_refuse(_name)))
+for _name in "array array_interface array_struct array_ufunc array_function array_wrap fspath getitem contains".split():  # noqa: SIM905
+    setattr(_Opaque, f"__{_name}__", _Refused(_refuse(_name)))
+for _kind in (_Opaque, RemoteModule, Handle, CallableHandle, IteratorHandle):
+    _kind.__doc__ = _Refused(_refuse("doc"))  # type: ignore[assignment]  # else the text above would be the answer
 
 
 def number(handle: Handle) -> int:
     if handle._recode_case != handle._recode_link.case:
-        raise TestFault(f"{handle!r} belongs to an earlier test: a candidate's object lives as long as its test")
+        text = f"{handle!r} belongs to an earlier test: a candidate's object lives as long as its test"
+        raise handle._recode_link.blame(text)
     return handle._recode_number  # type: ignore[no-any-return]
 
 

@@ -21,6 +21,7 @@ else:
     import _recode_wire as wire
 
 MAX_TEXT, MAX_LINE, MAX_FRAMES = 2000, 600, 25  # of an exception: characters, characters of a frame, frames
+_MERE = (handles.RemoteModule, handles.CallableHandle)  # as attributes: nothing in them can go wrong in a test
 MAX_CALLBACKS = 50  # how deep a function of the test's and the code under test may call each other
 
 
@@ -63,7 +64,9 @@ class Link:
         """A new case: nothing of the last one is known here any more."""
         self.case += 1
         self.heard = False  # whether anything of the candidate's reached this case
+        self.told = False  # whether that was more than modules and functions to call
         self.failed: tuple[str, str] | None = None  # kind, text
+        self.fault = ""  # what the test did that cannot be done, caught or not
         self.lost = ""  # why no answer comes any more in this case
         self.functions: dict[int, Callable[..., Any]] = {}
         self.first = True
@@ -74,6 +77,11 @@ class Link:
     def fail(self, kind: str, text: str) -> None:
         if self.failed is None:
             self.failed = (kind, text)
+
+    def blame(self, text: str) -> handles.TestFault:
+        """The fault to raise; on record here, so that a test which catches it does not pass."""
+        self.fault = self.fault or text
+        return handles.TestFault(text)
 
     def ask(self, op: str, **request: Any) -> Any:
         """One request and its answer. Callbacks are served in between."""
@@ -99,19 +107,20 @@ class Link:
         try:
             wire.put_frame(self.put, wire.TO_CANDIDATE, message, sequence, self.refer)
         except wire.WireError as error:
-            raise ValueError(f"the test passes a value that cannot travel: {error}") from None
+            raise self.blame(f"the test passes a value that cannot travel: {error}") from None
         answer = _Answer(self.fill)
         try:
+            told, self.heard, self.told = self.told, True, True
             frame = wire.fill_prefix(answer.take, self.limit)
-            self.heard = True
             reply = wire.fill_message(answer.take, frame, self.resolve)
+            if message["op"] == "get" and isinstance(reply, dict) and isinstance(reply.get("value"), _MERE):
+                self.told = told
             if not isinstance(reply, dict) or not reply.keys() & {"value", "raised", "lost", "callback"}:
                 raise wire.WireError("no answer")
         except wire.WireError as error:
             answer.drain()
             raise self.lose("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
         except _NoAnswer as lost:
-            self.heard = True
             raise self.lose(lost.kind, lost.text) from None
         answer.drain()
         return reply
@@ -136,7 +145,7 @@ class Link:
             wire.dump(value, self.refer)
             return {"op": "return", "value": value}
         except wire.WireError as error:
-            raise ValueError(f"a function of the test returns a value that cannot travel: {error}") from None
+            raise self.blame(f"a function of the test returns a value that cannot travel: {error}") from None
         except (CandidateLost, handles.Misuse, handles.TestFault):
             raise
         except Exception as error:  # noqa: BLE001 - it is the candidate's to catch or to let through
@@ -178,7 +187,7 @@ class Link:
             self.functions[self.count] = value
             return ["callback", self.count]
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        raise handles.TestFault(f"the test passes a value that cannot travel: an object of type {kind}")
+        raise self.blame(f"the test passes a value that cannot travel: an object of type {kind}")
 
     def resolve(self, items: list[Any]) -> Any:
         kind = items[0]

@@ -78,10 +78,12 @@ class _Grading:
         entropy = _candidate_entropy(seed)
         deadline = self.start + task.limits.grading_seconds
         self.line = Switchboard(sandbox, task.environment, task.limits, files, entropy, deadline)
-        self.heard_seconds = 0.0  # of cases that an answer of the candidate's reached
+        self.heard_seconds = 0.0  # of cases that an answer of the candidate's reached, or may have spoiled
+        self.answered = False  # whether a candidate answered in an earlier case of the grader that runs
+        self.extended = False  # whether the grading's time was granted once more
 
     def run(self) -> Verdict:
-        """One grader as a rule; another for the cases that are left where one ended by what a candidate returned."""
+        """One grader as a rule; another for the cases that are left where a candidate may have spoiled it."""
         self._check_tests()
         try:
             while not self._grade():
@@ -109,6 +111,7 @@ class _Grading:
         """Run a grader to its end; whether every case has been judged then."""
         done = self.progress.cases
         only = [case for case in self.progress.interfaces if case not in done] if self.progress.interfaces else None
+        self.answered = False
         launching = time.monotonic()
         grader = self.sandbox.launch(GRADER, self.task.environment, self.limits)
         self.line.deadline += time.monotonic() - launching  # nobody's time: an image may have to be built
@@ -137,7 +140,7 @@ class _Grading:
             self.line.end()
 
     def _follow(self, grader: Connection) -> None:
-        """Until it is done. Raises `_GraderGoneError` where it ended by the candidate's fault, its case closed."""
+        """Until it is done. Raises `_GraderGoneError` where another has to judge the cases that are left."""
         while True:
             deadline = self._grader_deadline()
             fill = wire.connection_filler(grader, deadline)
@@ -179,10 +182,8 @@ class _Grading:
         if late:
             text = f"the grading did not end within {self.limits.grading_seconds:g} s"
         if case is None or not case.heard:
-            if late and self.heard_seconds * 2 >= self.limits.grading_seconds:
-                self._out_of_time()
             where = f"{self._where()}: {case.id}" if case else self._where()
-            raise GraderError(f"{where}: {text}, and no answer of the candidate's was the cause")
+            self._unheard(f"{where}: {text}, and no answer of the candidate's was the cause", late=late)
         if case.lost is not None:
             kind, text = case.lost.kind, case.lost.text
         else:
@@ -192,12 +193,35 @@ class _Grading:
             self._out_of_time()
         raise _GraderGoneError
 
+    def _unheard(self, text: str, *, late: bool = False) -> NoReturn:
+        """It went wrong although nothing that the candidate answered in this case can be the cause.
+
+        What reached an earlier case of the same grader can be the cause (memory, disk, time, something the tests keep):
+        then a fresh grader, in which no candidate has answered, tells whose fault it is.
+        """
+        case = self.progress.open
+        if late and self.heard_seconds * 2 >= self.limits.grading_seconds:
+            self._out_of_time()
+        if not self.answered:
+            raise GraderError(legible(text))
+        if late and self.extended:
+            self._out_of_time()
+        if late:
+            self.extended = True
+            self.line.deadline = time.monotonic() + self.limits.grading_seconds
+        if case is not None:
+            self.heard_seconds += time.monotonic() - case.since
+            self.progress.open = None
+        raise _GraderGoneError
+
     def _out_of_time(self) -> NoReturn:
         """The candidate used the grading's time up: what is left is not run."""
+        self._close_rest("timeout", f"not run: the grading's {self.limits.grading_seconds:g} s were used up")
+
+    def _close_rest(self, kind: str, text: str) -> NoReturn:
         for case in self.progress.interfaces:
             if case not in self.progress.cases:
-                text = f"not run: the grading's {self.limits.grading_seconds:g} s were used up"
-                self._close(OpenCase(id=case, since=time.monotonic()), Outcome.FAILED, "timeout", text)
+                self._close(OpenCase(id=case, since=time.monotonic()), Outcome.FAILED, kind, text)
         raise _GraderGoneError
 
     # what it reports
@@ -211,7 +235,9 @@ class _Grading:
         elif op == "finished":
             self._finished(step)
         elif op == "broken":
-            raise GraderError(f"{self._where()}: {step['text']}")
+            if self.answered or (self.progress.open is not None and self.progress.open.heard):
+                self._grader_gone(step["text"], "died")
+            raise GraderError(legible(f"{self._where()}: {step['text']}"))
         elif op == "done":
             return True
         else:
@@ -226,7 +252,10 @@ class _Grading:
         if not found:
             raise GraderError(f"{self._where()}: no hidden test was found there; write them as test_*.py::test_*")
         if self.progress.interfaces and self.progress.interfaces != found:
-            raise GraderError(f"{self._where()}: collected twice, the hidden tests are not the same cases")
+            text = (
+                "not run: a candidate's answers ended the grader, and collected again the tests are not the same cases"
+            )
+            self._close_rest("died", text)
         self.progress.interfaces = found
 
     def _started(self, case: str) -> None:
@@ -244,9 +273,12 @@ class _Grading:
             raise GraderError(f"{self._where()}: {step['id']} was finished out of turn")
         outcome = Outcome(step["outcome"])
         if outcome is Outcome.ERROR:
-            raise GraderError(f"{self._where()}: {case.id} gives no verdict: {step['message']}")
+            self._unheard(f"{self._where()}: {case.id} gives no verdict: {step['message']}")
         told = step["exception"]
-        exception = Exc(type=told["type"], message=told["message"], frames=tuple(told["frames"])) if told else None
+        exception = None
+        if told:
+            frames = tuple(legible(frame, keep="") for frame in told["frames"])
+            exception = Exc(type=legible(told["type"], keep=""), message=legible(told["message"]), frames=frames)
         if outcome is Outcome.PASSED and case.lost:  # what happened here outranks what the test made of it
             outcome, step = Outcome.FAILED, {"kind": case.lost.kind, "message": case.lost.text}
         self._close(case, outcome, step["kind"], step["message"], exception)
@@ -257,12 +289,13 @@ class _Grading:
         self.progress.open = None
         seconds = time.monotonic() - case.since
         self.heard_seconds += seconds if case.heard else 0.0
+        self.answered = self.answered or case.heard
         self.progress.cases[case.id] = Case(
             id=case.id,
             interface=self.progress.interfaces[case.id],
             outcome=outcome,
             kind=kind,
-            message=text,
+            message=legible(text),
             exception=exception,
             seconds=seconds,
         )
@@ -271,11 +304,21 @@ class _Grading:
         missing = [case for case in self.progress.interfaces if case not in self.progress.cases]
         if not self.progress.interfaces or missing:
             left = f": {', '.join(missing[:5])} never ran" if missing else ": nothing was collected"
-            raise GraderError(f"{self._where()}: the grader ended before its time{left}")
+            self._grader_gone(f"the grader ended before its time{left}", "died")
 
 
 class _GraderGoneError(Exception):
     """This grader is done for; the cases it leaves are another's."""
+
+
+def legible(text: str, keep: str = "\n\t") -> str:
+    """`text` with what does not print (control and direction characters, lone surrogates) escaped, but for `keep`.
+
+    A candidate chooses texts that end up on terminals, in reports and in prompts.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 def _candidate_entropy(seed: int) -> int:

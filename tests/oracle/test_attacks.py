@@ -393,8 +393,8 @@ def test_an_object_of_an_earlier_test_cannot_be_used(bare: Sandbox) -> None:
         def test_2(candidate):
             candidate.m.f(kept[0])
     """
-    with pytest.raises(Exception, match="belongs to an earlier test: a candidate's object lives as long as its test"):
-        grade(bare, tests, "def f(x): return object()")
+    cases = grade(bare, tests, "def f(x): return object()").cases
+    assert [case.outcome for case in cases] == [Outcome.PASSED, Outcome.FAILED]
 
 
 def test_changes_to_what_it_is_given_stay_there(bare: Sandbox) -> None:
@@ -424,3 +424,123 @@ def test_the_seed_is_a_secret_and_repeats_the_verdict(bare: Sandbox) -> None:
     assert first.cases[0].message == again.cases[0].message
     assert other.seed != first.seed
     assert other.cases[0].message != first.cases[0].message
+
+
+KEPT = """
+    import os
+    import pytest
+
+    kept = []
+
+    def test_1(candidate):
+        kept.append(candidate.m.f(1))
+        assert kept[0] in (1, "raise", "exit", "loop")
+
+    def test_2(candidate):
+        if "raise" in kept: raise MemoryError
+        if "exit" in kept: os._exit(1)
+        while "loop" in kept: pass
+        assert candidate.m.f(2) == 2
+
+    def test_3(candidate):
+        assert candidate.m.f(3) == 3
+"""
+
+
+@pytest.mark.parametrize("how", ["raise", "exit", "loop"])
+def test_what_an_earlier_answer_spoils_is_judged_afresh(bare: Sandbox, how: str) -> None:
+    """The answer to one test makes the next one fail before it asks: no way from a failure to an error."""
+    verdict = grade(bare, KEPT, f"def f(x): return {how!r}", "def f(x): return x", test_seconds=2)
+    assert [case.outcome for case in verdict.cases] == [Outcome.PASSED, Outcome.FAILED, Outcome.FAILED]
+    verdict = grade(bare, KEPT, f"def f(x): return {how!r} if x == 1 else x", "def f(x): return x", test_seconds=2)
+    assert [case.outcome for case in verdict.cases] == [Outcome.PASSED] * 3
+
+
+def test_memory_that_a_failed_test_leaves_behind(walls: Sandbox) -> None:
+    tests = """
+        import numpy as np
+
+        def test_1(candidate):
+            answers = [candidate.m.f(i) for i in range(3)]
+            assert answers == [0, 1, 2]
+
+        def test_2(candidate):
+            x = np.ones(15 << 20)
+            assert candidate.m.f(x.sum()) == x.sum()
+    """
+    verdict = grade(walls, tests, "def f(x): return bytes(50 << 20)", "def f(x): return x", memory_mb=256)
+    assert [case.outcome for case in verdict.cases] == [Outcome.FAILED] * 2
+    verdict = grade(walls, tests, "def f(x): return bytes(50 << 20) if x < 9 else x", "", memory_mb=256)
+    assert [case.outcome for case in verdict.cases] == [Outcome.FAILED, Outcome.PASSED]
+
+
+def test_a_second_collection_that_differs_is_no_way_to_an_error(bare: Sandbox) -> None:
+    tests = """
+        import os
+        import numpy as np
+        import pytest
+
+        @pytest.mark.parametrize("x", list(map(float, np.random.default_rng().random(2))))
+        def test_f(candidate, x):
+            if candidate.m.f(x) == "exit":
+                os._exit(1)
+    """
+    verdict = grade(bare, tests, "def f(x): return 'exit'", "def f(x): return x")
+    assert [case.outcome for case in verdict.cases] == [Outcome.FAILED] * 2
+    assert "are not the same cases" in verdict.cases[1].message
+
+
+def test_texts_that_a_candidate_chooses_print_nothing_else(bare: Sandbox) -> None:
+    code = r"""
+        import gc
+
+        EVIL = "\x1b[2J\x1b]0;x\x07\r\x85\u2028\u202e\ud800"
+
+        def f(x):
+            [server] = [thing for thing in gc.get_objects() if type(thing).__name__ == "_Server"]
+            server.account = lambda error: {
+                "type": EVIL + "\n", "bases": [], "message": "a\n" + EVIL, "frames": [EVIL + "\n"], "callback": None
+            }
+            raise ValueError
+
+        def g(x):
+            return type(EVIL[:-1] + "\n" + "g" * 1000, (), {})()
+    """
+    tests = """
+        def test_1(candidate): candidate.m.f(1)
+        def test_2(candidate): assert candidate.m.g(1) is None
+    """
+    first, second = grade(bare, tests, code).cases
+    assert first.exception is not None
+    escaped = r"\x1b[2J\x1b]0;x\x07\r\x85\u2028\u202e\ud800"
+    assert first.exception.type == escaped + r"\n"
+    assert first.exception.message == "a\n" + escaped
+    assert first.exception.frames == (escaped + r"\n",)
+    for case in (first, second):
+        assert case.outcome is Outcome.FAILED
+        assert case.message.replace("\n", "").isprintable()
+    assert "g" * 101 not in second.message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "h.__doc__",
+        "f.__doc__",
+        "hasattr(h, '__array__')",
+        "hasattr(h, '__array_interface__')",
+        "hasattr(h, '__getitem__')",
+    ],
+)
+def test_what_a_handle_would_answer_by_itself(bare: Sandbox, expression: str) -> None:
+    tests = f"""
+        def test_f(candidate):
+            f = candidate.m.f
+            h = f(1)
+            try:
+                {expression}
+            except Exception:
+                pass
+    """
+    [case] = grade(bare, tests, "def f(x): return object()").cases
+    assert (case.outcome, case.kind) == (Outcome.FAILED, "protocol")

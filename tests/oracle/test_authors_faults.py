@@ -8,7 +8,7 @@ from pytest_recode.faults import GraderError
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Environment
 from pytest_recode.verdict import Outcome
-from tests.oracle.conftest import grade
+from tests.oracle.conftest import grade, only
 
 CODE = "def f(x): return x\n\n\ndef g(x): return x\n"
 ONE = "def test_f(candidate):\n    assert candidate.m.f(1) == 1\n"
@@ -103,11 +103,75 @@ def test_how_a_case_says_which_interface_it_tests(bare: Sandbox) -> None:
 def test_a_value_that_a_test_passes_cannot_travel(bare: Sandbox) -> None:
     text = "the test passes a value that cannot travel: an object of type builtins.object"
     assert text in fault(bare, "def test_f(candidate): candidate.m.f(object())\n")
+    caught = """
+        import numpy as np
+        import pytest
+
+        def test_f(candidate):
+            with pytest.raises({}):
+                candidate.m.f({})
+    """
+    for kind, value in (
+        ("Exception", "object()"),
+        ("ValueError", "np.array([1.0, None])"),
+        ("Exception", "np.array([1.0, None])"),
+    ):
+        assert "the test passes a value that cannot travel: " in fault(bare, caught.format(kind, value))
+
+
+def test_a_value_that_cannot_travel_once_the_candidate_has_answered(bare: Sandbox) -> None:
+    """The answer may be the cause (`ids.tolist()` of dates): no way from a failure to an error."""
     late = "def test_f(candidate):\n    assert candidate.m.f(1) == 1\n    candidate.m.f([object()])\n"
-    assert text in fault(bare, late)
+    caught = f"import pytest\n{late}".replace("    candidate", "    with pytest.raises(Exception): candidate")
     returned = "def test_f(candidate): candidate.m.f(lambda: object())\n"
-    with pytest.raises(GraderError, match="a value that cannot travel"):
-        grade(bare, returned, "def f(g): g()\n")
+    for tests, code in ((late, CODE), (caught, CODE), (returned, "def f(g): g()\n")):
+        case = only(grade(bare, tests, code))
+        assert case.outcome is Outcome.FAILED
+        assert "that cannot travel: an object of type builtins.object" in case.message
+
+
+def test_a_case_that_asks_nothing_of_the_candidate(bare: Sandbox) -> None:
+    for body in (
+        "pass",
+        "assert hasattr(candidate, 'nonesuch') and candidate.nonesuch is not None",
+        "assert reference.m.f(1) == 1",
+    ):
+        text = fault(bare, f"def test_f(candidate, reference):\n    {body}\n")
+        assert text.startswith("/tasks/t/tests: test_m.py::test_f gives no verdict: it asks nothing of the candidate")
+    after = "def test_a(candidate): assert candidate.m.f(1) == 1\ndef test_b(candidate): pass\n"
+    assert "test_b gives no verdict: it asks nothing of the candidate" in fault(bare, after)
+
+
+def test_a_file_that_skips_itself(bare: Sandbox) -> None:
+    for line in ("pytest.importorskip('nonesuch')", "pytest.skip('no', allow_module_level=True)"):
+        text = fault(bare, {"test_m.py": ONE, "test_n.py": f"import pytest\n{line}\n{ONE}"})
+        assert "test_n.py: skipped (" in text
+
+
+def test_a_test_that_cannot_fail_as_it_is_written(bare: Sandbox) -> None:
+    returns = "def test_f(candidate):\n    return candidate.m.f(1) == 2\n"
+    assert "test_m.py::test_f gives no verdict: " in fault(bare, returns)
+    in_a_tuple = "def test_f(candidate):\n    assert (candidate.m.f(1) == 2, 'wrong')\n"
+    text = fault(bare, in_a_tuple)
+    assert "test_m.py" in text
+    assert "assertion is always true" in text
+    helper = {"helper.py": "def check(x):\n    assert (x == 2, 'wrong')\n", "test_m.py": f"import helper\n{ONE}"}
+    assert "assertion is always true" in fault(bare, helper)
+
+
+def test_what_is_drawn_while_tests_are_collected_repeats_with_the_seed(bare: Sandbox) -> None:
+    tests = """
+        import random
+        import numpy as np
+        import pytest
+
+        @pytest.mark.parametrize("x", [random.random(), float(np.random.rand())])
+        def test_f(candidate, x):
+            assert candidate.m.f(x) == x
+    """
+    ids = [[case.id for case in grade(bare, tests, CODE, seed=seed).cases] for seed in (1, 1, 2)]
+    assert ids[0] == ids[1]
+    assert not set(ids[0]) & set(ids[2])
 
 
 def test_the_test_itself_fails_before_it_asks_anything(bare: Sandbox) -> None:
