@@ -13,7 +13,7 @@ from pytest_recode.feedback.interfaces import module_of
 from pytest_recode.formats import Format
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
-from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, entries_of, is_test, read_parts
+from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, SECRET, entries_of, is_test, read_parts
 from pytest_recode.task import Environment, Limits, Paper, Task
 
 MANIFEST = "task.yaml"
@@ -226,6 +226,8 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
             continue
         elif os.path.isfile(f"{root}/environment/{default}"):  # noqa: PTH113
             files[key] = root / "environment" / default
+        if key in files:
+            _apart(document, ("environment", key) if key in given else (), root, key, files[key])
     return Environment(
         python=given.get("python", ""),
         image=given.get("image", ""),
@@ -233,6 +235,24 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
         requirements=files.get("requirements"),
         preload=given.get("preload", ()),
     )
+
+
+def _apart(document: Document, at: At, root: Path, key: str, path: Path) -> None:
+    """What is built for the agent and its code must hold nothing that is hidden from them. Raises `UserError`.
+
+    The folder of a Dockerfile goes to Docker as a whole.
+    """
+    place = path.parent.resolve() if key == "dockerfile" else path.resolve()
+    hidden = [(root / name).resolve() for name in SECRET]
+    if any(place.is_relative_to(each) for each in hidden) or (
+        key == "dockerfile" and any(each.is_relative_to(place) and each.exists() for each in hidden)
+    ):
+        raise fault(
+            document,
+            at,
+            f"environment.{key}: {path.relative_to(root)} lies in a folder with {', '.join(SECRET[:-1])} or {SECRET[-1]},"
+            " which would get into the image; put it into environment/",
+        )
 
 
 FORMAT = Format(name="directory", manifest=MANIFEST, load=load)

@@ -32,6 +32,7 @@ _FORWARDED = (
     "https_proxy",
     "no_proxy",
 )
+_SECRET = ("tests", "reference", "feedback.yaml")  # beside each other: parts of a task that its image must not show
 _NO_PYTHON = 47
 _LAYER = f"""\
 FROM {{base}}
@@ -55,12 +56,22 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
     """
     if environment.dockerfile is not None:
         folder = environment.dockerfile.parent
-        context = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-        files = {name: path.read_bytes() for name, path in context.items()}
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in _context(folder)}
         own = _built(client, "task", files, environment.dockerfile.name, str(environment.dockerfile))
         return _layered(client, own, str(environment.dockerfile), None)
     name = environment.image or base or BASE
     return _layered(client, _present(client, name), name, environment.requirements)
+
+
+def _context(folder: Path) -> Iterator[Path]:
+    """The files of a build, but for what is hidden of a task, should `folder` be one or hold some."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not any(_hides(above, path) for above in path.parents if above.is_relative_to(folder)):
+            yield path
+
+
+def _hides(directory: Path, path: Path) -> bool:
+    return (directory / "reference").is_dir() and path.relative_to(directory).parts[0] in _SECRET
 
 
 def _present(client: Any, name: str) -> str:

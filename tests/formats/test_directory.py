@@ -117,6 +117,39 @@ def test_an_image_stands_instead_of_the_dockerfile_that_lies_there(tmp_path: Pat
     assert (environment.image, environment.dockerfile) == ("python:3.12", None)
 
 
+APART = (
+    "lies in a folder with tests, reference or feedback.yaml, which would get into the image; put it into environment/"
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "refused"),
+    [
+        ("dockerfile", "Dockerfile", True),
+        ("dockerfile", "tests/Dockerfile", True),
+        ("dockerfile", "reference/deep/Dockerfile", True),
+        ("dockerfile", "docker/Dockerfile", False),
+        ("requirements", "tests/needs.txt", True),
+        ("requirements", "needs.txt", False),
+    ],
+)
+def test_what_is_built_is_apart_from_what_is_hidden(tmp_path: Path, key: str, name: str, refused: bool) -> None:
+    path = write(tmp_path, MANIFEST + f"environment: {{{key}: {name}}}\n", {name: "FROM x\n"})
+    if not refused:
+        assert getattr(FORMAT.load(path)[0].environment, key) == tmp_path / name
+        return
+    with pytest.raises(UserError) as caught:
+        FORMAT.load(path)
+    assert str(caught.value) == f"{path}:5: environment.{key}: {name} {APART}"
+
+
+def test_an_environment_that_is_a_link_to_the_task_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, files={"Dockerfile": "FROM x\n"})
+    (tmp_path / "environment").symlink_to(".")
+    with pytest.raises(UserError, match="environment/Dockerfile lies in a folder with tests"):
+        FORMAT.load(path)
+
+
 BAD_MANIFESTS = {
     "malformed": (
         "schema: 1\nid: mean\ntitle: The mean: a study\n",

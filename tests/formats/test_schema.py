@@ -102,7 +102,7 @@ PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
 }
 
 
-BEYOND = re.compile("is in no target|longer than grading_seconds|requirements: no such file")
+BEYOND = re.compile("is in no target|longer than grading_seconds|requirements: no such file|lies in a folder")
 """What no schema can say, and so only the loader refuses."""
 
 

@@ -58,6 +58,24 @@ def test_a_dockerfile_is_built_with_its_folder(context: SandboxContext, folder: 
     assert read_inside(context, environment, "/data.txt") == "one"
 
 
+def test_what_a_task_hides_is_left_out_of_the_build(context: SandboxContext, folder: Path) -> None:
+    """Whichever format let a Dockerfile lie there; a directory of tests by itself is anybody's."""
+    for name in (
+        "tests/a.py",
+        "reference/a.py",
+        "feedback.yaml",
+        "below/reference/a.py",
+        "below/tests/a.py",
+        "own/tests/a",
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    with (folder / "Dockerfile").open("a") as file:
+        file.write("COPY . /context\nRUN cd /context && find . -type f | sort > /found\n")
+    found = read_inside(context, Environment(dockerfile=folder / "Dockerfile"), "/found")
+    assert str(found).split() == ["./Dockerfile", "./data.txt", "./own/tests/a", "./requirements.txt"]
+
+
 def test_another_content_is_another_image_and_the_same_is_the_same(daemon: Any, folder: Path) -> None:
     environment = Environment(dockerfile=folder / "Dockerfile")
     first = image_for(daemon, environment, IMAGE)
