@@ -20,8 +20,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import syscalls, walls
+    from pytest_recode.inside import sockets, syscalls, walls
 else:
+    import recode_sockets as sockets
     import recode_syscalls as syscalls
     import recode_walls as walls
 
@@ -31,7 +32,7 @@ UID = 1000  # inside a user namespace of its own
 WORK = "/tmp/work"
 POLL_SECONDS = 0.05
 INODES_PER_MIB = 256
-OPEN_FILES = 1024
+OPEN_FILES = 256
 WAKING = [signal.SIGCHLD, signal.SIGTERM]  # a child has ended; look whether it is time to end
 
 
@@ -77,6 +78,7 @@ def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
         walls.close_all_but(0, 1, 2, wire, report)
         _mounts(limits)
         walls.loopback_up()
+        walls.small_queues()
         # A persistent program walls in each command by one more level
         walls.forbid_user_namespaces(16 if limits.persistent else 0)
         walls.dumpable(False)
@@ -182,7 +184,8 @@ def past(limits: Limits, pids: list[int]) -> str:
     """Which limit these processes together have passed, or ""."""
     if len(pids) > limits.pids:
         return f"too many processes ({limits.pids})"
-    if walls.memory_past(pids, limits.memory_mb * walls.MIB):
+    unread = 0 if limits.directory else sockets.unread()  # without namespaces they would be everybody's
+    if walls.memory_past(pids, limits.memory_mb * walls.MIB - unread):
         return f"out of memory ({limits.memory_mb} MiB)"
     return ""
 

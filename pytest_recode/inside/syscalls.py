@@ -30,6 +30,7 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
             "keyctl": 250,
             "clone3": 435,  # its flags are out of a filter's sight; whoever finds it missing takes clone
             "prlimit64": 302,
+            "setsockopt": 54,
             "clone": 56,
             "unshare": 272,
         },
@@ -47,17 +48,19 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
             "keyctl": 219,
             "clone3": 435,
             "prlimit64": 261,
+            "setsockopt": 208,
             "clone": 220,
             "unshare": 97,
         },
     ),
 }
 _EVERYWHERE = {"memfd_secret": 447, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427}
-_ALLOW, _ENOSYS, _EPERM = 0x7FFF0000, 0x50000 | 38, 0x50000 | 1
+_ALLOW, _ENOSYS, _EPERM, _DONE = 0x7FFF0000, 0x50000 | 38, 0x50000 | 1, 0x50000
+_SOL_SOCKET, _BUFFERS = 1, (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and by force: what waits there is no process's
 
 
 def refuse() -> bool:
-    """Refuse the calls above, new user namespaces, and the changing of another process's limits.
+    """Refuse the calls above, new user namespaces, larger socket buffers, and the changing of another process's limits.
 
     False where the machine is not known.
 
@@ -68,7 +71,8 @@ def refuse() -> bool:
         return False
     arch, numbers = known
     refused = {**numbers, **_EVERYWHERE}
-    prlimit, clone, unshare_ = (refused.pop(name) for name in ("prlimit64", "clone", "unshare"))
+    special = ("prlimit64", "clone", "unshare", "setsockopt")
+    prlimit, clone, unshare_, setsockopt = (refused.pop(name) for name in special)
     load, equal, at_least, has, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     program = [
         (load, 0, 0, 4),  # architecture
@@ -81,6 +85,15 @@ def refuse() -> bool:
     for number in refused.values():
         program += [(equal, 0, 1, number), (answer, 0, 0, _ENOSYS)]
     program += [
+        (equal, 0, 3 + 2 * len(_BUFFERS), setsockopt),
+        (load, 0, 0, 24),  # level
+        (equal, 0, 1 + 2 * len(_BUFFERS), _SOL_SOCKET),
+        (load, 0, 0, 32),  # option; to set it changes nothing, as where the kernel's own limit is reached
+    ]
+    for option in _BUFFERS:
+        program += [(equal, 0, 1, option), (answer, 0, 0, _DONE)]
+    program += [
+        (load, 0, 0, 0),
         (equal, 2, 0, prlimit),
         (equal, 3, 0, clone),
         (equal, 2, 5, unshare_),

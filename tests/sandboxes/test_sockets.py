@@ -1,0 +1,95 @@
+"""Bytes that wait unread in sockets are memory, whoever's they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.sandboxes import Sandbox, SandboxContext
+from pytest_recode.sandboxes.conformance import Bench
+from pytest_recode.task import Environment, Limits
+from tests.sandboxes.conftest import opened
+
+LIMITS = Limits(memory_mb=64, disk_mb=32, pids=32)
+WALLED = pytest.mark.parametrize("kind", ["bubblewrap", "bubblewrap-cold"])
+FILL = """
+import os, socket, time
+def fill(closing):
+    kept = []
+    try:
+        while True:
+            pair = socket.socketpair()
+            kept.append(pair)
+            for end in pair:
+                end.setblocking(False)
+                try:
+                    while True: end.send(bytes(65536))
+                except BlockingIOError: pass
+                if closing:
+                    pair[0].close()
+                    break
+    except OSError: pass
+    return kept
+def all_of_it(closing):
+    for _ in range(6):
+        if os.fork() == 0:
+            kept = fill(closing)
+            time.sleep(600)
+    time.sleep(600)
+"""
+
+
+def bench(kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox], *preload: str) -> Bench:
+    environment = Environment(preload=preload)
+    limits = LIMITS if not preload else Limits(memory_mb=1024, disk_mb=64, pids=32)
+    return Bench(sandbox=opened(kind, context, sandboxes), environment=environment, limits=limits)
+
+
+@WALLED
+@pytest.mark.parametrize("closing", [False, True], ids=["open", "sender closed"])
+def test_what_waits_in_sockets_counts(
+    kind: str, closing: bool, context: SandboxContext, sandboxes: dict[str, Sandbox]
+) -> None:
+    with bench(kind, context, sandboxes).probe() as probe:
+        assert probe.ended(FILL + f"all_of_it({closing})") == "out of memory (64 MiB)"
+
+
+@WALLED
+def test_it_counts_for_a_command_as_well(kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox]) -> None:
+    with bench(kind, context, sandboxes).probe(persistent=True) as probe:
+        output = probe.ask(
+            "import recode_jail, sys\n"
+            f"done = recode_jail.run([sys.executable, '-c', {FILL + 'all_of_it(False)'!r}], cwd='.', seconds=60, output_limit=999)\n"
+            "result = [done.timed_out, done.output.decode()]"
+        )
+        assert output == [False, "[killed: out of memory (64 MiB)]\n"]
+
+
+@WALLED
+def test_no_buffer_is_made_larger(kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox]) -> None:
+    with bench(kind, context, sandboxes).probe() as probe:
+        before, after, other = probe.ask(
+            "import socket\n"
+            "one = socket.socketpair()[0]\n"
+            "sizes = lambda: [one.getsockopt(1, option) for option in (7, 8)]\n"
+            "before = sizes()\n"
+            "for option in (7, 8): one.setsockopt(1, option, 1 << 13)\n"
+            "one.setsockopt(1, socket.SO_KEEPALIVE, 1)\n"
+            "result = [before, sizes(), one.getsockopt(1, socket.SO_KEEPALIVE)]"
+        )
+        assert after == before
+        assert other == 1
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "process"])
+def test_what_science_needs_works_with_few_descriptors(
+    kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox]
+) -> None:
+    pytest.importorskip("numpy")
+    with bench(kind, context, sandboxes, "numpy").probe() as probe:
+        found = probe.ask(
+            "import multiprocessing, resource, numpy\n"
+            "with multiprocessing.get_context('fork').Pool(4) as pool:\n"
+            "    squares = pool.map(numpy.square, range(4))\n"
+            "result = [[int(x) for x in squares], list(resource.getrlimit(resource.RLIMIT_NOFILE))]"
+        )
+        assert found == [[0, 1, 4, 9], [256, 256]]
