@@ -109,20 +109,20 @@ class EpisodeItem(RecodeItem):
         self.recode = {"record": record}
         last = record["turns"][-1] if record["turns"] else {}
         facts = {
-            "outcome": record["outcome"],
-            "stop": record["stop"],
-            "turns": len(record["turns"]),
-            "solved_turn": record["solved_turn"],
-            "level": last.get("level"),
-            "passed": last.get("passed"),
-            "total": last.get("total"),
-            "prompt_tokens": record["usage"]["prompt_tokens"],
-            "completion_tokens": record["usage"]["completion_tokens"],
-            "cost_usd": record["usage"]["cost_usd"],
-            "error": record["error"]["kind"] if record["error"] else None,
-            "simulated": record["simulated"] or None,
+            "recode_outcome": record["outcome"],
+            "recode_stop": record["stop"],
+            "recode_turns": len(record["turns"]),
+            "recode_solved_turn": record["solved_turn"],
+            "recode_level": last.get("level"),
+            "recode_passed": last.get("passed"),
+            "recode_total": last.get("total"),
+            "recode_prompt_tokens": record["usage"]["prompt_tokens"],
+            "recode_completion_tokens": record["usage"]["completion_tokens"],
+            "recode_cost_usd": record["usage"]["cost_usd"],
+            "recode_error": record["error"]["kind"] if record["error"] else None,
+            "recode_simulated": record["simulated"] or None,
         }
-        self.user_properties += [(f"recode_{key}", value) for key, value in facts.items() if value is not None]
+        self.user_properties += [(key, value) for key, value in facts.items() if value is not None]
 
 
 class ValidateItem(RecodeItem):

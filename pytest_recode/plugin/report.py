@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 from collections import Counter
@@ -24,6 +25,9 @@ CRASHED = "???"
 """The phase in pytest-xdist's report of an item whose worker died."""
 _RAN = ("call", CRASHED)
 
+_KEPT = ("task", "agent", "model", "simulated", "feedback", "outcome", "solved_turn", "usage", "sandbox", "error")
+"""What of a record the summary needs, beside the counts of its turns."""
+
 
 class Reporter:
     """Registered once per process that meets a task. In a worker it only puts what is known on the report."""
@@ -40,7 +44,7 @@ class Reporter:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if isinstance(item, RecodeItem):
-            report.recode = dict(item.recode)  # type: ignore[attr-defined]
+            report.recode, item.recode = item.recode, {}  # type: ignore[attr-defined]
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -76,6 +80,7 @@ class Reporter:
         if report.when in _RAN and "record" in facts:
             config = self.run.config
             config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
+            report.recode = {"record": self.records[-1]}  # type: ignore[attr-defined]
         elif report.when in _RAN and "validation" in facts:
             self.validations.append(facts["validation"])
         else:
@@ -145,7 +150,15 @@ class Reporter:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             self._results = os.open(self.run.out / RESULTS, flags, 0o644)
         append(self._results, record)
-        self.records.append(record)
+        # pytest keeps every report to the end of the session: what is on disk need not be kept with it
+        kept = {key: record[key] for key in _KEPT}
+        turns = tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"])
+        self.records.append({**kept, "turns": turns})
+
+
+@functools.cache
+def _counts(passed: int, total: int) -> Mapping[str, int]:
+    return {"passed": passed, "total": total}
 
 
 @contextmanager
