@@ -52,7 +52,7 @@ OPTIONS = (
     Option("max-cost", "money", None, "USD", "Start no model call once the whole run, over all workers, has cost this much."),
     Option("models-file", "path", None, "FILE", "YAML file of further model names: alias -> {model, api_base, params, cutoff}."),
     Option("no-paper", "flag", False, "", "Leave the paper out of the prompt."),
-    Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each, the untouched repository and an empty target must not."),
+    Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each; the untouched repository, an empty target and one that answers the same to everything must not."),
     Option("fail-under", "percent", None, "PCT", "Let the exit status say whether at least PCT per cent of the episodes were solved, instead of whether each was. Errors still fail the run."),
     Option("seed", "seed", None, "N", "Repeat a verdict: grade with this seed instead of a secret one (the record names the seed of every grading)."),
 )  # fmt: skip
