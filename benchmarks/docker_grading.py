@@ -1,4 +1,4 @@
-"""One turn's grading with docker, warm image.
+"""One turn's grading with docker, warm image, three seconds after the one before it, as a model thinks at least that long.
 
 Goal: under 1 s. Usage: python benchmarks/docker_grading.py IMAGE (with Python 3, pytest, numpy and scipy in it).
 """
@@ -15,7 +15,7 @@ from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import SandboxContext
 from pytest_recode.sandboxes.docker_ import KIND
 
-ROUNDS = 8
+ROUNDS, THINKING = 5, 3.0
 
 
 def main(image: str) -> None:
@@ -26,6 +26,7 @@ def main(image: str) -> None:
             parts = task.load()
             seconds = []
             for _ in range(ROUNDS):
+                time.sleep(THINKING)
                 start = time.perf_counter()
                 verdict = judge(task, parts, parts.reference, sandbox)
                 seconds.append(time.perf_counter() - start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +26,12 @@ class Unsolved(Exception):
 
 class Fault(Exception):
     """An episode that could not be played: the model's, the machine's or the task's fault."""
+
+
+@functools.lru_cache(maxsize=4096)
+def _fact(key: str, value: Any) -> tuple[str, Any]:
+    """One pair for all the reports that say it: pytest keeps them to the end of the session."""
+    return key, value
 
 
 class RecodeItem(pytest.Item):
@@ -122,7 +129,7 @@ class EpisodeItem(RecodeItem):
             "recode_error": record["error"]["kind"] if record["error"] else None,
             "recode_simulated": record["simulated"] or None,
         }
-        self.user_properties += [(key, value) for key, value in facts.items() if value is not None]
+        self.user_properties += [_fact(key, value) for key, value in facts.items() if value is not None]
 
 
 class ValidateItem(RecodeItem):

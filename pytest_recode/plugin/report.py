@@ -25,6 +25,8 @@ CRASHED = "???"
 """The phase in pytest-xdist's report of an item whose worker died."""
 _RAN = ("call", CRASHED)
 
+_NOTHING: dict[str, Any] = {}  # shared by all the reports that have nothing to tell
+
 _KEPT = ("task", "agent", "model", "simulated", "feedback", "outcome", "solved_turn", "usage", "sandbox", "error")
 """What of a record the summary needs, beside the counts of its turns."""
 
@@ -44,7 +46,7 @@ class Reporter:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if isinstance(item, RecodeItem):
-            report.recode, item.recode = item.recode, {}  # type: ignore[attr-defined]
+            report.recode, item.recode = item.recode, _NOTHING  # type: ignore[attr-defined]
         return report
 
     @pytest.hookimpl(tryfirst=True)

@@ -18,7 +18,7 @@ NAMES = ("full", "half", "inner", "first", "middle", "last")
 
 def series(z, order, terms=60):
     """phi of that order by its power series: exact to rounding for |z| < 2."""
-    return sum(z**n / math.factorial(n + order) for n in range(terms))
+    return sum(z**n / float(math.factorial(n + order)) for n in range(terms))
 
 
 def direct(z):
