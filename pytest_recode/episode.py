@@ -76,6 +76,7 @@ class Turn:
     verdict: Verdict
     targets: Files = field(repr=False)
     seconds: float = 0.0
+    shared: str = ""  # the node id of the episode that played and paid for it, where that was another
 
     @property
     def usage(self) -> Usage:
@@ -113,14 +114,15 @@ def run(
     turns: int,
     seconds: float,
     on_turn: OnTurn,
+    before: Sequence[Turn] = (),
 ) -> Episode:
-    """Play one episode to its end.
+    """Play one episode to its end, from after the turns `before`: agent and workspace are as they were then.
 
     Raises what the parts raise (`ModelError`, `BudgetSpent`, `SandboxError`, `GraderError`): an episode that could not be
     played is no Episode. The turns played so far have gone through `on_turn`.
     """
-    start = time.monotonic()
-    played: list[Turn] = []
+    start = time.monotonic() - sum(turn.seconds for turn in before)
+    played = list(before)
     while (stop := _stop_reason(played, policy, turns, seconds, start)) is None:
         began = time.monotonic()
         feedback = _feedback(played, policy, researcher)

@@ -1,147 +1,192 @@
-"""Play one episode: build the agent, the workspace, the judge and the researcher, run the loop, keep the books."""
+"""Play one episode: set the stage, run the loop, keep the books."""
 
 from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pytest_recode import VERSION, episode
-from pytest_recode.agents import Agent, AgentContext, AgentKind
+from pytest_recode.agents import Agent
 from pytest_recode.agents.workspace import SandboxWorkspace
-from pytest_recode.episode import Policy, Stop, Turn
+from pytest_recode.checkpoint import Checkpoint, Keeper, Past, Resumable, first_turn, key_of, past_of
+from pytest_recode.episode import Stop, Turn
 from pytest_recode.faults import BudgetSpent, GraderError, ModelError, SandboxError, UserError
 from pytest_recode.feedback import prompts
-from pytest_recode.feedback.researcher import researcher
-from pytest_recode.models import Ledger, Model, ModelContext, ModelKind, Reach, Usage
+from pytest_recode.models import Ledger, Usage
 from pytest_recode.models.table import resolve
-from pytest_recode.oracle.judge import judge
 from pytest_recode.render import records
-from pytest_recode.render.transcript import Transcript
+from pytest_recode.render.transcript import Earlier, Transcript, earlier
 from pytest_recode.render.transcript import name as transcript_name
 from pytest_recode.render.words import printable
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
-from pytest_recode.task import Files, Parts, Task, brief
-from pytest_recode.verdict import Verdict
+from pytest_recode.stage import Cast, Meter, Plan, Stage
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
-    """Who plays: names as the user gave them, and what the registry has under them."""
-
-    agent: AgentKind
-    model: ModelKind | None
-    policy: Policy
-    feedback_model: ModelKind | None
-    table: Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """One episode to be played."""
-
-    nodeid: str
-    task: Task
-    model: str | None
-    policy: str
-    attempt: int  # from 1
-
-
-@dataclass(slots=True)
-class Meter:
-    """The run's ledger, with this episode's share added up and in its transcript."""
-
-    ledger: Ledger
-    transcript: Transcript
-    total: Usage = field(default_factory=Usage)
-
-    def before_call(self, model: str) -> None:
-        self.ledger.before_call(model)
-
-    def spent(self, model: str, usage: Usage) -> None:
-        self.ledger.spent(model, usage)
-        self.total += usage
-        self.transcript.log("usage", {"model": model, **records.usage(usage)})
-
-    def fault(self, error: ModelError) -> None:
-        self.ledger.fault(error)
-
-    def reached(self, where: str, now: Reach) -> Reach:
-        return self.ledger.reached(where, now)
+OnTurn = Callable[[Turn], None]
 
 
 def play(
-    plan: Plan,
-    cast: Cast,
-    settings: Settings,
-    sandbox: Sandbox,
-    ledger: Ledger,
-    out: Path,
-    on_turn: Callable[[Turn], None],
+    plan: Plan, cast: Cast, settings: Settings, sandbox: Sandbox, ledger: Ledger, out: Path, on_turn: OnTurn
 ) -> dict[str, Any]:
-    """Play `plan` and return its record; the transcript is on disk as it goes.
+    """Play `plan` and return its record; the transcript is on disk as it goes. Turns that an earlier run left in `out` are not
+    played again, nor is a first turn that an episode with another policy has played.
 
     A fault that is not the candidate's makes a record with outcome "error". What is no `Exception` (an interrupt, a time-out
     from outside) passes through, after the transcript says so and the sandbox is free.
     """
-    start = time.monotonic()
-    transcript = Transcript(out / "episodes" / transcript_name(plan.nodeid))
-    meter = Meter(ledger, transcript)
-    played: list[Turn] = []
-    facts = _facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
-    transcript.log("episode", facts)
+    with _books(plan, cast, settings, sandbox, ledger, out, on_turn) as books:
+        try:
+            check_setup(books.left.facts, plan, settings)
+            parts = plan.task.load()
+            sandbox.ready(plan.task.environment)
+            stage = Stage(
+                plan=plan,
+                parts=parts,
+                cast=cast,
+                settings=settings,
+                sandbox=sandbox,
+                meter=books.meter,
+                transcript=books.transcript,
+            )
+            with stage.workspace() as workspace:
+                return books.record(_played(stage, workspace, books, out))
+        except Exception as error:  # noqa: BLE001  every fault becomes a record, with its kind; nothing is dropped
+            stop = Stop.BUDGET if isinstance(error, BudgetSpent) else Stop.ERROR
+            return books.record(stop, fault(error))
 
-    def turn_over(turn: Turn) -> None:
-        played.append(turn)
+
+def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path) -> Stop:
+    agent = stage.agent()
+    scene = partial(
+        episode.run,
+        brief=stage.brief(),
+        agent=agent,
+        workspace=workspace,
+        judge=stage.judge(),
+        researcher=stage.researcher(books.past.feedback, books.feedback),
+        policy=stage.cast.policy,
+        seconds=stage.plan.task.limits.episode_seconds,
+        on_turn=partial(books.turn_over, agent, workspace),
+    )
+    if books.past.checkpoints:
+        _go_on(books.past.checkpoints[-1], agent, workspace)
+    elif books.keeper is not None and isinstance(agent, Resumable):
+        with first_turn(out, key_of(_of_first_turn(books.facts), stage.parts)) as place:
+            if place.found is None:
+                scene(turns=1)
+                place.keep(books.last, by=stage.plan.nodeid)
+            else:
+                _go_on(place.found, agent, workspace)
+                books.over(place.found)
+    return scene(turns=stage.settings.turns, before=tuple(books.turns)).stop
+
+
+def _go_on(checkpoint: Checkpoint, agent: Agent, workspace: SandboxWorkspace) -> None:
+    if isinstance(agent, Resumable) and checkpoint.agent is not None and checkpoint.changes is not None:
+        agent.restore(checkpoint.agent)
+        workspace.lay(checkpoint.changes)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Books:
+    """What is written of one episode. `keeper` is None where nothing is paid for that a later run could save."""
+
+    facts: Mapping[str, Any]
+    transcript: Transcript
+    meter: Meter
+    keeper: Keeper | None
+    left: Earlier
+    past: Past
+    on_turn: OnTurn
+    start: float
+    turns: list[Turn] = field(default_factory=list)
+    last: Checkpoint | None = None
+
+    def turn_over(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> None:
+        if self.keeper is None:
+            self.over(Checkpoint(turn=turn, agent=None, changes=None))
+        elif isinstance(agent, Resumable):
+            self.over(Checkpoint(turn=turn, agent=agent.state(), changes=workspace.changes()))
+        else:
+            self.over(Checkpoint(turn=turn, agent=None, changes=None))
+
+    def over(self, checkpoint: Checkpoint) -> None:
+        if self.keeper is not None:
+            self.keeper.turn(checkpoint)  # first of all: what was told of is not played again
+        self.last = checkpoint
+        self.turns.append(checkpoint.turn)
+        self.log(checkpoint.turn)
+        self.on_turn(checkpoint.turn)
+
+    def log(self, turn: Turn) -> None:
         targets = {path: data.decode("utf-8", "backslashreplace") for path, data in turn.targets.items()}
-        transcript.log("turn", {**records.turn(turn), "targets": targets, "verdict": records.verdict(turn.verdict)})
-        on_turn(turn)
+        verdict = records.verdict(turn.verdict)
+        self.transcript.log("turn", {**records.turn(turn), "targets": targets, "verdict": verdict})
 
-    def record(stop: Stop, error: dict[str, str] | None = None) -> dict[str, Any]:
-        solved = stop is Stop.SOLVED
-        spent = meter.total if meter.total != Usage() else records.total(played)
+    def feedback(self, given: episode.Feedback) -> None:
+        if self.keeper is not None:
+            self.keeper.feedback(given)
+
+    def record(self, stop: Stop, error: dict[str, str] | None = None) -> dict[str, Any]:
+        played, solved = self.turns, stop is Stop.SOLVED
+        shared = sum((turn.usage for turn in played if turn.shared), Usage())
+        spent = self.meter.total + shared if self.meter.total != Usage() else records.total(played)
         made = {
-            **facts,
+            **self.facts,
             "outcome": "error" if error else "solved" if solved else "unsolved",
             "stop": stop.value,
             "solved_turn": played[-1].number if solved else None,
             "turns": [records.turn(turn) for turn in played],
             "usage": records.usage(spent),
-            "seconds": round(time.monotonic() - start, 3),
-            "isolation": played[-1].verdict.isolation if played else facts["isolation"],
+            "seconds": round(time.monotonic() - self.start, 3),
+            "isolation": played[-1].verdict.isolation if played else self.facts["isolation"],
             "error": error,
         }
-        transcript.log("end", made)
+        self.transcript.log("end", made)
         return made
 
+
+@contextmanager
+def _books(
+    plan: Plan, cast: Cast, settings: Settings, sandbox: Sandbox, ledger: Ledger, out: Path, on_turn: OnTurn
+) -> Iterator[_Books]:
+    """Opened where an earlier run left them, if one did."""
+    name = transcript_name(plan.nodeid)
+    left = earlier(out / "episodes" / name)
+    past = past_of(out / "checkpoints" / name)
+    transcript = Transcript(out / "episodes" / name)
+    keeper = Keeper(out / "checkpoints" / name) if cast.agent.needs_model else None
+    facts = _facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
+    books = _Books(
+        facts=facts,
+        transcript=transcript,
+        meter=Meter(ledger=ledger, transcript=transcript, total=left.usage),
+        keeper=keeper,
+        left=left,
+        past=past,
+        on_turn=on_turn,
+        start=time.monotonic() - sum(turn.seconds for turn in past.turns),
+        turns=list(past.turns),
+    )
+    transcript.log("resumed" if past.turns else "episode", {**facts, "turns": len(past.turns)} if past.turns else facts)
+    for turn in past.turns:
+        if turn.number not in left.turns:
+            books.log(turn)  # it was on disk as a checkpoint alone
     try:
-        parts = plan.task.load()
-        sandbox.ready(plan.task.environment)
-        with _workspace(plan, parts, settings, sandbox) as workspace:
-            done = episode.run(
-                brief=brief(plan.task, parts, paper=settings.paper),
-                agent=_agent(plan, parts, cast, settings, meter, transcript),
-                workspace=workspace,
-                judge=_judge(plan, parts, settings, sandbox, transcript),
-                researcher=_researcher(plan, parts, cast, settings, meter, transcript),
-                policy=cast.policy,
-                turns=settings.turns,
-                seconds=plan.task.limits.episode_seconds,
-                on_turn=turn_over,
-            )
-        return record(done.stop)
-    except Exception as error:  # noqa: BLE001  every fault becomes a record, with its kind; nothing is dropped
-        stop = Stop.BUDGET if isinstance(error, BudgetSpent) else Stop.ERROR
-        return record(stop, fault(error))
+        yield books
     except BaseException as error:
-        transcript.log("interrupted", {"by": type(error).__name__, "turns": len(played)})
+        transcript.log("interrupted", {"by": type(error).__name__, "turns": len(books.turns)})
         raise
     finally:
         transcript.close()
+        if keeper is not None:
+            keeper.close()
 
 
 def fault(error: Exception) -> dict[str, str]:
@@ -176,84 +221,48 @@ def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcr
         "paper": settings.paper,
         "paper_date": plan.task.paper.date,
         "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
-        "settings": {
-            "version": VERSION,
-            "turns": settings.turns,
-            "steps": settings.steps,
-            "temperature": settings.temperature,
-            "reindent": settings.reindent,
-            "test_seconds": settings.test_seconds,
-            "api_base": settings.api_base,
-            "image": settings.image,
-            "researcher_prompt": prompts.VERSION,
-        },
+        "settings": setup(settings),
         "sandbox": sandbox.name,
         "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
         "transcript": transcript,
     }
 
 
-def _workspace(plan: Plan, parts: Parts, settings: Settings, sandbox: Sandbox) -> SandboxWorkspace:
-    shown = brief(plan.task, parts, paper=settings.paper)
-    return SandboxWorkspace(sandbox, shown, plan.task.environment, plan.task.limits)
+def setup(settings: Settings) -> dict[str, Any]:
+    """What of the settings an episode depends on, beside what its name says."""
+    return {
+        "version": VERSION,
+        "turns": settings.turns,
+        "steps": settings.steps,
+        "temperature": settings.temperature,
+        "reindent": settings.reindent,
+        "test_seconds": settings.test_seconds,
+        "api_base": settings.api_base,
+        "image": settings.image,
+        "researcher_prompt": prompts.VERSION,
+    }
 
 
-def _agent(plan: Plan, parts: Parts, cast: Cast, settings: Settings, meter: Meter, transcript: Transcript) -> Agent:
-    model = None
-    if cast.model is not None and plan.model is not None and cast.agent.needs_model:
-        model = _model(plan.model, cast.model, plan, parts, cast, settings, meter)
-    return cast.agent.make(
-        AgentContext(
-            model=model,
-            steps=settings.steps,
-            turns=settings.turns,
-            log=transcript.log,
-            reindent=settings.reindent,
-            solution=(lambda: parts.reference) if cast.agent.needs_reference else None,
-        )
-    )
+def check_setup(then: Mapping[str, Any], plan: Plan, settings: Settings) -> None:
+    """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup."""
+    if not then:
+        return
+    now = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
+    was = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
+    for key in now.keys() - _NO_MATTER:
+        if was.get(key) != now[key]:
+            raise UserError(
+                f"{plan.nodeid} was played with {key} {was.get(key)}, and this run asks for {now[key]}: give the options of"
+                " the run to go on with, or another --recode-out"
+            )
 
 
-def _model(
-    name: str, kind: ModelKind, plan: Plan, parts: Parts, cast: Cast, settings: Settings, ledger: Ledger
-) -> Model:
-    return kind.make(
-        ModelContext(
-            name=name,
-            ledger=ledger,
-            seed=f"{plan.task.id}/{name}/{plan.policy}/{plan.attempt}",
-            api_base=settings.api_base,
-            temperature=settings.temperature,
-            table=cast.table,
-            task=plan.task if kind.needs_reference else None,
-            parts=(lambda: parts) if kind.needs_reference else None,
-        )
-    )
+_NO_MATTER = frozenset({"version", "image", "researcher_prompt"})
+"""What a run may be gone on with another one of: an update in between, or a rebuilt image."""
 
 
-def _judge(
-    plan: Plan, parts: Parts, settings: Settings, sandbox: Sandbox, transcript: Transcript
-) -> Callable[[Files], Verdict]:
-    def judged(targets: Files) -> Verdict:
-        transcript.log("grading", {"targets": sorted(targets)})
-        return judge(plan.task, parts, targets, sandbox, seed=settings.seed)
-
-    return judged
-
-
-def _researcher(
-    plan: Plan, parts: Parts, cast: Cast, settings: Settings, meter: Meter, transcript: Transcript
-) -> episode.Researcher:
-    model = None
-    if cast.feedback_model is not None and settings.feedback_model is not None:
-        model = _model(settings.feedback_model, cast.feedback_model, plan, parts, cast, settings, meter)
-    ask = researcher(plan.task, parts, model)
-
-    def logged(turns: Any, level: int) -> episode.Feedback:
-        if level not in range(5):
-            raise UserError(f"feedback policy {plan.policy!r} gave level {level!r}: a policy gives 0 to 4, or None")
-        given = ask(turns, level)
-        transcript.log("feedback", records.feedback(given))
-        return given
-
-    return logged
+def _of_first_turn(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts without those of an answer to a failed turn."""
+    left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
+    own = {key: value for key, value in facts.items() if key not in left_out}
+    return {**own, "settings": {**own["settings"], "researcher_prompt": None}}

@@ -37,6 +37,7 @@ class Settings:
     validate: bool = False
     fail_under: float | None = None
     seed: int | None = None
+    resume: bool = False
     given: frozenset[str] = frozenset()
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from pytest_recode.agents.prompts import cut
-from pytest_recode.models import Message, Model, Reply
+from pytest_recode.models import Message, Model, Reply, ToolCall
 
 THRESHOLD = 15
 """Messages past which the older ones are summarised (RECODE-H's `memory_threshold`)."""
@@ -40,6 +41,16 @@ class Memory:
         if not self.summary:
             return list(self.messages)
         return [Message(role="user", content=f"# Summary of your earlier work\n\n{self.summary}"), *self.messages]
+
+    def state(self) -> Mapping[str, Any]:
+        return {"summary": self.summary, "messages": [asdict(message) for message in self.messages]}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.summary = state["summary"]
+        self.messages = [
+            Message(**{**message, "tool_calls": tuple(ToolCall(**call) for call in message["tool_calls"])})
+            for message in state["messages"]
+        ]
 
     def shrink(self, model: Model) -> Reply | None:
         """Summarise what is over the threshold; None where nothing is. Keeps all where the model raises."""

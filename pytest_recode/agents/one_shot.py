@@ -17,6 +17,7 @@ from pytest_recode.agents.doing import ended
 from pytest_recode.agents.fences import Found, files
 from pytest_recode.agents.prompts import ROLE, brief_text, cut, feedback_text, fence_for, targets_text
 from pytest_recode.agents.recode import MAX_REMEMBERED, clean, usage_fields
+from pytest_recode.checkpoint import give_back, kept_of
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model
@@ -66,6 +67,18 @@ class OneShot:
         fields = {"files": sorted(found.files), "problems": problems, "usage": usage_fields(reply)}
         self._log("step", {**fields, "finish": reply.finish, **({"reindented": True} if moved else {})})
         return Move(steps=1, submitted=bool(found.files), reindented=moved, usage=reply.usage)
+
+    def state(self) -> Mapping[str, Any]:
+        return {
+            "turn": self.turn,
+            "answer": self.answer,
+            "problems": list(self.problems),
+            "model": kept_of(self.model),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.turn, self.answer, self.problems = state["turn"], state["answer"], tuple(state["problems"])
+        give_back(self.model, state["model"])
 
     def _read(self, text: str, brief: Brief) -> tuple[Found, bool]:
         """What an answer writes, and whether it was moved to another indentation."""

@@ -15,7 +15,7 @@ Each step is one call of the model. Lines of the transcript that this agent writ
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from pytest_recode.agents.memory import Memory
 from pytest_recode.agents.prompts import brief_text, budget_text, cut, feedback_text, system_text, targets_text
 from pytest_recode.agents.protocol import parse
 from pytest_recode.agents.tools import TOOLS, from_reply
+from pytest_recode.checkpoint import give_back, kept_of
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
@@ -59,6 +60,14 @@ class ReCode:
         worked_on = f" The feedback worked on in it was:\n\n{feedback.text}" if feedback is not None else ""
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests.{worked_on}"
         return Move(steps=step, submitted=submitted, usage=usage)
+
+    def state(self) -> Mapping[str, Any]:
+        return {"turn": self.turn, "over": self.over, "memory": self.memory.state(), "model": kept_of(self.model)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.turn, self.over = state["turn"], state["over"]
+        self.memory.restore(state["memory"])
+        give_back(self.model, state["model"])
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, workspace: Workspace, step: int) -> list[Message]:
         """What never changes first, what changes at each step last: providers cache the beginning of a prompt."""

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from pytest_recode.agents import CommandResult, Refused
+from pytest_recode.checkpoint import Changes
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside import wire
 from pytest_recode.sandboxes import Connection, Program, Sandbox
@@ -32,6 +33,7 @@ def program() -> Program:
         modules={
             "_recode_codec": inside.joinpath("codec.py").read_text("utf-8"),
             "_recode_wire": inside.joinpath("wire.py").read_text("utf-8"),
+            "_recode_tree": inside.joinpath("tree.py").read_text("utf-8"),
             "recode_workspace": inside.joinpath("workspace.py").read_text("utf-8"),
         },
         entry="recode_workspace",
@@ -101,6 +103,31 @@ class SandboxWorkspace:
         files = _typed(answer.get("files"), dict)
         found = {path: _typed(files[path], bytes) for path in self._brief.targets if path in files}
         return {path: data for path, data in found.items() if len(data) <= MAX_TARGET}
+
+    def changes(self) -> Changes:
+        """How it differs from the repository. Where that is too much to keep, the targets alone."""
+        if self._connection is None and not self._end:
+            return Changes(files={})
+        try:
+            answer = _typed(self._ask("changes"), dict)
+        except Refused:
+            answer = {"files": {}, "removed": [], "whole": False}  # a directory of a million names, or the like
+        if not _typed(answer.get("whole"), bool):
+            return Changes(files={path: (data, 0o644) for path, data in self.targets().items()}, whole=False)
+        files = {}
+        for path, entry in _typed(answer.get("files"), dict).items():
+            data, mode = _typed(entry, list)
+            files[_typed(path, str)] = (_typed(data, bytes), _typed(mode, int))
+        return Changes(files=files, removed=_texts(answer.get("removed")))
+
+    def lay(self, changes: Changes) -> None:
+        """Make the repository differ as `changes` says; before anything else is done here."""
+        if changes.files or changes.removed:
+            files = {path: [data, mode] for path, (data, mode) in changes.files.items()}
+            try:
+                self._ask("lay", files=files, removed=list(changes.removed))
+            except Refused as refused:
+                self._fail(f"what was kept of it cannot be put back: {refused}")
 
     def close(self) -> None:
         """End it and all it started; idempotent. Nothing can be asked any more."""

@@ -3,15 +3,13 @@
 The host asks with one dict (`op` and its arguments) and gets one: `{"ok": value}`, or `{"refused": words}` for what
 cannot be done as asked. The first message brings the files.
 
-The files are looked at only while no command runs (`recode_jail` leaves nothing of one behind), by a walk that follows
-no symbolic link, so that no path leads out of the directory.
+The files (`tree.py`) are looked at only while no command runs: `recode_jail` leaves nothing of one behind.
 
 Stdlib and the wire, Python 3.9+.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -20,32 +18,24 @@ import signal
 import stat
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
     from pytest_recode.inside import jail, wire
+    from pytest_recode.inside.tree import Refusal, TooLarge, Tree
 else:
     import _recode_wire as wire
     import recode_jail as jail
+    from _recode_tree import Refusal, TooLarge, Tree
 
 MAX_READ = 1 << 20  # bytes of a file that is read, searched or handed in
-MAX_LISTED = 5000  # paths
 MAX_FOUND = 200  # lines
 MAX_PATTERN = 1000  # characters
 MAX_LINE = 300  # characters of a line found
 OP_SECONDS = 10.0  # of one look at the files: a pattern may take for ever, a directory hold a million names
 OUTPUT_LIMIT = 64 << 10
+MAX_CHANGES = 32 << 20  # bytes of files that are kept of a workspace between turns
 _REQUEST = 64 << 20  # bytes
-_SKIPPED = {"__pycache__", ".git", ".pytest_cache"}
-_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # nonblocking: a pipe with nobody at its end would hold us
-
-
-class Refusal(Exception):
-    """The text is for the agent."""
-
-
-class _TooLarge(Refusal):
-    pass
 
 
 class _OutOfTime(Exception):
@@ -99,27 +89,59 @@ class _Guard:
 
 class _Workspace:
     def __init__(self) -> None:
-        self.path = os.path.realpath(".")
-        self.root = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.tree = Tree()
+        self.untouched: dict[str, Optional[tuple[int, ...]]] = {}  # the stamps of the repository's files
 
     def op_open(self, files: dict[str, bytes]) -> bool:
         for path, data in files.items():
             with _Guard(path):
-                self._put(self._parts(path), data)
+                self.tree.write(self.tree.parts_of(path), data)
+        self.untouched = {path: _stamp(path) for path in files}
+        return True
+
+    def op_changes(self) -> dict[str, Any]:
+        """What is not as it was opened: contents and modes of files, the paths of those that are gone; `whole` tells whether
+        all of it is there. Links, pipes and empty directories are no files."""
+        found: dict[str, list[Any]] = {}
+        room = MAX_CHANGES
+        notes: list[str] = []
+        with _Guard("the workspace"):
+            seen = list(self.tree.walk("", notes))
+            for path in seen:
+                mode = os.lstat(path).st_mode
+                if not stat.S_ISREG(mode) or (path in self.untouched and _stamp(path) == self.untouched[path]):
+                    continue
+                try:
+                    data = self.tree.read(path, room)
+                except TooLarge:
+                    return {"files": {}, "removed": [], "whole": False}
+                room -= len(data)
+                found[path] = [data, stat.S_IMODE(mode)]
+        removed = [] if notes else sorted(self.untouched.keys() - set(seen))
+        return {"files": found, "removed": removed, "whole": not notes}
+
+    def op_lay(self, files: dict[str, list[Any]], removed: list[str]) -> bool:
+        """The inverse, on what was just opened."""
+        for path in removed:
+            with _Guard(path):
+                self.tree.remove(path)
+        for path, (data, mode) in files.items():
+            with _Guard(path):
+                self.tree.write(self.tree.parts_of(path), data, mode)
         return True
 
     def op_list(self, path: str) -> list[str]:
         with _Guard(path):
             notes: list[str] = []
-            return sorted(self._walk(path, notes)) + notes
+            return sorted(self.tree.walk(path, notes)) + notes
 
     def op_read(self, path: str) -> bytes:
         with _Guard(path):
-            return self._get(path, MAX_READ)
+            return self.tree.read(path, MAX_READ)
 
     def op_write(self, path: str, data: bytes) -> bool:
         with _Guard(path):
-            self._put(self._parts(path), data)
+            self.tree.write(self.tree.parts_of(path), data)
         return True
 
     def op_search(self, pattern: str, path: str) -> list[str]:
@@ -152,7 +174,7 @@ class _Workspace:
             raise Refusal(f"{pattern!r} is no regular expression of Python's: {error}") from None
         found: list[str] = []
         notes: list[str] = []
-        for name in sorted(self._walk(path, notes)):
+        for name in sorted(self.tree.walk(path, notes)):
             for line in self._matches(compiled, name):
                 if len(found) == MAX_FOUND:
                     return [*found, f"... more than {MAX_FOUND} lines match"]
@@ -165,7 +187,7 @@ class _Workspace:
             raise Refusal("there is no shell in this sandbox")
         start = time.monotonic()
         try:
-            done = jail.run([shell, "-c", command], cwd=self.path, seconds=seconds, output_limit=OUTPUT_LIMIT)
+            done = jail.run([shell, "-c", command], cwd=self.tree.path, seconds=seconds, output_limit=OUTPUT_LIMIT)
         except (OSError, ValueError) as error:  # too long, a null character, no process to be had
             raise Refusal(f"the command cannot be started: {error}") from None
         return {
@@ -182,146 +204,17 @@ class _Workspace:
         for path in paths:
             try:
                 with _Guard(path):
-                    files[path] = self._get(path, MAX_READ)
+                    files[path] = self.tree.read(path, MAX_READ)
             except Refusal as refusal:
                 if os.path.lexists(path):
                     ignored[path] = str(refusal)
         return {"files": files, "ignored": ignored}
 
-    # Paths
-
-    def _parts(self, path: str) -> list[str]:
-        inner = path[len(self.path) :] if path.startswith(self.path + "/") else path
-        if inner.startswith("/") and inner is path:
-            raise Refusal(f"{path} is outside the workspace: give a path relative to it")
-        if "\0" in path:
-            raise Refusal(f"{path!r} is no possible path")
-        parts = [part for part in inner.split("/") if part not in ("", ".")]
-        if ".." in parts:
-            raise Refusal(f"{path} is refused: a path may not go up by '..'")
-        return parts
-
-    def _directory(self, parts: list[str], *, make: bool = False) -> int:
-        """An open descriptor of it; no part of the way may be a symbolic link."""
-        here = os.dup(self.root)
-        for at, part in enumerate(parts):
-            try:
-                try:
-                    below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | _OPEN, dir_fd=here)
-                except FileNotFoundError:
-                    if not make:
-                        raise Refusal(f"there is no {'/'.join(parts[: at + 1])}") from None
-                    os.mkdir(part, dir_fd=here)
-                    below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | _OPEN, dir_fd=here)
-                except OSError as error:
-                    if error.errno not in (errno.ENOTDIR, errno.ELOOP):
-                        raise
-                    raise Refusal(f"{'/'.join(parts[: at + 1])} is no directory{_link(part, here)}") from None
-            finally:
-                os.close(here)
-            here = below
-        return here
-
-    def _get(self, path: str, limit: int) -> bytes:
-        parts = self._parts(path)
-        if not parts:
-            raise Refusal(f"{path} is a directory: list it")
-        where = self._directory(parts[:-1])
-        try:
-            try:
-                fd = os.open(parts[-1], os.O_RDONLY | _OPEN, dir_fd=where)
-            except OSError as error:
-                if error.errno == errno.ENOENT:
-                    raise Refusal(f"there is no {path}") from None
-                if error.errno in (errno.ELOOP, errno.ENXIO):
-                    raise Refusal(f"{path} is no regular file{_link(parts[-1], where)}") from None
-                raise
-        finally:
-            os.close(where)
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
-            os.close(fd)
-            raise Refusal(f"{path} is {'a directory: list it' if stat.S_ISDIR(found.st_mode) else 'no regular file'}")
-        with os.fdopen(fd, "rb") as file:
-            data = file.read(limit + 1)
-        if len(data) > limit:
-            raise _TooLarge(
-                f"{path} has {found.st_size} bytes, more than the {limit} that are read at once: "
-                "look at a piece of it by a command"
-            )
-        return data
-
-    def _put(self, parts: list[str], data: bytes) -> None:
-        """All of the file or nothing: a full disk leaves the old one as it was."""
-        if not parts:
-            raise Refusal("the workspace itself is a directory: give the path of a file")
-        where = self._directory(parts[:-1], make=True)
-        name, path = parts[-1], "/".join(parts)
-        fresh = f".{name[:100]}.recode-new"
-        try:
-            try:
-                old = os.stat(name, dir_fd=where, follow_symlinks=False)
-            except FileNotFoundError:
-                old = None
-            if old is not None and not stat.S_ISREG(old.st_mode):
-                what = "a directory" if stat.S_ISDIR(old.st_mode) else "no regular file"
-                raise Refusal(f"{path} is {what}{_link(name, where)}")
-            mode = stat.S_IMODE(old.st_mode) if old else 0o644
-            try:
-                fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, mode, dir_fd=where)
-                with os.fdopen(fd, "wb") as file:
-                    file.write(data)
-                os.rename(fresh, name, src_dir_fd=where, dst_dir_fd=where)
-            except BaseException:
-                if os.path.lexists(f"/proc/self/fd/{where}/{fresh}"):
-                    os.unlink(fresh, dir_fd=where)
-                raise
-        finally:
-            os.close(where)
-
-    # The tree. Its paths are relative to the working directory, which nobody changes.
-
-    def _walk(self, path: str, notes: list[str]) -> Iterator[str]:
-        parts = self._parts(path)
-        start = "/".join(parts)
-        if parts and stat.S_ISREG(self._stat(parts)):
-            yield start
-            return
-        os.close(self._directory(parts))
-        queue, listed, unread = [start], 0, 0
-        while queue:
-            at = queue.pop()
-            try:
-                with os.scandir(at or ".") as entries:
-                    names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
-            except OSError:  # told at the end of the listing
-                unread += 1
-                continue
-            for name, _ in (pair for pair in names if not pair[1]):
-                if listed == MAX_LISTED:
-                    notes.append(f"... more than {MAX_LISTED} files")
-                    return
-                listed += 1
-                yield f"{at}/{name}" if at else name
-            below = [name for name, is_directory in names if is_directory and name not in _SKIPPED]
-            queue += [f"{at}/{name}" if at else name for name in reversed(below)]
-        if unread:
-            notes.append(f"... {unread} directories that cannot be read")
-
-    def _stat(self, parts: list[str]) -> int:
-        where = self._directory(parts[:-1])
-        try:
-            return os.stat(parts[-1], dir_fd=where, follow_symlinks=False).st_mode
-        except FileNotFoundError:
-            raise Refusal(f"there is no {'/'.join(parts)}") from None
-        finally:
-            os.close(where)
-
     def _matches(self, pattern: re.Pattern[str], path: str) -> Iterator[str]:
         try:
-            data = self._get(path, MAX_READ)
-        except (_TooLarge, OSError) as error:
-            why = f"it has more than {MAX_READ} bytes" if isinstance(error, _TooLarge) else error.strerror
+            data = self.tree.read(path, MAX_READ)
+        except (TooLarge, OSError) as error:
+            why = f"it has more than {MAX_READ} bytes" if isinstance(error, TooLarge) else error.strerror
             yield f"{path}: not searched: {why}"
             return
         except Refusal:  # a link or a pipe holds no lines
@@ -334,9 +227,10 @@ class _Workspace:
                 yield f"{path}:{number}: {shown}"
 
 
-def _link(name: str, where: int) -> str:
+def _stamp(path: str) -> Optional[tuple[int, ...]]:
+    """What no write to a file leaves as it is: the time of a change cannot be set."""
     try:
-        mode = os.stat(name, dir_fd=where, follow_symlinks=False).st_mode
+        found = os.lstat(path)
     except OSError:
-        return ""
-    return " but a symbolic link, and those are not followed" if stat.S_ISLNK(mode) else ""
+        return None
+    return found.st_ino, found.st_size, found.st_ctime_ns

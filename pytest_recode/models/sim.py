@@ -10,7 +10,7 @@ import ast
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from random import Random
 from typing import Any
@@ -83,6 +83,15 @@ class SimModel:
         usage = Usage(prompt_tokens=-(-asked // 4), completion_tokens=-(-len(text) // 4), cost_usd=0.0)
         self.ledger.spent(self.name, usage)
         return Reply(text=text, usage=usage, finish="stop")
+
+    def state(self) -> Mapping[str, Any]:
+        return {} if self._work is None else asdict(self._work)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._work = None
+        if state:
+            broken = {interface: (file, tuple(path)) for interface, (file, path) in state["broken"].items()}
+            self._work = Work(**{**state, "broken": broken, "changed": tuple(state["changed"])})
 
     def _answer(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
         if schema is not None:

@@ -108,8 +108,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from pytest_recode.plugin.collect import is_ours
 
         run = config.stash[RUN]
-        run.expected = sum(map(is_ours, session.items))
-        if run.expected:
+        run.ids = frozenset(item.nodeid for item in session.items if is_ours(item))
+        if run.ids:
             run.prepare()
 
 

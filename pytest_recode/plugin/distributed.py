@@ -38,7 +38,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
     ours = [nodeid for nodeid in ids if OURS.search(nodeid)]
     if RUN in config.stash and ours:
         run = config.stash[RUN]
-        run.expected = len(ours)
+        run.ids = frozenset(ours)
         run.environments = _environments(run, ours)
         run.prepare()
 

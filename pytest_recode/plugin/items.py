@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_recode.faults import UserError
 from pytest_recode.plugin import run_of
 
 if TYPE_CHECKING:
@@ -105,11 +106,20 @@ class EpisodeItem(RecodeItem):
             self.add_marker(pytest.mark.skip(reason=reason))
 
     def runtest(self) -> None:
-        from pytest_recode.play import Plan, play
-        from pytest_recode.render import transcript, words
+        from pytest_recode.play import check_setup, play
+        from pytest_recode.render import transcript
+        from pytest_recode.stage import Plan
 
         run = run_of(self.config)
         plan = Plan(nodeid=self.nodeid, task=self.task, model=self.model, policy=self.policy, attempt=self.attempt)
+        if kept := run.finished.get(self.nodeid):
+            try:
+                check_setup(kept, plan, self.settings)
+            except UserError as error:
+                raise Fault(str(error)) from None
+            self._come_to(kept, kept=True)
+            return
+        run.hold()
         try:
             record = play(
                 plan,
@@ -127,11 +137,19 @@ class EpisodeItem(RecodeItem):
                 path = run.out / "episodes" / transcript.name(self.nodeid)
                 self._tell(transcript.recover(path, outcome="unsolved", stop="time", error=None))
             raise
+        self._come_to(record)
+
+    def _come_to(self, record: Mapping[str, Any], *, kept: bool = False) -> None:
+        """`kept`: it was played to its end by an earlier run."""
+        from pytest_recode.render import words
+
+        out = run_of(self.config).out
         self._tell(record)
+        self.recode["kept"] = kept
         if record["outcome"] == "error":
-            raise Fault(words.fault(record, run.out))
+            raise Fault(words.fault(record, out))
         if record["outcome"] == "unsolved":
-            raise Unsolved(words.unsolved(record, run.out))
+            raise Unsolved(words.unsolved(record, out))
 
     def _turn_finished(self, turn: Turn) -> None:
         self.ihook.pytest_recode_turn_finished(item=self, turn=turn)

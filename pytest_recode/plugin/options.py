@@ -49,6 +49,7 @@ OPTIONS = (
     Option("image", "text", "", "IMAGE", "Docker image to run in, or to build a task's requirements on, where the task names none. Default: python:3.12-slim."),
     Option("out", "path", None, "DIR", "Directory for the records of this run, new or empty. Default: recode-out/<time> in the root directory."),
     Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server to ask the models at."),
+    Option("resume", "flag", False, "", "Go on with the run in --recode-out: what was played to its end is kept, an episode that was cut off goes on after its last whole turn, errors are tried again, and what is new is played."),
     Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's."),
     Option("max-cost", "money", None, "USD", "Start no model call once the whole run, over all workers, has cost this much."),
     Option("models-file", "path", None, "FILE", "YAML file of further model names: alias -> {model, api_base, params, cutoff}."),
@@ -120,6 +121,10 @@ def _check_conflicts(config: pytest.Config, made: Settings) -> Settings:
         raise pytest.UsageError(
             "--recode-with-paper is for beside --recode-no-paper (each episode both ways): the paper is there without it"
         )
+    if made.resume and made.out is None:
+        if typed("resume"):
+            raise pytest.UsageError("--recode-resume goes on in a directory: name it with --recode-out=DIR")
+        made = replace(made, resume=False)
     if made.validate:
         if made.models and typed("model"):
             raise pytest.UsageError(
@@ -166,6 +171,7 @@ _OF_EPISODES = (
     "temperature",
     "max-cost",
     "api-base",
+    "resume",
 )
 
 

@@ -116,7 +116,10 @@ class Reporter:
         facts = facts or {}
         if report.when in _RAN and "record" in facts:
             config = self.run.config
-            config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
+            if facts.get("kept"):  # an earlier run has told of it
+                self._count(facts["record"])
+            else:
+                config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
             report.recode = {"record": self.records[-1]}  # type: ignore[attr-defined]
         elif report.when in _RAN and "validation" in facts:
             self.validations.append(facts["validation"])
@@ -213,7 +216,10 @@ class Reporter:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             self._results = os.open(self.run.out / RESULTS, flags, 0o644)
         append(self._results, record)
-        # pytest keeps every report to the end of the session: what is on disk need not be kept with it
+        self._count(record)
+
+    def _count(self, record: Mapping[str, Any]) -> None:
+        """pytest keeps every report to the end of the session: what is on disk need not be kept with it."""
         kept = {key: record[key] for key in _KEPT}
         turns = tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"])
         tampering = any(turn["tampering"] for turn in record["turns"])
@@ -269,8 +275,8 @@ def _write_summary(
         faults = Counter((record["error"]["kind"], record["error"]["message"]) for record in records if record["error"])
         for (kind, message), count in faults.items():
             terminal.line(f"error {kind} ({count}x): {message.strip().splitlines()[-1]}", red=True)
-        if met < run.expected:
-            terminal.line(f"not played: {run.expected - met} of {run.expected} episodes", red=True)
+        if met < len(run.ids):
+            terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} episodes", red=True)
         if settings.fail_under is not None:
             _, share = _solved(records)
             held = "at least" if share >= settings.fail_under else "below"

@@ -8,7 +8,7 @@ import secrets
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,9 @@ from pytest_recode.plugin import options, registry
 if TYPE_CHECKING:
     from pytest_recode.formats import Format
     from pytest_recode.models import Ledger
-    from pytest_recode.play import Cast
     from pytest_recode.sandboxes import Sandbox, SandboxContext
     from pytest_recode.settings import Settings
+    from pytest_recode.stage import Cast
     from pytest_recode.task import Environment
 
 RESULTS = "results.jsonl"
@@ -51,9 +51,11 @@ class Run:
         self.prepared = False
         self.tasks: dict[str, Path] = {}
         self.by_format: dict[str, Settings] = {}  # of the formats met at collection
-        self.expected = 0  # items of this run, once collected
+        self.ids: frozenset[str] = frozenset()  # of this run's items, once collected
         self.environments: set[Environment] = set()  # of these items' tasks
         self._sandbox: Sandbox | None = None
+        self._held = ExitStack()
+        self._holds = False
 
     @functools.cached_property
     def registry(self) -> registry.Registry:
@@ -123,6 +125,7 @@ class Run:
             kind = self.registry.sandbox(self.sandbox_name)
             self._check_image()
             self._claim_directory()
+            self.hold()
             kind.reap(self._context)
 
     def _check_image(self) -> None:
@@ -181,7 +184,7 @@ class Run:
         return FileLedger(self.out / "spending.jsonl", self.settings.max_cost)
 
     def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
-        from pytest_recode.play import Cast
+        from pytest_recode.stage import Cast
 
         return Cast(
             agent=self.registry.agent(settings.agent),
@@ -191,8 +194,27 @@ class Run:
             table=self._table(),
         )
 
+    def hold(self) -> None:
+        """Mark the directory as written to by this process, until it ends."""
+        if not self._holds:
+            from pytest_recode.checkpoint import in_use
+
+            self._held.enter_context(in_use(self.out))
+            self._holds = True
+
+    @functools.cached_property
+    def finished(self) -> Mapping[str, Mapping[str, Any]]:
+        """The records of episodes that an earlier run in this directory has played to their end, by node id."""
+        if not self.settings.resume:
+            return {}
+        from pytest_recode.render.records import read
+
+        found = read(self.out / RESULTS)
+        return {record["nodeid"]: record for record in found if record["outcome"] != "error"}
+
     def close(self) -> None:
         self.drop_sandbox()
+        self._held.close()
 
     @functools.cached_property
     def _context(self) -> SandboxContext:
@@ -246,12 +268,19 @@ class Run:
             )
 
     def _claim_directory(self) -> None:
-        """A run writes into a directory of its own. Raises `UserError`."""
+        """A run writes into a directory of its own, or goes on in that of another. Raises `UserError`."""
         results = self.out / RESULTS
         try:
+            if self.settings.resume and results.exists():
+                self._go_on(results)
+                return
             if self.out.is_dir() and any(self.out.iterdir()):
-                what = f"another run ({RESULTS})" if results.exists() else "other files"
-                raise UserError(f"--recode-out={self.out} holds {what}: give a new or an empty directory")
+                what, also = (
+                    (f"another run ({RESULTS})", ", or --recode-resume to go on with it")
+                    if results.exists()
+                    else ("other files", "")
+                )
+                raise UserError(f"--recode-out={self.out} holds {what}: give a new or an empty directory{also}")
             self.out.mkdir(parents=True, exist_ok=True)
             if self.settings.out is None:
                 (self.out.parent / ".gitignore").write_text("*\n")
@@ -260,3 +289,12 @@ class Run:
             raise UserError(
                 f"--recode-out={self.out} cannot be written ({error.strerror}): give a directory that can"
             ) from None
+
+    def _go_on(self, results: Path) -> None:
+        """What is about to be played again gets its record then: an error of the earlier run, and what was cut off in the middle."""
+        from pytest_recode.checkpoint import wait_until_left
+        from pytest_recode.render.records import read, rewrite
+
+        wait_until_left(self.out)
+        found = read(results)
+        rewrite(results, [each for each in found if each["outcome"] != "error" or each["nodeid"] not in self.ids])

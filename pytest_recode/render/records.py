@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pytest_recode.episode import Feedback, Turn
@@ -46,6 +48,7 @@ def turn(played: Turn) -> dict[str, Any]:
         "tampering": list(played.verdict.tampering),
         "seed": played.verdict.seed,
         "reindented": played.move.reindented,
+        "shared": played.shared or None,
         "usage": usage(played.usage),
         "seconds": round(played.seconds, 3),
     }
@@ -96,3 +99,18 @@ def feedback(given: Feedback) -> dict[str, Any]:
         ],
         "usage": usage(given.usage),
     }
+
+
+def read(path: Path) -> list[Record]:
+    """The whole lines of a results.jsonl; none where there is no file."""
+    if not path.exists():
+        return []
+    data = path.read_bytes()
+    return [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
+
+
+def rewrite(path: Path, kept: Sequence[Record]) -> None:
+    """In one step, so that a run that is killed here loses nothing."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text("".join(json.dumps(record, ensure_ascii=True) + "\n" for record in kept))
+    fresh.replace(path)

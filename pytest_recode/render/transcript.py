@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,24 +46,55 @@ def name(nodeid: str) -> str:
     return f"{directory[:60]}-{readable[:80]}-{digest}.jsonl".lstrip("-")
 
 
-def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | None) -> dict[str, Any]:
-    """The record of an episode that was cut off, from the lines its transcript has.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What a transcript already has: the facts of its episode, what the calls in it cost, the numbers of its turns."""
 
-    A torn last line (killed in the middle of a write) is left out. Raises `ValueError` without a first line.
-    """
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    turns: frozenset[int] = frozenset()
+
+
+def earlier(path: Path) -> Earlier:
+    """Of an episode that another run began. A torn last line is cut off, so that the next one stands alone."""
+    if not path.exists():
+        return Earlier()
+    entries = _entries(path)
+    usages = [_usage(entry) for entry in entries if entry["event"] == "usage"]
+    return Earlier(
+        facts=next((entry for entry in entries if entry["event"] == "episode"), {}),
+        usage=sum(usages, Usage()),
+        turns=frozenset(entry["turn"] for entry in entries if entry["event"] == "turn"),
+    )
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if len(whole) < len(data):
+        os.truncate(path, len(whole))
+    return [json.loads(line) for line in whole.splitlines()]
+
+
+def _usage(entry: Mapping[str, Any]) -> Usage:
+    return Usage(**{key: entry[key] for key in ("prompt_tokens", "completion_tokens", "cost_usd")})
+
+
+def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | None) -> dict[str, Any]:
+    """The record of an episode that was cut off, from the lines its transcript has. Raises `ValueError` without a first line."""
     facts: dict[str, Any] = {}
-    turns: list[dict[str, Any]] = []
+    turns: dict[int, dict[str, Any]] = {}
     usages: list[Usage] = []
     began = last = 0.0
-    for line in path.read_bytes().split(b"\n")[:-1]:
-        entry = json.loads(line)
+    for entry in _entries(path):
         event, last = entry.pop("event"), entry.pop("time")
-        if event == "episode":
-            facts, began, turns, usages = entry, last, [], []
+        if event == "episode":  # what was paid before it began anew is paid all the same
+            facts, began, turns = entry, last, {}
         elif event == "turn":
-            turns.append({key: entry[key] for key in _TURN})
+            turns[entry["turn"]] = {key: entry[key] for key in _TURN}
+            usages += [_usage(entry["usage"])] if entry["shared"] else []
         elif event == "usage":
-            usages.append(Usage(**{key: entry[key] for key in ("prompt_tokens", "completion_tokens", "cost_usd")}))
+            usages.append(_usage(entry))
     if not facts:
         raise ValueError(f"{path} has no first line")
     return {
@@ -70,7 +102,7 @@ def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | N
         "outcome": outcome,
         "stop": stop,
         "solved_turn": None,
-        "turns": turns,
+        "turns": list(turns.values()),
         "usage": usage(sum(usages, Usage())),
         "seconds": round(last - began, 3),
         "isolation": facts["isolation"],
@@ -78,4 +110,17 @@ def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | N
     }
 
 
-_TURN = ("turn", "level", "passed", "failed", "total", "cases", "tampering", "seed", "reindented", "usage", "seconds")
+_TURN = (
+    "turn",
+    "level",
+    "passed",
+    "failed",
+    "total",
+    "cases",
+    "tampering",
+    "seed",
+    "reindented",
+    "shared",
+    "usage",
+    "seconds",
+)

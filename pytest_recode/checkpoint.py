@@ -1,0 +1,293 @@
+"""Checkpoints: what an episode was after each whole turn, so that it can go on in another process.
+
+`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each whole or not there. `DIR/first-turns/<key>.json` has
+the first turn of a (task, model, agent, attempt): it has had no feedback yet, so episodes of all policies begin with it.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
+from pytest_recode.faults import UserError
+from pytest_recode.models import Usage
+from pytest_recode.render import records
+from pytest_recode.render.transcript import append
+from pytest_recode.task import Files, Parts
+from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+
+_TEXTS = ("interface", "category", "description", "analysis", "suggestion", "correction")
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An agent or a model that can go on in another process. One that remembers nothing between turns says so by `{}`."""
+
+    def state(self) -> Mapping[str, Any]:
+        """All it remembers now, in plain JSON types."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Remember that, and nothing else."""
+
+
+def kept_of(model: object) -> Mapping[str, Any]:
+    """What an agent has to keep of its model: most ask a server, and remember nothing."""
+    return model.state() if isinstance(model, Resumable) else {}
+
+
+def give_back(model: object, state: Mapping[str, Any]) -> None:
+    if isinstance(model, Resumable):
+        model.restore(state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """How a workspace differs from the repository: contents and mode of files, and what was removed.
+
+    `whole` is False where there was too much to keep: then only the targets are in `files`.
+    """
+
+    files: Mapping[str, tuple[bytes, int]]
+    removed: tuple[str, ...] = ()
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """After a turn. `agent` and `changes` are None where the agent is not `Resumable`: nobody can go on from there."""
+
+    turn: Turn
+    agent: Mapping[str, Any] | None
+    changes: Changes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What is left of an episode: whole turns, in order, and a feedback on the last that nobody has worked on yet."""
+
+    checkpoints: tuple[Checkpoint, ...] = ()
+    feedback: Feedback | None = None
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return tuple(each.turn for each in self.checkpoints)
+
+
+class Keeper:
+    """Writes the checkpoints of one episode."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+    def turn(self, checkpoint: Checkpoint) -> None:
+        append(self._file, dumped(checkpoint))
+
+    def feedback(self, given: Feedback) -> None:
+        append(self._file, {"feedback": records.feedback(given)})
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def past_of(path: Path) -> Past:
+    """What `Keeper` wrote; a torn last line is left out and cut off, so that the next one stands alone. `Past()` without a file."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return Past()
+    whole = data[: data.rfind(b"\n") + 1]
+    if len(whole) < len(data):
+        os.truncate(path, len(whole))
+    found: list[Checkpoint] = []
+    feedback: Feedback | None = None
+    for line in whole.splitlines():
+        entry = json.loads(line)
+        if "feedback" in entry:
+            feedback = _feedback(entry["feedback"])
+            continue
+        checkpoint = loaded(entry)
+        if checkpoint.agent is None:
+            return Past()
+        found = [*found[: checkpoint.turn.number - 1], checkpoint]
+        feedback = None
+    return Past(checkpoints=tuple(found), feedback=feedback)
+
+
+class FirstTurn:
+    """The place of one first turn, held against all other workers. `found`: somebody has played it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.found: Checkpoint | None = None
+        if path.exists():
+            self.found = loaded(json.loads(path.read_bytes()))
+
+    def keep(self, checkpoint: Checkpoint | None, *, by: str) -> None:
+        """`by`: the node id of the episode that paid for it."""
+        if checkpoint is None or checkpoint.agent is None:
+            return
+        checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
+        fresh = self._path.with_suffix(".new")
+        fresh.write_text(json.dumps(dumped(checkpoint)))
+        fresh.replace(self._path)
+
+
+@contextmanager
+def first_turn(out: Path, key: str) -> Iterator[FirstTurn]:
+    """Waits while another worker plays it. The lock goes with the process that holds it, however that ends."""
+    folder = out / "first-turns"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield FirstTurn(folder / f"{key}.json")
+    finally:
+        os.close(lock)
+
+
+def key_of(facts: Mapping[str, Any], parts: Parts) -> str:
+    """The same for episodes that can only differ in how they answer a failed turn: of one task as it is now, with one setup."""
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for files in (parts.repo, parts.reference, parts.tests):
+        for path in sorted(files):
+            digest.update(f"{len(path)} {path} {len(files[path])} ".encode())
+            digest.update(files[path])
+    for text in (parts.instruction, parts.paper or "", repr(parts.slot)):
+        digest.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
+    return digest.hexdigest()[:32]
+
+
+@contextmanager
+def in_use(out: Path) -> Iterator[None]:
+    """Mark `out` as written to by this process. Nothing is done that the end of a process would not undo."""
+    with _marker(out) as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def wait_until_left(out: Path, seconds: float = 30.0) -> None:
+    """Until no process writes to `out`: those of a killed run take some time to notice.
+
+    Raises `UserError` where one still does after `seconds`.
+    """
+    deadline = time.monotonic() + seconds
+    with _marker(out) as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise UserError(
+                        f"--recode-out={out}: another run is still writing there: wait for its end"
+                    ) from None
+                time.sleep(0.1)
+            else:
+                return
+
+
+@contextmanager
+def _marker(out: Path) -> Iterator[int]:
+    file = os.open(out / "in-use", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        yield file
+    finally:
+        os.close(file)  # and with it the lock
+
+
+def dumped(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Plain JSON types, contents of files as base64."""
+    turn, changes = checkpoint.turn, checkpoint.changes
+    return {
+        "turn": turn.number,
+        "feedback": None if turn.feedback is None else records.feedback(turn.feedback),
+        "move": {
+            "steps": turn.move.steps,
+            "submitted": turn.move.submitted,
+            "reindented": turn.move.reindented,
+            "usage": records.usage(turn.move.usage),
+        },
+        "verdict": records.verdict(turn.verdict),
+        "targets": {path: _packed(data) for path, data in turn.targets.items()},
+        "seconds": turn.seconds,
+        "shared": turn.shared,
+        "agent": checkpoint.agent,
+        "changes": None
+        if changes is None
+        else {
+            "files": {path: [_packed(data), mode] for path, (data, mode) in changes.files.items()},
+            "removed": list(changes.removed),
+            "whole": changes.whole,
+        },
+    }
+
+
+def loaded(entry: Mapping[str, Any]) -> Checkpoint:
+    """The inverse of `dumped`."""
+    move, changes = entry["move"], entry["changes"]
+    targets: Files = {path: base64.b64decode(data) for path, data in entry["targets"].items()}
+    return Checkpoint(
+        turn=Turn(
+            number=entry["turn"],
+            feedback=None if entry["feedback"] is None else _feedback(entry["feedback"]),
+            move=Move(**{**move, "usage": Usage(**move["usage"])}),
+            verdict=_verdict(entry["verdict"]),
+            targets=targets,
+            seconds=entry["seconds"],
+            shared=entry["shared"],
+        ),
+        agent=entry["agent"],
+        changes=None
+        if changes is None
+        else Changes(
+            files={path: (base64.b64decode(data), mode) for path, (data, mode) in changes["files"].items()},
+            removed=tuple(changes["removed"]),
+            whole=changes["whole"],
+        ),
+    )
+
+
+def _packed(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _feedback(entry: Mapping[str, Any]) -> Feedback:
+    return Feedback(
+        level=int(entry["level"][1:]),
+        text=entry["text"],
+        turn=entry["turn"],
+        items=tuple(FeedbackItem(**{name: item[name] for name in _TEXTS}) for item in entry["items"]),
+        source=entry["source"],
+        usage=Usage(**entry["usage"]),
+    )
+
+
+def _verdict(entry: Mapping[str, Any]) -> Verdict:
+    return Verdict(
+        cases=tuple(
+            Case(
+                **{
+                    **case,
+                    "outcome": Outcome(case["outcome"]),
+                    "exception": None
+                    if case["exception"] is None
+                    else Exc(**{**case["exception"], "frames": tuple(case["exception"]["frames"])}),
+                }
+            )
+            for case in entry["cases"]
+        ),
+        seed=entry["seed"],
+        seconds=entry["seconds"],
+        isolation=entry["isolation"],
+        tampering=tuple(entry["tampering"]),
+    )

@@ -1,0 +1,175 @@
+"""The files of an agent's workspace, as seen from its root: no path leads out of it, and no symbolic link is followed.
+
+Stdlib, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from typing import Optional
+
+MAX_LISTED = 5000  # paths
+_SKIPPED = {"__pycache__", ".git", ".pytest_cache"}
+_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # nonblocking: a pipe with nobody at its end would hold us
+
+
+class Refusal(Exception):
+    """The text is for the agent."""
+
+
+class TooLarge(Refusal):
+    pass
+
+
+class Tree:
+    """The working directory, which nobody changes. Raises `Refusal`, `OSError`."""
+
+    def __init__(self) -> None:
+        self.path = os.path.realpath(".")
+        self.root = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def parts_of(self, path: str) -> list[str]:
+        inner = path[len(self.path) :] if path.startswith(self.path + "/") else path
+        if inner.startswith("/") and inner is path:
+            raise Refusal(f"{path} is outside the workspace: give a path relative to it")
+        if "\0" in path:
+            raise Refusal(f"{path!r} is no possible path")
+        parts = [part for part in inner.split("/") if part not in ("", ".")]
+        if ".." in parts:
+            raise Refusal(f"{path} is refused: a path may not go up by '..'")
+        return parts
+
+    def _directory(self, parts: list[str], *, make: bool = False) -> int:
+        """An open descriptor of it; no part of the way may be a symbolic link."""
+        here = os.dup(self.root)
+        for at, part in enumerate(parts):
+            try:
+                try:
+                    below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | _OPEN, dir_fd=here)
+                except FileNotFoundError:
+                    if not make:
+                        raise Refusal(f"there is no {'/'.join(parts[: at + 1])}") from None
+                    os.mkdir(part, dir_fd=here)
+                    below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | _OPEN, dir_fd=here)
+                except OSError as error:
+                    if error.errno not in (errno.ENOTDIR, errno.ELOOP):
+                        raise
+                    raise Refusal(f"{'/'.join(parts[: at + 1])} is no directory{_link(part, here)}") from None
+            finally:
+                os.close(here)
+            here = below
+        return here
+
+    def read(self, path: str, limit: int) -> bytes:
+        parts = self.parts_of(path)
+        if not parts:
+            raise Refusal(f"{path} is a directory: list it")
+        where = self._directory(parts[:-1])
+        try:
+            try:
+                fd = os.open(parts[-1], os.O_RDONLY | _OPEN, dir_fd=where)
+            except OSError as error:
+                if error.errno == errno.ENOENT:
+                    raise Refusal(f"there is no {path}") from None
+                if error.errno in (errno.ELOOP, errno.ENXIO):
+                    raise Refusal(f"{path} is no regular file{_link(parts[-1], where)}") from None
+                raise
+        finally:
+            os.close(where)
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(fd)
+            raise Refusal(f"{path} is {'a directory: list it' if stat.S_ISDIR(found.st_mode) else 'no regular file'}")
+        with os.fdopen(fd, "rb") as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise TooLarge(
+                f"{path} has {found.st_size} bytes, more than the {limit} that are read at once: "
+                "look at a piece of it by a command"
+            )
+        return data
+
+    def write(self, parts: list[str], data: bytes, mode: Optional[int] = None) -> None:
+        """All of the file or nothing: a full disk leaves the old one as it was. `mode`: of its permissions, not as they are."""
+        if not parts:
+            raise Refusal("the workspace itself is a directory: give the path of a file")
+        where = self._directory(parts[:-1], make=True)
+        name, path = parts[-1], "/".join(parts)
+        fresh = f".{name[:100]}.recode-new"
+        try:
+            try:
+                old = os.stat(name, dir_fd=where, follow_symlinks=False)
+            except FileNotFoundError:
+                old = None
+            if old is not None and not stat.S_ISREG(old.st_mode):
+                what = "a directory" if stat.S_ISDIR(old.st_mode) else "no regular file"
+                raise Refusal(f"{path} is {what}{_link(name, where)}")
+            if mode is None:
+                mode = stat.S_IMODE(old.st_mode) if old else 0o644
+            try:
+                fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, mode, dir_fd=where)
+                with os.fdopen(fd, "wb") as file:
+                    file.write(data)
+                    os.fchmod(file.fileno(), mode)
+                os.rename(fresh, name, src_dir_fd=where, dst_dir_fd=where)
+            except BaseException:
+                if os.path.lexists(f"/proc/self/fd/{where}/{fresh}"):
+                    os.unlink(fresh, dir_fd=where)
+                raise
+        finally:
+            os.close(where)
+
+    def remove(self, path: str) -> None:
+        parts = self.parts_of(path)
+        where = self._directory(parts[:-1])
+        try:
+            os.unlink(parts[-1], dir_fd=where)
+        finally:
+            os.close(where)
+
+    def walk(self, path: str, notes: list[str]) -> Iterator[str]:
+        parts = self.parts_of(path)
+        start = "/".join(parts)
+        if parts and stat.S_ISREG(self._stat(parts)):
+            yield start
+            return
+        os.close(self._directory(parts))
+        queue, listed, unread = [start], 0, 0
+        while queue:
+            at = queue.pop()
+            try:
+                with os.scandir(at or ".") as entries:
+                    names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+            except OSError:  # told at the end of the listing
+                unread += 1
+                continue
+            for name, _ in (pair for pair in names if not pair[1]):
+                if listed == MAX_LISTED:
+                    notes.append(f"... more than {MAX_LISTED} files")
+                    return
+                listed += 1
+                yield f"{at}/{name}" if at else name
+            below = [name for name, is_directory in names if is_directory and name not in _SKIPPED]
+            queue += [f"{at}/{name}" if at else name for name in reversed(below)]
+        if unread:
+            notes.append(f"... {unread} directories that cannot be read")
+
+    def _stat(self, parts: list[str]) -> int:
+        where = self._directory(parts[:-1])
+        try:
+            return os.stat(parts[-1], dir_fd=where, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            raise Refusal(f"there is no {'/'.join(parts)}") from None
+        finally:
+            os.close(where)
+
+
+def _link(name: str, where: int) -> str:
+    try:
+        mode = os.stat(name, dir_fd=where, follow_symlinks=False).st_mode
+    except OSError:
+        return ""
+    return " but a symbolic link, and those are not followed" if stat.S_ISLNK(mode) else ""

@@ -1,0 +1,146 @@
+"""Stage: who and what one episode needs, made from the names that its plan has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_recode.agents import Agent, AgentContext, AgentKind
+from pytest_recode.agents.workspace import SandboxWorkspace
+from pytest_recode.episode import Feedback, Policy, Researcher, Turn
+from pytest_recode.faults import ModelError, UserError
+from pytest_recode.feedback.researcher import researcher
+from pytest_recode.models import Ledger, Model, ModelContext, ModelKind, Reach, Usage
+from pytest_recode.oracle.judge import judge
+from pytest_recode.render import records
+from pytest_recode.render.transcript import Transcript
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.settings import Settings
+from pytest_recode.task import Brief, Files, Parts, Task, brief
+from pytest_recode.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cast:
+    """Who plays: names as the user gave them, and what the registry has under them."""
+
+    agent: AgentKind
+    model: ModelKind | None
+    policy: Policy
+    feedback_model: ModelKind | None
+    table: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One episode to be played."""
+
+    nodeid: str
+    task: Task
+    model: str | None
+    policy: str
+    attempt: int  # from 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Meter:
+    """The run's ledger, with this episode's share added up and in its transcript."""
+
+    ledger: Ledger
+    transcript: Transcript
+    total: Usage = field(default_factory=Usage)
+
+    def before_call(self, model: str) -> None:
+        self.ledger.before_call(model)
+
+    def spent(self, model: str, usage: Usage) -> None:
+        self.ledger.spent(model, usage)
+        self.total += usage
+        self.transcript.log("usage", {"model": model, **records.usage(usage)})
+
+    def fault(self, error: ModelError) -> None:
+        self.ledger.fault(error)
+
+    def reached(self, where: str, now: Reach) -> Reach:
+        return self.ledger.reached(where, now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Set for one episode."""
+
+    plan: Plan
+    parts: Parts
+    cast: Cast
+    settings: Settings
+    sandbox: Sandbox
+    meter: Meter
+    transcript: Transcript
+
+    def brief(self) -> Brief:
+        return brief(self.plan.task, self.parts, paper=self.settings.paper)
+
+    def workspace(self) -> SandboxWorkspace:
+        return SandboxWorkspace(self.sandbox, self.brief(), self.plan.task.environment, self.plan.task.limits)
+
+    def agent(self) -> Agent:
+        plan, cast = self.plan, self.cast
+        model = None
+        if cast.model is not None and plan.model is not None and cast.agent.needs_model:
+            model = self._model(plan.model, cast.model)
+        return cast.agent.make(
+            AgentContext(
+                model=model,
+                steps=self.settings.steps,
+                turns=self.settings.turns,
+                log=self.transcript.log,
+                reindent=self.settings.reindent,
+                solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,
+            )
+        )
+
+    def judge(self) -> Callable[[Files], Verdict]:
+        def judged(targets: Files) -> Verdict:
+            self.transcript.log("grading", {"targets": sorted(targets)})
+            return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self.settings.seed)
+
+        return judged
+
+    def researcher(self, kept: Feedback | None, keep: Callable[[Feedback], None]) -> Researcher:
+        """`kept`: a feedback that was given before this process began. `keep` is told of every other before it is worked on."""
+        settings, cast = self.settings, self.cast
+        model = None
+        if cast.feedback_model is not None and settings.feedback_model is not None:
+            model = self._model(settings.feedback_model, cast.feedback_model)
+        ask = researcher(self.plan.task, self.parts, model)
+
+        def answer(turns: Sequence[Turn], level: int) -> Feedback:
+            if level not in range(5):
+                raise UserError(
+                    f"feedback policy {self.plan.policy!r} gave level {level!r}: a policy gives 0 to 4, or None"
+                )
+            if kept is not None and (kept.turn, kept.level) == (len(turns), level):
+                return kept
+            given = ask(turns, level)
+            keep(given)
+            self.transcript.log("feedback", records.feedback(given))
+            return given
+
+        return answer
+
+    def _model(self, name: str, kind: ModelKind) -> Model:
+        plan, settings = self.plan, self.settings
+        return kind.make(
+            ModelContext(
+                name=name,
+                ledger=self.meter,
+                # not of the policy: the first turn is the same for all of them
+                seed=f"{plan.task.id}/{name}/{plan.attempt}",
+                api_base=settings.api_base,
+                temperature=settings.temperature,
+                table=self.cast.table,
+                task=plan.task if kind.needs_reference else None,
+                parts=(lambda: self.parts) if kind.needs_reference else None,
+            )
+        )
