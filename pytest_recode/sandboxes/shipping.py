@@ -51,7 +51,7 @@ def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
 
     `main` is "zygote" or "container"; `setup` is completed with what `zygote.warm` wants.
     """
-    names = ["walls", "syscalls", "sockets", "cell", *(["jail"] if key.persistent else []), "zygote"]
+    names = ["walls", "syscalls", "sockets", "cell", *(["jail"] if key.persistent else []), "serving", "zygote"]
     names += [main] if main not in names else []
     program = {"modules": key.modules, "entry": key.entry, "preload": key.preload, "seed": key.seed.decode("latin-1")}
     message = {
