@@ -209,9 +209,6 @@ class _Plugin:
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "interface(name): the interface that a hidden test tests")
-        config.option.trace = config.option.usepdb = (
-            False  # unittest's classes ask for what the plugin left out defines
-        )
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.skipped:

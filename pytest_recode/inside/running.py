@@ -41,7 +41,15 @@ def run(root: Path, tests: Path, plugins: list[Any], *more: str, equivalent: Equ
     sys.dont_write_bytecode = True
     _offer_testing(equivalent)
     places = ["-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
-    pytest.main([*places, *_ARGUMENTS, *more, str(tests)], plugins=plugins)
+    pytest.main([*places, *_ARGUMENTS, *more, str(tests)], plugins=[_LeftOut(), *plugins])
+
+
+class _LeftOut:
+    """What pytest asks of plugins that are off."""
+
+    @staticmethod
+    def pytest_configure(config: pytest.Config) -> None:
+        config.option.trace = config.option.usepdb = False  # unittest's classes ask
 
 
 def _offer_testing(equivalent: Equivalent) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside import reach, wire
 from pytest_recode.oracle.programs import SHARED_PYTEST, SHARED_UNITTEST, roots
+from pytest_recode.oracle.switchboard import ending, launch
 from pytest_recode.oracle.words import legible
 from pytest_recode.sandboxes import Connection, Sandbox
 from pytest_recode.task import Files, Parts, Task
@@ -41,9 +42,9 @@ def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, 
     environment = replace(task.environment, preload=(*_preload(task, parts), *task.environment.preload))
     files = {path: targets[path] for path in task.targets if path in targets}
     while True:
-        connection = sandbox.launch(program, environment, task.limits)
+        connection = launch(sandbox, program, environment, task.limits)
         try:
-            grading.follow(connection, files)
+            grading.follow(sandbox, connection, files)
         finally:
             connection.kill()
         if not grading.goes_on():
@@ -98,8 +99,8 @@ class _Grading:
     start: float = 0.0
     since: float = 0.0
 
-    def follow(self, connection: Connection, targets: Files) -> None:
-        """Take in what one judge says of all the cases that are left."""
+    def follow(self, sandbox: Sandbox, connection: Connection, targets: Files) -> None:
+        """Take in what one judge says of all the cases that are left. Raises `GraderError`, `SandboxError`."""
         self.token, self.open = secrets.token_hex(16), ""
         left = [case for case in self.expected if case not in self.cases] if self.cases else None
         names = list(self.task.targets)
@@ -118,7 +119,7 @@ class _Grading:
         except TimeoutError:
             self.rest = ("timeout", self._too_slow(), None)
         except (ConnectionError, EOFError):
-            how = connection.kill() or "closed its pipe"
+            how = ending(sandbox, connection) or "closed its pipe"
             self.rest = ("died", f"the process of the candidate and its tests ended: {how}", None)
         except (wire.WireError, KeyError, TypeError, ValueError) as error:
             self._tampered(f"garbage was sent in place of a result ({type(error).__name__}: {error})")

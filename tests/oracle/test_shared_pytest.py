@@ -265,6 +265,41 @@ def test_the_example_of_the_documentation(bare: Sandbox, slip: tuple[str, str], 
     assert (len(verdict.cases), list(verdict.failing_interfaces)) == (3, failing)
 
 
+UNITTEST = """\
+    import unittest
+    import stats
+    from canonical import mean
+
+    class TestStats(unittest.TestCase):
+        @classmethod
+        def setUpClass(cls):
+            cls.values = [1.0, 3.0]
+
+        def setUp(self):
+            self.right = mean(self.values)
+
+        def test_mean(self):
+            self.assertAlmostEqual(stats.mean(self.values), self.right)
+
+        def test_more(self):
+            for value in (1.0, 2.0):
+                with self.subTest(value=value):
+                    self.assertEqual(stats.mean([value]), value)
+    """
+
+
+@pytest.mark.parametrize(
+    ("slip", "failing"),
+    [(("sum", "sum"), []), (("/ len(values)", "/ 2"), ["test_more"]), (("sum", "min"), ["test_mean"])],
+    ids=["right", "length", "minimum"],
+)
+def test_classes_of_unittest(bare: Sandbox, slip: tuple[str, str], failing: list[str]) -> None:
+    tests = {"canonical.py": "def mean(values):\n    return sum(values) / len(values)\n", "test_stats.py": UNITTEST}
+    verdict = graded(bare, RIGHT.replace(*slip, 1), tests, interfaces=("stats.mean",))
+    found = [case.id.rpartition("::")[2] for case in verdict.cases if case.outcome is not Outcome.PASSED]
+    assert (len(verdict.cases), found) == (2, failing)
+
+
 # Whom the tests' own files are for
 
 

@@ -18,6 +18,7 @@ from pytest_recode.sandboxes import Connection, Program, Sandbox, SandboxContext
 from pytest_recode.task import Environment, Limits
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import ENVIRONMENT, KINDS, grade, only
+from tests.oracle.shared_papers import graded
 
 ANSWER = "def f(x):\n    return x + 1\n"
 FIRST = "def test_a(candidate):\n    assert candidate.m.f(1) == 2\n"
@@ -138,6 +139,11 @@ def test_a_sandbox_that_does_not_come_up_is_nobodys_slow_test(bare: Sandbox, pro
         grade(Slow(bare, program), FIRST, ANSWER)
 
 
+def test_nor_is_the_sandbox_of_a_shared_judge(bare: Sandbox) -> None:
+    with pytest.raises(SandboxError, match="a sandbox for the shared-unittest could not be started: no answer"):
+        graded(Slow(bare, "shared-unittest"), "weighted mean")
+
+
 class Killed(Slow):
     """A sandbox that is killed from outside when the candidate is asked something."""
 
@@ -149,20 +155,27 @@ class Killed(Slow):
 class Doomed:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._ready = False
+        self._heard = b""
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
-        if self._ready:
-            for parent in walls.children(os.getpid()):
-                if RUN.encode() in Path(f"/proc/{parent}/environ").read_bytes():
-                    for pid in [parent, *walls.descendants(parent)]:
-                        with suppress(ProcessLookupError):
-                            os.kill(pid, signal.SIGKILL)
+        if self._heard:
+            self._doom()
         self._connection.send(data, deadline)
 
     def receive(self, size: int, deadline: float) -> bytes:
-        self._ready = True
-        return self._connection.receive(size, deadline)
+        if b"started" in self._heard:  # said by a shared judge, which is asked only once
+            self._doom()
+        data = self._connection.receive(size, deadline)
+        self._heard += data
+        return data
+
+    @staticmethod
+    def _doom() -> None:
+        for parent in walls.children(os.getpid()):
+            if RUN.encode() in Path(f"/proc/{parent}/environ").read_bytes():
+                for pid in [parent, *walls.descendants(parent)]:
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
 
     def kill(self) -> str:
         return self._connection.kill()
@@ -175,6 +188,17 @@ def test_a_warm_parent_that_is_killed_is_not_the_candidates_fault(bubblewrap_san
         with pytest.raises(SandboxError, match="killed from outside"):
             grade(Killed(sandbox, "candidate"), FIRST, ANSWER)
         assert only(grade(sandbox, FIRST, ANSWER)).outcome is Outcome.PASSED
+    finally:
+        sandbox.close()
+
+
+def test_nor_where_tests_and_candidate_share_a_process(bubblewrap_sandbox: Sandbox) -> None:
+    del bubblewrap_sandbox
+    sandbox = KINDS["bubblewrap"].make(SandboxContext(run=RUN, python=sys.executable))
+    try:
+        with pytest.raises(SandboxError, match="killed from outside"):
+            graded(Killed(sandbox, "shared-unittest"), "weighted mean", "    while True:\n        pass\n")
+        assert graded(sandbox, "weighted mean").solved
     finally:
         sandbox.close()
 
