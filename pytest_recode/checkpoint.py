@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
+from pytest_recode.episode import Audit, Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
 from pytest_recode.render import records
-from pytest_recode.render.transcript import append
-from pytest_recode.task import Files, Parts
+from pytest_recode.render.transcript import append, opened
+from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 
 _TEXTS = ("interface", "category", "description", "analysis", "suggestion", "correction")
@@ -87,8 +87,7 @@ class Keeper:
     """Writes the checkpoints of one episode."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._file = opened(path)
 
     def turn(self, checkpoint: Checkpoint) -> None:
         append(self._file, dumped(checkpoint))
@@ -101,19 +100,14 @@ class Keeper:
 
 
 def past_of(path: Path) -> Past:
-    """What `Keeper` wrote; a torn last line is left out and cut off, so that the next one stands alone. `Past()` without a file."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
+    """What `Keeper` wrote; a torn last line is left out. `Past()` without a file."""
+    if not path.exists():
         return Past()
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):
-        os.truncate(path, len(whole))
     found: list[Checkpoint] = []
     feedback: Feedback | None = None
-    for line in whole.splitlines():
+    for line in path.read_bytes().split(b"\n")[:-1]:
         entry = json.loads(line)
-        if "feedback" in entry:
+        if "turn" not in entry:
             feedback = _feedback(entry["feedback"])
             continue
         checkpoint = loaded(entry)
@@ -156,16 +150,9 @@ def first_turn(out: Path, key: str) -> Iterator[FirstTurn]:
         os.close(lock)
 
 
-def key_of(facts: Mapping[str, Any], parts: Parts) -> str:
-    """The same for episodes that can only differ in how they answer a failed turn: of one task as it is now, with one setup."""
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    for files in (parts.repo, parts.reference, parts.tests):
-        for path in sorted(files):
-            digest.update(f"{len(path)} {path} {len(files[path])} ".encode())
-            digest.update(files[path])
-    for text in (parts.instruction, parts.paper or "", repr(parts.slot)):
-        digest.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
-    return digest.hexdigest()[:32]
+def key_of(facts: Mapping[str, Any]) -> str:
+    """The same for episodes with the same facts."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 @contextmanager
@@ -268,6 +255,9 @@ def _feedback(entry: Mapping[str, Any]) -> Feedback:
         turn=entry["turn"],
         items=tuple(FeedbackItem(**{name: item[name] for name in _TEXTS}) for item in entry["items"]),
         source=entry["source"],
+        model=entry["model"],
+        prompt=entry["prompt"],
+        audit=Audit(**entry["audit"]),
         usage=Usage(**entry["usage"]),
     )
 

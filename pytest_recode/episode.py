@@ -42,6 +42,21 @@ class FeedbackItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What the words of a feedback repeated of what should stay secret, before `cut` passages were taken out of them.
+
+    A run is a number of tokens in a row that reference (tests) have and neither brief nor candidate; a share is the part of the
+    words' tokens that lie in runs long enough to be cut, 0 to 1 (feedback/audit.py).
+    """
+
+    reference_run: int = 0
+    reference_share: float = 0.0
+    tests_run: int = 0
+    tests_share: float = 0.0
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
     """One answer to one failed turn. `text` is all an agent sees; `items` are for the record."""
 
@@ -49,7 +64,10 @@ class Feedback:
     text: str
     turn: int  # the turn it answers, from 1
     items: tuple[FeedbackItem, ...] = ()
-    source: str = "derived"  # "task" "model" "derived"
+    source: str = "derived"  # "task" "model" "person" "derived"
+    model: str = ""  # that wrote it, as the user named it
+    prompt: str = ""  # version of the words that it was asked with
+    audit: Audit = Audit()
     usage: Usage = field(default_factory=Usage)
 
 

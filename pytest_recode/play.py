@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,7 @@ from pytest_recode.render.words import printable
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
 from pytest_recode.stage import Cast, Meter, Plan, Stage
+from pytest_recode.task import digest
 
 OnTurn = Callable[[Turn], None]
 
@@ -42,8 +44,8 @@ def play(
     """
     with _books(plan, cast, settings, sandbox, ledger, out, on_turn) as books:
         try:
-            check_setup(books.left.facts, plan, settings)
             parts = plan.task.load()
+            books.begin(plan, settings, digest(parts))
             sandbox.ready(plan.task.environment)
             stage = Stage(
                 plan=plan,
@@ -74,10 +76,14 @@ def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path)
         seconds=stage.plan.task.limits.episode_seconds,
         on_turn=partial(books.turn_over, agent, workspace),
     )
+    if (replay := stage.plan.replay) is not None:
+        _go_on(replay.before[-1], agent, workspace)
+        before = tuple(checkpoint.turn for checkpoint in replay.before)
+        return scene(turns=replay.turn, seconds=math.inf, before=before).stop
     if books.past.checkpoints:
         _go_on(books.past.checkpoints[-1], agent, workspace)
     elif books.keeper is not None and isinstance(agent, Resumable):
-        with first_turn(out, key_of(_of_first_turn(books.facts), stage.parts)) as place:
+        with first_turn(out, key_of(_of_first_turn(books.facts))) as place:
             if place.found is None:
                 scene(turns=1)
                 place.keep(books.last, by=stage.plan.nodeid)
@@ -107,6 +113,22 @@ class _Books:
     start: float
     turns: list[Turn] = field(default_factory=list)
     last: Checkpoint | None = None
+    headed: bool = False  # whether the transcript says what it is of
+
+    def begin(self, plan: Plan, settings: Settings, digest: str) -> None:
+        """Raises `UserError` where this is not the episode that an earlier run began."""
+        for then in (self.left.facts, plan.replay.facts if plan.replay is not None else {}):
+            check_setup(then, plan, settings, digest)
+        self.facts = {**self.facts, "digest": digest}
+        self.head()
+        for turn in self.turns:
+            if turn.number not in self.left.turns:
+                self.log(turn)  # it was on disk as a checkpoint alone
+
+    def head(self) -> None:
+        begun = {"turns": len(self.turns)} if self.turns else {}
+        self.transcript.log("resumed" if begun else "episode", {**self.facts, **begun})
+        self.headed = True
 
     def turn_over(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> None:
         if self.keeper is None:
@@ -134,6 +156,8 @@ class _Books:
             self.keeper.feedback(given)
 
     def record(self, stop: Stop, error: dict[str, str] | None = None) -> dict[str, Any]:
+        if not self.headed:
+            self.head()
         played, solved = self.turns, stop is Stop.SOLVED
         shared = sum((turn.usage for turn in played if turn.shared), Usage())
         spent = self.meter.total + shared if self.meter.total != Usage() else records.total(played)
@@ -161,7 +185,8 @@ def _books(
     left = earlier(out / "episodes" / name)
     past = past_of(out / "checkpoints" / name)
     transcript = Transcript(out / "episodes" / name)
-    keeper = Keeper(out / "checkpoints" / name) if cast.agent.needs_model else None
+    kept = cast.agent.needs_model and plan.replay is None
+    keeper = Keeper(out / "checkpoints" / name) if kept else None
     facts = _facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
     books = _Books(
         facts=facts,
@@ -174,13 +199,11 @@ def _books(
         start=time.monotonic() - sum(turn.seconds for turn in past.turns),
         turns=list(past.turns),
     )
-    transcript.log("resumed" if past.turns else "episode", {**facts, "turns": len(past.turns)} if past.turns else facts)
-    for turn in past.turns:
-        if turn.number not in left.turns:
-            books.log(turn)  # it was on disk as a checkpoint alone
     try:
         yield books
     except BaseException as error:
+        if not books.headed:
+            books.head()
         transcript.log("interrupted", {"by": type(error).__name__, "turns": len(books.turns)})
         raise
     finally:
@@ -225,6 +248,8 @@ def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcr
         "sandbox": sandbox.name,
         "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
         "transcript": transcript,
+        "digest": None,
+        "replay": None if plan.replay is None else plan.replay.record(),
     }
 
 
@@ -243,10 +268,15 @@ def setup(settings: Settings) -> dict[str, Any]:
     }
 
 
-def check_setup(then: Mapping[str, Any], plan: Plan, settings: Settings) -> None:
-    """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup."""
+def check_setup(then: Mapping[str, Any], plan: Plan, settings: Settings, digest: str) -> None:
+    """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup, or the task was
+    another: `digest` is that of its parts."""
     if not then:
         return
+    if then["digest"] != digest:
+        raise UserError(
+            f"{plan.nodeid} was begun with other files of the task {plan.task.id}: restore them, or give another --recode-out"
+        )
     now = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
     was = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
     for key in now.keys() - _NO_MATTER:

@@ -38,6 +38,7 @@ class Settings:
     fail_under: float | None = None
     seed: int | None = None
     resume: bool = False
+    replay_feedback: Path | None = None  # the directory of a run
     given: frozenset[str] = frozenset()
 
 

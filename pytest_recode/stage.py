@@ -15,6 +15,7 @@ from pytest_recode.models import Ledger, Model, ModelContext, ModelKind, Reach, 
 from pytest_recode.oracle.judge import judge
 from pytest_recode.render import records
 from pytest_recode.render.transcript import Transcript
+from pytest_recode.replay import Replay
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
 from pytest_recode.task import Brief, Files, Parts, Task, brief
@@ -41,6 +42,7 @@ class Plan:
     model: str | None
     policy: str
     attempt: int  # from 1
+    replay: Replay | None = None  # of one stored turn, instead of an episode
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,11 +111,7 @@ class Stage:
 
     def researcher(self, kept: Feedback | None, keep: Callable[[Feedback], None]) -> Researcher:
         """`kept`: a feedback that was given before this process began. `keep` is told of every other before it is worked on."""
-        settings, cast = self.settings, self.cast
-        model = None
-        if cast.feedback_model is not None and settings.feedback_model is not None:
-            model = self._model(settings.feedback_model, cast.feedback_model)
-        ask = researcher(self.plan.task, self.parts, model)
+        ask = self._researcher()
 
         def answer(turns: Sequence[Turn], level: int) -> Feedback:
             if level not in range(5):
@@ -128,6 +126,15 @@ class Stage:
             return given
 
         return answer
+
+    def _researcher(self) -> Researcher:
+        plan, settings, cast = self.plan, self.settings, self.cast
+        if plan.replay is not None:
+            return plan.replay.researcher(plan.task)
+        model = None
+        if cast.feedback_model is not None and settings.feedback_model is not None:
+            model = self._model(settings.feedback_model, cast.feedback_model)
+        return researcher(plan.task, self.parts, model)
 
     def _model(self, name: str, kind: ModelKind) -> Model:
         plan, settings = self.plan, self.settings

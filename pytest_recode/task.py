@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,6 +132,18 @@ class Brief:
     targets: tuple[str, ...]
     interfaces: tuple[str, ...]
     slot: Slot | None = None
+
+
+def digest(parts: Parts) -> str:
+    """Of all that an episode of a Task depends on: 32 hexadecimal digits."""
+    found = hashlib.sha256()
+    for files in (parts.repo, parts.reference, parts.tests):
+        for path in sorted(files):
+            found.update(f"{len(path)} {path} {len(files[path])} ".encode())
+            found.update(files[path])
+    for text in (parts.instruction, parts.paper or "", repr(parts.feedback), repr(parts.slot)):
+        found.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
+    return found.hexdigest()[:32]
 
 
 def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:

@@ -17,7 +17,7 @@ MAY = {
         "models",
         "agents",
     },  # names of types alone: episode names Agent and Workspace, models name faults and tasks
-    "formats": {"feedback"},
+    "formats": {"feedback", "inside"},  # the rule by which the grader tells a test's interface
     "inside": set(),
     "sandboxes": {"inside"},
     "oracle": {"sandboxes", "inside"},
@@ -28,7 +28,8 @@ MAY = {
     "metrics": set(),
     "render": {"metrics", "models"},
     "cli": {"metrics", "render"},
-    "stage": {"agents", "feedback", "models", "oracle", "render", "sandboxes"},
+    "replay": {"checkpoint", "feedback", "render"},
+    "stage": {"replay", "agents", "feedback", "models", "oracle", "render", "sandboxes"},
     "play": {"agents", "checkpoint", "feedback", "models", "render", "sandboxes", "stage"},
     "validate": {"models", "oracle", "render", "sandboxes"},
     "testing": {"agents", "formats", "inside", "sandboxes", "oracle", "feedback"},
@@ -42,6 +43,7 @@ MAY = {
         "metrics",
         "render",
         "checkpoint",
+        "replay",
         "stage",
         "play",
         "validate",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import render
-from pytest_recode.models import Model
+from pytest_recode.models import Model, Usage
 from pytest_recode.task import Parts, Task
 
 
@@ -50,6 +50,16 @@ def written(task: Task, turn: Turn, level: int, items: tuple[FeedbackItem, ...],
     """The Feedback of these items at `level`; the usage is that of nobody."""
     text = render(turn.verdict, items, level, turn.number, targets=task.targets)
     return Feedback(level=level, text=text, turn=turn.number, items=items, source=source)
+
+
+def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:
+    """A feedback that was given on `turn`, with what `level` shows of it."""
+    return replace(
+        given,
+        level=level,
+        text=render(turn.verdict, given.items, level, turn.number, targets=task.targets),
+        usage=Usage(),
+    )
 
 
 def _with_words(item: FeedbackItem, words: Mapping[str, str]) -> FeedbackItem:

@@ -94,6 +94,9 @@ class Manifest(pytest.File):
             for check in checks(task):
                 yield self._item(ValidateItem, f"{prefix}validate[{check.name}]", task=task, check=check.name)
             return
+        if settings.replay_feedback is not None:
+            yield from self._replays(task, prefix, settings)
+            return
         # without a model an item still stands for the task: it is shown, selected, and skipped with the reason
         shown = (settings, replace(settings, paper=False)) if settings.ablation else (settings,)
         for model in settings.models or (None,):
@@ -104,6 +107,17 @@ class Manifest(pytest.File):
                         name = f"{model or settings.agent}-{policy}{told}" + (f"-{attempt}" if attempt > 1 else "")
                         facts = {"model": model, "policy": policy, "attempt": attempt}
                         yield self._item(EpisodeItem, f"{prefix}episode[{name}]", task=task, settings=each, **facts)
+
+    def _replays(self, task: Task, prefix: str, settings: Settings) -> Iterator[pytest.Item]:
+        for replay in run_of(self.config).replays:
+            facts = replay.facts
+            if (facts["task"], facts["format"]) != (task.id, task.format):
+                continue
+            origin = facts["nodeid"].rpartition("[")[2].removesuffix("]")
+            played = {"settings": replay.settings(settings), "model": facts["model"], "attempt": facts["attempt"]}
+            for policy in settings.feedbacks:
+                name = f"{prefix}replay[{origin}-turn{replay.turn}-{policy}]"
+                yield self._item(EpisodeItem, name, task=task, policy=policy, replay=replay, **played)
 
     def _item(self, kind: type[TaskItem], name: str, **facts: Any) -> pytest.Item:
         # the id is given whole: from the name alone, pytest 9.2 does not find the part in brackets, and --lf forgets the item

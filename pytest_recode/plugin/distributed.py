@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
     from pytest_recode.task import Environment
 
-OURS = re.compile(r"(::|/)(episode|validate)\[")
+OURS = re.compile(r"(::|/)(episode|replay|validate)\[")
 """The controller collects nothing itself: it knows items by their ids."""
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_recode.episode import Turn
+    from pytest_recode.replay import Replay
     from pytest_recode.settings import Settings
     from pytest_recode.task import Task
 
@@ -94,14 +95,27 @@ class RecodeItem(TaskItem):
 
 
 class EpisodeItem(RecodeItem):
-    def __init__(self, *, settings: Settings, model: str | None, policy: str, attempt: int, **rest: Any) -> None:
+    """An episode, or one stored turn that is played again."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        model: str | None,
+        policy: str,
+        attempt: int,
+        replay: Replay | None = None,
+        **rest: Any,
+    ) -> None:
         super().__init__(**rest)
         self.settings = settings
+        self.replay = replay
         self.model, self.policy, self.attempt = model, policy, attempt
         self.extra_keyword_matches.update({model or "", policy, policy.partition(":")[0]} - {""})
         self.mark(model=model or "", feedback=policy, attempt=attempt)
         limits = self.task.limits
-        self.backstop(limits.episode_seconds + limits.grading_seconds)
+        waits = limits.episode_seconds if len(settings.feedbacks) > 1 else 0.0  # for a first turn that they share
+        self.backstop(waits + limits.episode_seconds + limits.grading_seconds)
         if reason := run_of(self.config).asks_with(settings):
             self.add_marker(pytest.mark.skip(reason=reason))
 
@@ -109,12 +123,20 @@ class EpisodeItem(RecodeItem):
         from pytest_recode.play import check_setup, play
         from pytest_recode.render import transcript
         from pytest_recode.stage import Plan
+        from pytest_recode.task import digest
 
         run = run_of(self.config)
-        plan = Plan(nodeid=self.nodeid, task=self.task, model=self.model, policy=self.policy, attempt=self.attempt)
+        plan = Plan(
+            nodeid=self.nodeid,
+            task=self.task,
+            model=self.model,
+            policy=self.policy,
+            attempt=self.attempt,
+            replay=self.replay,
+        )
         if kept := run.finished.get(self.nodeid):
             try:
-                check_setup(kept, plan, self.settings)
+                check_setup(kept, plan, self.settings, digest(self.task.load()))
             except UserError as error:
                 raise Fault(str(error)) from None
             self._come_to(kept, kept=True)

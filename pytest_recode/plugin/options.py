@@ -6,6 +6,7 @@ Every option's command-line default is None, so that its ini twin (`recode_*`) r
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -50,6 +51,7 @@ OPTIONS = (
     Option("out", "path", None, "DIR", "Directory for the records of this run, new or empty. Default: recode-out/<time> in the root directory."),
     Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server to ask the models at."),
     Option("resume", "flag", False, "", "Go on with the run in --recode-out: what was played to its end is kept, an episode that was cut off goes on after its last whole turn, errors are tried again, and what is new is played."),
+    Option("replay-feedback", "path", None, "RUN", "Instead of episodes: every turn of the run in the directory RUN that had feedback, once more from where it began, with that feedback cut to the levels of --recode-feedback (L0 … L4). One turn each; models, agent and settings are RUN's."),
     Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's."),
     Option("max-cost", "money", None, "USD", "Start no model call once the whole run, over all workers, has cost this much."),
     Option("models-file", "path", None, "FILE", "YAML file of further model names: alias -> {model, api_base, params, cutoff}."),
@@ -121,6 +123,16 @@ def _check_conflicts(config: pytest.Config, made: Settings) -> Settings:
         raise pytest.UsageError(
             "--recode-with-paper is for beside --recode-no-paper (each episode both ways): the paper is there without it"
         )
+    if made.replay_feedback is not None:
+        if not all(re.fullmatch("L[0-4]", policy) for policy in made.feedbacks):
+            raise pytest.UsageError(
+                "--recode-replay-feedback cuts stored feedback to a level: choose levels with --recode-feedback=L0 … L4"
+            )
+        for name in _OF_STORED:
+            if typed(name):
+                raise pytest.UsageError(
+                    f"--recode-{name} is the stored run's with --recode-replay-feedback: leave one of the two out"
+                )
     if made.resume and made.out is None:
         if typed("resume"):
             raise pytest.UsageError("--recode-resume goes on in a directory: name it with --recode-out=DIR")
@@ -172,7 +184,22 @@ _OF_EPISODES = (
     "max-cost",
     "api-base",
     "resume",
+    "replay-feedback",
 )
+
+_OF_STORED = (
+    "agent",
+    "attempts",
+    "turns",
+    "steps",
+    "feedback-model",
+    "no-paper",
+    "with-paper",
+    "temperature",
+    "reindent",
+    "test-seconds",
+)
+"""What a replay has from the run that it replays."""
 
 
 def _raw(config: pytest.Config, option: Option) -> tuple[Any, str]:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from pytest_recode.plugin import options, registry
 if TYPE_CHECKING:
     from pytest_recode.formats import Format
     from pytest_recode.models import Ledger
+    from pytest_recode.replay import Replay
     from pytest_recode.sandboxes import Sandbox, SandboxContext
     from pytest_recode.settings import Settings
     from pytest_recode.stage import Cast
@@ -43,6 +45,7 @@ class Run:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings = options.settings(config)
+        self.replays = self._replays()
         self.worker: Mapping[str, Any] | None = getattr(config, "workerinput", None)
         told = self.worker or {}
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
@@ -56,6 +59,24 @@ class Run:
         self._sandbox: Sandbox | None = None
         self._held = ExitStack()
         self._holds = False
+
+    def _replays(self) -> tuple[Replay, ...]:
+        """The stored turns to be played again; their models are this run's. Raises `pytest.UsageError`."""
+        settings = self.settings
+        if settings.replay_feedback is None:
+            return ()
+        from pytest_recode.replay import replays
+
+        with _usage():
+            found = replays(settings.replay_feedback)
+            models = tuple(dict.fromkeys(each.facts["model"] for each in found))
+            for name in settings.models:
+                if name not in models:
+                    raise UserError(
+                        f"--recode-model={name} played nothing in {settings.replay_feedback}: choose from {', '.join(models)}"
+                    )
+        self.settings = replace(settings, models=settings.models or models)
+        return tuple(each for each in found if each.facts["model"] in self.settings.models)
 
     @functools.cached_property
     def registry(self) -> registry.Registry:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.episode import Feedback, Turn
+from pytest_recode.episode import Audit, Feedback, Turn
 from pytest_recode.models import Usage
 from pytest_recode.verdict import Case, Verdict
 
@@ -32,6 +32,7 @@ def turn(played: Turn) -> dict[str, Any]:
     return {
         "turn": played.number,
         "level": None if played.feedback is None else f"L{played.feedback.level}",
+        "feedback": None if played.feedback is None else _origin(played.feedback),
         "passed": played.verdict.passed,
         "failed": played.verdict.failed,
         "total": len(played.verdict.cases),
@@ -51,6 +52,27 @@ def turn(played: Turn) -> dict[str, Any]:
         "shared": played.shared or None,
         "usage": usage(played.usage),
         "seconds": round(played.seconds, 3),
+    }
+
+
+def _origin(given: Feedback) -> dict[str, Any]:
+    """Of the feedback that a turn began with: all but the words."""
+    return {
+        "source": given.source,
+        "model": given.model or None,
+        "prompt": given.prompt or None,
+        "audit": audit(given.audit),
+        "items": [{"interface": item.interface, "category": item.category} for item in given.items],
+    }
+
+
+def audit(found: Audit) -> dict[str, Any]:
+    return {
+        "reference_run": found.reference_run,
+        "reference_share": found.reference_share,
+        "tests_run": found.tests_run,
+        "tests_share": found.tests_share,
+        "cut": found.cut,
     }
 
 
@@ -85,6 +107,9 @@ def feedback(given: Feedback) -> dict[str, Any]:
         "turn": given.turn,
         "level": f"L{given.level}",
         "source": given.source,
+        "model": given.model,
+        "prompt": given.prompt,
+        "audit": audit(given.audit),
         "text": given.text,
         "items": [
             {

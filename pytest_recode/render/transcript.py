@@ -21,14 +21,23 @@ class Transcript:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._file = opened(path)
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
         append(self._file, {"event": event, "time": round(time.time(), 3), **fields})
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def opened(path: Path) -> int:
+    """To append lines. A torn last line, which a killed run left, is cut off, so that the next one stands alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    size = os.fstat(file).st_size
+    if size and os.pread(file, 1, size - 1) != b"\n":
+        os.ftruncate(file, path.read_bytes().rfind(b"\n") + 1)
+    return file
 
 
 def append(file: int, line: Mapping[str, Any]) -> None:
@@ -56,10 +65,8 @@ class Earlier:
 
 
 def earlier(path: Path) -> Earlier:
-    """Of an episode that another run began. A torn last line is cut off, so that the next one stands alone."""
-    if not path.exists():
-        return Earlier()
-    entries = _entries(path)
+    """Of an episode that another run began; a torn last line is left out."""
+    entries = _entries(path) if path.exists() else []
     usages = [_usage(entry) for entry in entries if entry["event"] == "usage"]
     return Earlier(
         facts=next((entry for entry in entries if entry["event"] == "episode"), {}),
@@ -69,11 +76,7 @@ def earlier(path: Path) -> Earlier:
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):
-        os.truncate(path, len(whole))
-    return [json.loads(line) for line in whole.splitlines()]
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def _usage(entry: Mapping[str, Any]) -> Usage:
@@ -113,6 +116,7 @@ def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | N
 _TURN = (
     "turn",
     "level",
+    "feedback",
     "passed",
     "failed",
     "total",

@@ -1,0 +1,78 @@
+"""Replays: a stored turn once more, with its feedback cut to another level. One turn each, not a new episode.
+
+What RECODE-H's `replay-feedback-level` was meant to do: agent, memory and workspace are as they were after the turn before, the
+feedback says more or less of the same, and the turn is played and judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.checkpoint import Checkpoint, past_of
+from pytest_recode.episode import Feedback, Researcher, Turn
+from pytest_recode.faults import UserError
+from pytest_recode.feedback.researcher import recut
+from pytest_recode.render.transcript import earlier
+from pytest_recode.settings import Settings
+from pytest_recode.task import Task
+
+_OPTIONS = ("agent", "turns", "steps", "temperature", "paper", "reindent", "test_seconds")
+"""Fields of Settings that a replay has from the stored run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """A turn that an episode really played, to be played again from where it began. `facts` are those of the episode."""
+
+    run: str
+    facts: Mapping[str, Any]
+    before: tuple[Checkpoint, ...]
+    feedback: Feedback
+
+    @property
+    def turn(self) -> int:
+        return len(self.before) + 1
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "nodeid": self.facts["nodeid"],
+            "turn": self.turn,
+            "level": f"L{self.feedback.level}",
+        }
+
+    def settings(self, now: Settings) -> Settings:
+        """The stored run's, but for what another run may have otherwise (addresses, limits of cost, the interpreter)."""
+        stored = {**self.facts["settings"], "agent": self.facts["agent"], "paper": self.facts["paper"]}
+        return replace(now, **{name: stored[name] for name in _OPTIONS})
+
+    def researcher(self, task: Task) -> Researcher:
+        def answer(turns: Sequence[Turn], level: int) -> Feedback:
+            return recut(task, turns[-1], self.feedback, level)
+
+        return answer
+
+
+def replays(run: Path) -> tuple[Replay, ...]:
+    """Every turn of a run that had feedback and can be played again. Raises `UserError` where there is none."""
+    folder = run / "checkpoints"
+    if not folder.is_dir():
+        raise UserError(
+            f"--recode-replay-feedback={run}: holds no checkpoints: give the directory of a run whose agent asked a model"
+        )
+    found = [each for path in sorted(folder.iterdir()) for each in _of_episode(run, path)]
+    if not found:
+        raise UserError(f"--recode-replay-feedback={run}: no turn in it had feedback: there is nothing to replay")
+    return tuple(found)
+
+
+def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
+    facts = earlier(run / "episodes" / path.name).facts
+    past = past_of(path)
+    for place, checkpoint in enumerate(past.checkpoints):
+        feedback = checkpoint.turn.feedback
+        if facts and feedback is not None:
+            yield Replay(run=run.resolve().name, facts=facts, before=past.checkpoints[:place], feedback=feedback)
