@@ -55,6 +55,7 @@ def play(
                 sandbox=sandbox,
                 meter=books.meter,
                 transcript=books.transcript,
+                out=out,
             )
             with stage.workspace() as workspace:
                 return books.record(_played(stage, workspace, books, out))
@@ -259,6 +260,10 @@ def setup(settings: Settings) -> dict[str, Any]:
         "version": VERSION,
         "turns": settings.turns,
         "steps": settings.steps,
+        "memory_threshold": settings.memory_threshold,
+        "memory_keep": settings.memory_keep,
+        "search_model": settings.search_model,
+        "test_output": settings.test_output,
         "temperature": settings.temperature,
         "reindent": settings.reindent,
         "test_seconds": settings.test_seconds,

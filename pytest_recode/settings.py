@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pytest_recode.faults import UserError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -22,6 +24,10 @@ class Settings:
     attempts: int = 1
     turns: int = 10
     steps: int = 3
+    memory_threshold: int = 15
+    memory_keep: int = 10
+    search_model: str | None = None
+    test_output: str = "none"  # or "full"
     sandbox: str = "auto"
     python: str = ""
     image: str = ""
@@ -43,6 +49,16 @@ class Settings:
 
 
 def for_format(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
-    """The settings for the tasks of a format that has defaults of its own: what the user gave wins over them."""
+    """The settings for the tasks of a format (or for an agent) that has defaults of its own: what the user gave wins over them."""
     ours = {name: value for name, value in defaults.items() if name not in settings.given}
     return replace(settings, **ours) if ours else settings
+
+
+def check_memory(settings: Settings) -> None:
+    """Raises `UserError` where a summary would have nothing to sum up. Depends on the agent, whose defaults must be in."""
+    threshold, keep = settings.memory_threshold, settings.memory_keep
+    if keep >= threshold:
+        raise UserError(
+            f"--recode-memory-keep={keep} keeps all that --recode-memory-threshold={threshold} allows: give both, the first one"
+            " smaller, such as 10 and 15"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind
@@ -11,7 +12,7 @@ from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.feedback.researcher import researcher
-from pytest_recode.models import Ledger, Model, ModelContext, ModelKind, Reach, Usage
+from pytest_recode.models import Embedder, Ledger, Model, ModelContext, ModelKind, Reach, Usage
 from pytest_recode.oracle.judge import judge
 from pytest_recode.render import records
 from pytest_recode.render.transcript import Transcript
@@ -30,6 +31,7 @@ class Cast:
     model: ModelKind | None
     policy: Policy
     feedback_model: ModelKind | None
+    search_model: ModelKind | None
     table: Mapping[str, Mapping[str, Any]]
 
 
@@ -79,6 +81,7 @@ class Stage:
     sandbox: Sandbox
     meter: Meter
     transcript: Transcript
+    out: Path
 
     def brief(self) -> Brief:
         return brief(self.plan.task, self.parts, paper=self.settings.paper)
@@ -98,6 +101,10 @@ class Stage:
                 turns=self.settings.turns,
                 log=self.transcript.log,
                 reindent=self.settings.reindent,
+                memory_threshold=self.settings.memory_threshold,
+                memory_keep=self.settings.memory_keep,
+                embedder=self._embedder() if cast.agent.needs_model else None,
+                shared=self.out,
                 solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,
             )
         )
@@ -137,17 +144,24 @@ class Stage:
         return researcher(plan.task, self.parts, model)
 
     def _model(self, name: str, kind: ModelKind) -> Model:
+        return kind.make(self._context(name, kind))
+
+    def _embedder(self) -> Embedder | None:
+        name, kind = self.settings.search_model, self.cast.search_model
+        if name is None or kind is None or kind.embedder is None:
+            return None
+        return kind.embedder(self._context(name, kind))
+
+    def _context(self, name: str, kind: ModelKind) -> ModelContext:
         plan, settings = self.plan, self.settings
-        return kind.make(
-            ModelContext(
-                name=name,
-                ledger=self.meter,
-                # not of the policy: the first turn is the same for all of them
-                seed=f"{plan.task.id}/{name}/{plan.attempt}",
-                api_base=settings.api_base,
-                temperature=settings.temperature,
-                table=self.cast.table,
-                task=plan.task if kind.needs_reference else None,
-                parts=(lambda: self.parts) if kind.needs_reference else None,
-            )
+        return ModelContext(
+            name=name,
+            ledger=self.meter,
+            # not of the policy: the first turn is the same for all of them
+            seed=f"{plan.task.id}/{name}/{plan.attempt}",
+            api_base=settings.api_base,
+            temperature=settings.temperature,
+            table=self.cast.table,
+            task=plan.task if kind.needs_reference else None,
+            parts=(lambda: self.parts) if kind.needs_reference else None,
         )

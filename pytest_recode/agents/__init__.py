@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_recode.episode import Feedback, Move
-from pytest_recode.models import Model
+from pytest_recode.models import Embedder, Model
 from pytest_recode.task import Brief, Files
 
 Log = Callable[[str, Mapping[str, Any]], None]
@@ -67,6 +68,10 @@ class AgentContext:
     log: Log
     solution: Callable[[], Files] | None = None
     reindent: bool = False  # move an answer for a slot to the slot's indentation
+    memory_threshold: int = 15  # messages, past which an agent with a memory sums up the older ones
+    memory_keep: int = 10  # of them stay as they are
+    embedder: Embedder | None = None  # finds what a search is for; without one, words do
+    shared: Path | None = None  # a directory of the run: what one worker made there, the others find
 
 
 class Agent(Protocol):
@@ -79,9 +84,13 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKind:
-    """How an agent is registered. `offline` ones are the project's own and run nothing that a model made."""
+    """How an agent is registered. `offline` ones are the project's own and run nothing that a model made.
+
+    `defaults`: settings that are others with this agent, by the names of the fields of Settings; what the user gave wins.
+    """
 
     make: Callable[[AgentContext], Agent]
     needs_model: bool = True
     needs_reference: bool = False
     offline: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)

@@ -82,6 +82,21 @@ class Model(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """A vector per text, all of one length; the cosine of two tells how much they speak of the same."""
+
+    vectors: Sequence[Sequence[float]]
+    usage: Usage
+
+
+class Embedder(Protocol):
+    name: str  # as the user wrote it
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Raises what `Model.complete` raises."""
+
+
 class Reach(StrEnum):
     """What a run knows of an address (or of a provider at its usual one)."""
 
@@ -131,10 +146,12 @@ class ModelKind:
     """How a family of models is registered, under its exact name or a prefix ending in `/`.
 
     `check` is called once per run with the context (before anything is spent, in the controlling process) and raises
-    `UserError`: unknown name, missing key. `offline` models are the project's own and ask nobody.
+    `UserError`: unknown name, missing key. `offline` models are the project's own and ask nobody. `embedder` makes what
+    `--recode-search-model` names; None: models of this kind make no vectors.
     """
 
     make: Callable[[ModelContext], Model]
     check: Callable[[ModelContext], None]
     offline: bool = False
     needs_reference: bool = False
+    embedder: Callable[[ModelContext], Embedder] | None = None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """`kind`: text, texts (repeatable), count, number, seconds, money, percent, seed, address, flag, path."""
+    """`kind`: text, texts (repeatable), count, number, seconds, money, percent, seed, address, output, flag, path."""
 
     name: str
     kind: str
@@ -41,10 +41,14 @@ OPTIONS = (
     Option("model", "texts", (), "NAME", "Model to attempt the tasks with (repeatable): a short name such as claude-sonnet-4, any litellm name, or the offline sim/novice, sim/graduate, sim/expert. Without it nothing is asked and the tasks are skipped."),
     Option("feedback", "texts", ("escalate",), "POLICY", "Which level of feedback answers a failed turn (repeatable): L0 … L4, escalate[:start=,max=,patience=], adaptive[:start=,max=], none."),
     Option("feedback-model", "text", None, "NAME", "Model that writes the feedback. Without it: the task's feedback.yaml, else what can be derived."),
-    Option("agent", "text", "recode", "NAME", "Who works on the task: recode, one-shot, reference, noop, or package.module:Name."),
+    Option("agent", "text", "recode", "NAME", "Who works on the task: recode, recode-h, one-shot, reference, noop, or package.module:Name."),
     Option("attempts", "count", 1, "N", "Episodes per task, model and policy."),
     Option("turns", "count", 10, "N", "Turns of an episode: each ends with a grading."),
     Option("steps", "count", 3, "N", "Model calls of a turn."),
+    Option("memory-threshold", "count", 15, "N", "Messages that an agent remembers before its model sums up the older ones."),
+    Option("memory-keep", "count", 10, "N", "The latest messages, which such a summary leaves as they are: fewer than the threshold. Default with recode-h: 5."),
+    Option("search-model", "text", None, "NAME", "Embedding model by which an agent searches the repository, such as text-embedding-3-small. Without it: by words (BM25), which asks nobody."),
+    Option("test-output", "output", "none", "WHAT", "What feedback of every level shows of the hidden tests' own output: none, or full, which quotes tests and inputs. Default with recode-h: full."),
     Option("sandbox", "text", "auto", "KIND", "Where code runs: docker, bubblewrap, process (no walls, only limits), or auto: the best that this machine has."),
     Option("python", "text", "", "PATH", "Interpreter that local sandboxes use; it needs pytest and what the tasks need. Default: the one that runs pytest."),
     Option("image", "text", "", "IMAGE", "Docker image to run in, or to build a task's requirements on, where the task names none. Default: python:3.12-slim."),
@@ -162,6 +166,16 @@ def _check_conflicts(config: pytest.Config, made: Settings) -> Settings:
         raise pytest.UsageError(
             f"--recode-agent={made.agent} makes one step a turn: leave out --recode-steps, or choose --recode-agent=recode"
         )
+    for name in _OF_MEMORY:
+        if made.agent in {"reference", "noop", "one-shot"} and typed(name):
+            raise pytest.UsageError(
+                f"--recode-agent={made.agent} has no memory and searches nothing: leave out --recode-{name}, or choose"
+                " --recode-agent=recode"
+            )
+    if made.test_output != "none" and made.feedbacks == ("none",) and typed("test-output"):
+        raise pytest.UsageError(
+            "--recode-test-output is shown with feedback, and there is none with --recode-feedback=none: leave one of the two out"
+        )
     if made.feedback_model and made.feedbacks == ("none",):
         if typed("feedback-model"):
             raise pytest.UsageError(
@@ -171,11 +185,15 @@ def _check_conflicts(config: pytest.Config, made: Settings) -> Settings:
     return made
 
 
+_OF_MEMORY = ("memory-threshold", "memory-keep", "search-model")
+
 _OF_EPISODES = (
     "agent",
     "attempts",
     "turns",
     "steps",
+    *_OF_MEMORY,
+    "test-output",
     "feedback",
     "feedback-model",
     "no-paper",
@@ -250,6 +268,7 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
         "an address such as http://localhost:8000/v1",
     ),
     "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),
+    "output": (str, lambda what: what in {"none", "full"}, "none or full"),
 }
 
 

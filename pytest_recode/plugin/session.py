@@ -84,18 +84,25 @@ class Run:
 
     def check_options(self) -> None:
         """Names that can be checked without asking anybody. Raises `pytest.UsageError`."""
+        from pytest_recode.settings import check_memory, for_format
+
         settings = self.settings
         here = str(self.config.invocation_params.dir)
         if ":" in settings.agent and here not in sys.path:
             sys.path.append(here)  # package.module:Name is sought where the user stands, too
         with _usage():
-            self.registry.agent(settings.agent)
+            check_memory(for_format(settings, self.registry.agent(settings.agent).defaults))
             for policy in settings.feedbacks:
                 self.registry.policy(policy)
             if settings.sandbox != "auto":
                 self.registry.sandbox(settings.sandbox)
             for model in filter(None, (*settings.models, settings.feedback_model)):
                 self.registry.model(model)
+            if settings.search_model and self.registry.model(settings.search_model).embedder is None:
+                raise UserError(
+                    f"--recode-search-model={settings.search_model} makes no vectors: name an embedding model, such as"
+                    " text-embedding-3-small, or leave it out"
+                )
             if not Path(settings.python).is_file():
                 raise UserError(
                     f"--recode-python={settings.python}: there is no such file; give the path of an interpreter"
@@ -114,11 +121,12 @@ class Run:
 
     def settings_for(self, task_format: Format) -> Settings:
         """The settings of a format's tasks. Raises `UserError` where its defaults and the options do not go together."""
-        from pytest_recode.settings import for_format
+        from pytest_recode.settings import check_memory, for_format
 
         if task_format.name not in self.by_format:
-            made = for_format(self.settings, task_format.defaults)
-            self.registry.agent(made.agent)
+            agent = self.registry.agent(for_format(self.settings, task_format.defaults).agent)
+            made = for_format(self.settings, {**agent.defaults, **task_format.defaults})
+            check_memory(made)
             for policy in made.feedbacks:
                 self.registry.policy(policy)
             if made.feedback_model and made.feedbacks == ("none",) and made.feedbacks != self.settings.feedbacks:
@@ -169,7 +177,7 @@ class Run:
         """Whether every agent and model of this run is a built-in offline one, whose code is the project's own."""
         settings = self.settings
         known = self.registry
-        models = [model for model in (*settings.models, settings.feedback_model) if model]
+        models = [model for model in (*settings.models, settings.feedback_model, settings.search_model) if model]
         agents = {settings.agent, *(each.agent for each in self.by_format.values())}
         return (settings.validate or all(known.own("agents", agent) for agent in agents)) and all(
             known.own("models", model) and known.model(model).offline for model in models
@@ -212,6 +220,7 @@ class Run:
             model=self.registry.model(model) if model else None,
             policy=self.registry.policy(policy),
             feedback_model=self.registry.model(settings.feedback_model) if settings.feedback_model else None,
+            search_model=self.registry.model(settings.search_model) if settings.search_model else None,
             table=self._table(),
         )
 
@@ -276,7 +285,7 @@ class Run:
         from pytest_recode.models import ModelContext
 
         settings = self.settings
-        for name in filter(None, (*settings.models, settings.feedback_model)):
+        for name in filter(None, (*settings.models, settings.feedback_model, settings.search_model)):
             self.registry.model(name).check(
                 ModelContext(
                     name=name,
