@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_recode.faults import UserError
+from pytest_recode.formats import hidden_tests
 from pytest_recode.formats.document import fault, read, text_of
 from pytest_recode.formats.fields import unknown, wrong
 from pytest_recode.task import Parts
@@ -51,6 +52,8 @@ def read_parts(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...]
             break
     else:
         raise UserError(f"{root / 'tests'}: holds no test_*.py; put the hidden tests there, in files test_*.py")
+    if told := hidden_tests.wrong(tests, interfaces):
+        raise UserError(f"{root / 'tests'}: {told}")
     return Parts(
         instruction=instruction,
         paper=text_of(paper, most=_LARGEST_TEXT) if paper.exists() else None,

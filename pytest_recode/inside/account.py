@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import equivalence, remote
+    from pytest_recode.inside import equivalence, naming, remote
 else:
     import _recode_equivalence as equivalence
+    import _recode_naming as naming
     import _recode_remote as remote
 
 MAX_MESSAGE = 20_000  # characters of a case's account
@@ -25,35 +26,15 @@ def case_id(nodeid: str) -> str:
 
 def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
     """Which interface a case tests; or what is wrong, naming the case and the choices."""
-    choices = ", ".join(interfaces)
     mark = item.get_closest_marker("interface")
     if mark is not None:
         name = mark.args[0] if len(mark.args) == 1 and not mark.kwargs else None
         if name not in interfaces:
-            return "", f"{case_id(item.nodeid)}: interface({name!r}) is none of the task's interfaces: {choices}"
+            return "", f"{case_id(item.nodeid)}: {naming.not_among(name, interfaces)}"
         return str(name), ""
-    if len(interfaces) == 1:
-        return interfaces[0], ""
     function = getattr(item, "originalname", None) or item.name
-    found: dict[int, list[str]] = {}
-    for name in interfaces:
-        last = name.rpartition(".")[2]
-        if f"{function}_".startswith(f"test_{last}_"):
-            found.setdefault(len(last), []).append(name)
-    longest = found[max(found)] if found else []
-    if len(longest) == 1:
-        return longest[0], ""
-    stem = item.path.stem
-    of_module = [name for name in interfaces if f"test_{_module(name)}" == stem]
-    if not longest and len(of_module) == 1:
-        return of_module[0], ""
-    why = "could test more than one interface" if longest or of_module else "does not say which interface it tests"
-    return "", f'{case_id(item.nodeid)} {why}: mark it @pytest.mark.interface("…") with one of {choices}'
-
-
-def _module(interface: str) -> str:
-    """The last name of the module that an interface is in, or is."""
-    return (interface.rpartition(".")[0] or interface).rpartition(".")[2]
+    name, wrong = naming.interface_named(function, item.path.stem, interfaces)
+    return name, f"{case_id(item.nodeid)} {wrong}" if wrong else ""
 
 
 def account(reports: list[tuple[Any, BaseException | None]], link: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def _program(name: str, *modules: str) -> Program:
 
 CANDIDATE = _program("candidate", "codec", "wire", "candidate")
 GRADER = _program(
-    "grader", "codec", "wire", "equivalence", "handles", "remote", "account", "authors", "running", "grader"
+    "grader", "codec", "wire", "equivalence", "handles", "remote", "naming", "account", "authors", "running", "grader"
 )
 _SHARED = (
     *("codec", "wire", "hidden", "forbidden", "compared", "versions", "intact", "screening", "reach"),
@@ -32,6 +32,7 @@ SHARED_PYTEST = _program(
     "plain",
     "handles",
     "remote",
+    "naming",
     "account",
     "running",
     "worlds",

@@ -466,7 +466,7 @@ def test_a_directory_without_tests_is_found_while_collecting(tmp_path: Path) -> 
 
 
 def test_tests_may_lie_deeper(tmp_path: Path) -> None:
-    path = write(tmp_path, files={"tests/test_stats.py": None, "tests/deep/test_a.py": ""})
+    path = write(tmp_path, files={"tests/test_stats.py": None, "tests/deep/test_a.py": "def test_a(): ..."})
     assert list(FORMAT.load(path)[0].load().tests) == ["deep/test_a.py"]
 
 

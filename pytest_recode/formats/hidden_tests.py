@@ -1,0 +1,114 @@
+"""What of hidden tests can be known to be wrong by reading them, before a model is asked and paid.
+
+Only what the judge is certain to refuse counts: whatever may be marked, made or taken away while the tests are imported (by a
+conftest.py, a decorator, a class, a name that is used twice) is left to the judge.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from pytest_recode.inside.naming import interface_named, not_among
+
+_COLLECTED = re.compile(r"test_.*\.py|.*_test\.py", re.DOTALL)
+_NOT_ENTERED = re.compile(r".*\.egg|\..*|_darcs|build|CVS|dist|node_modules|venv|\{arch\}", re.DOTALL)
+_SURELY_A_TEST = re.compile(rb"^(async )?def test|^class ", re.MULTILINE)
+_UNDECORATED = re.compile(rb"(?:\A|(?:\A|\n)(?![@)])[^\n]*\n)\n*def test_")
+_MARKED = re.compile(rb"\.interface\(\s*[\"']([^\"']*)[\"']\s*\)")
+_REACHES_ELSEWHERE = re.compile(rb"pytest_plugins|modules|frame|__import__|import_module")
+_MAY_CHANGE_NAMES = frozenset(
+    {"exec", "eval", "compile", "globals", "locals", "vars", "setattr", "delattr", "__dict__", "__getattr__"}
+    | {"pytestmark", "__test__"}
+)
+
+
+def wrong(tests: Mapping[str, bytes], interfaces: tuple[str, ...]) -> str:
+    """What is wrong with hidden tests (contents by path below tests/), in the judge's own words; or ""."""
+    if any(path.rpartition("/")[2] == "conftest.py" or _REACHES_ELSEWHERE.search(tests[path]) for path in tests):
+        return ""
+    files = {path: data for path, data in tests.items() if _is_collected(PurePosixPath(path))}
+    if not any(map(_may_hold_a_test, files.values())):
+        return "no hidden test was found there; write them as test_*.py::test_*"
+    if len(interfaces) > 1:
+        for path, data in files.items():
+            for told in _unclear(PurePosixPath(path).stem, data, list(interfaces)):
+                return f"{path}::{told}"
+    return ""
+
+
+def _is_collected(path: PurePosixPath) -> bool:
+    return bool(_COLLECTED.fullmatch(path.name)) and not any(map(_NOT_ENTERED.fullmatch, path.parts[:-1]))
+
+
+def _may_hold_a_test(data: bytes) -> bool:
+    if _SURELY_A_TEST.search(data):
+        return True
+    module = _parsed(data)
+    names = _MAY_CHANGE_NAMES if module is None else set(_names(module))
+    return any(name in _MAY_CHANGE_NAMES or name.startswith(("test", "Test", "*")) for name in names)
+
+
+def _unclear(stem: str, data: bytes, interfaces: list[str]) -> Iterator[str]:
+    """The tests of a file that do not say which interface they test."""
+    # reading takes 10 ms and more, and is not needed where each has a decorator with the right words
+    if not _UNDECORATED.search(data) and all(
+        name.decode(errors="replace") in interfaces for name in _MARKED.findall(data)
+    ):
+        return
+    module = _parsed(data)
+    names = Counter(() if module is None else _names(module))
+    if module is None or names.keys() & _MAY_CHANGE_NAMES or "*" in names:
+        return
+    for function in module.body:
+        if not isinstance(function, ast.FunctionDef) or not function.name.startswith("test_"):
+            continue
+        marks = [_mark(decorator) for decorator in function.decorator_list]
+        if None in marks or len(marks) > 1 or names[function.name] > 1:
+            continue
+        if not marks:
+            _, told = interface_named(function.name, stem, interfaces)
+            if told:
+                yield f"{function.name} {told}"
+        elif marks[0] not in interfaces:
+            yield f"{function.name}: {not_among(marks[0], interfaces)}"
+
+
+def _parsed(data: bytes) -> ast.Module | None:
+    """None for what is no Python here: it may be, where it runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is the author's to hear, when the tests run
+        try:
+            return ast.parse(data)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
+def _names(module: ast.Module) -> Iterator[str]:
+    """Every name that is written in a file, as often as it is; a text may be one too."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name
+            case ast.Constant(value=str(text)):
+                yield text
+
+
+def _mark(decorator: ast.expr) -> str | None:
+    """The name in `@pytest.mark.interface("name")`; None for any other decorator."""
+    match decorator:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="pytest"), attr="mark"), attr="interface"),
+            args=[ast.Constant(value=str(name))],
+            keywords=[],
+        ):
+            return name
+    return None

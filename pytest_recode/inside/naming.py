@@ -1,0 +1,35 @@
+"""Which interface a hidden test tests, where it bears no mark: by its own name, or by its file's.
+
+Part of the grader, and asked before one is started too. Self-contained: stdlib, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+
+def interface_named(function: str, stem: str, interfaces: list[str]) -> tuple[str, str]:
+    """The interface that a test function of the file `stem`.py tests; or "", and what is wrong, with the choices."""
+    if len(interfaces) == 1:
+        return interfaces[0], ""
+    found: dict[int, list[str]] = {}
+    for name in interfaces:
+        last = name.rpartition(".")[2]
+        if f"{function}_".startswith(f"test_{last}_"):
+            found.setdefault(len(last), []).append(name)
+    longest = found[max(found)] if found else []
+    if len(longest) == 1:
+        return longest[0], ""
+    of_module = [name for name in interfaces if f"test_{_module(name)}" == stem]
+    if not longest and len(of_module) == 1:
+        return of_module[0], ""
+    why = "could test more than one interface" if longest or of_module else "does not say which interface it tests"
+    return "", f'{why}: mark it @pytest.mark.interface("…") with one of {", ".join(interfaces)}'
+
+
+def not_among(name: object, interfaces: list[str]) -> str:
+    """What is wrong with a mark that names none of the task's interfaces."""
+    return f"interface({name!r}) is none of the task's interfaces: {', '.join(interfaces)}"
+
+
+def _module(interface: str) -> str:
+    """The last name of the module that an interface is in, or is."""
+    return (interface.rpartition(".")[0] or interface).rpartition(".")[2]
