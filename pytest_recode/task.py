@@ -27,8 +27,12 @@ class Paper:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What the code needs to run. Paths are absolute; `preload` names modules imported once per worker."""
+    """What the code needs to run. Paths are absolute; `preload` names modules imported once per worker.
 
+    `name` is what its benchmark calls it; --recode-env says which interpreter or image that is on this machine.
+    """
+
+    name: str = ""
     python: str = ""  # interpreter for local sandboxes; "" is the run's (--recode-python)
     image: str = ""  # docker image; "" is built from `dockerfile` or `requirements`, else the run's base image
     dockerfile: Path | None = None
@@ -50,16 +54,33 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """One file of pytest tests that is run from among the files of a repository, where others of the hidden files lie too.
+
+    POSIX paths relative to the repository, "." is its root: `test` is the file, `cwd` where it is run, `roots` are what its
+    imports are looked for in, in this order, and `base` is what its own dotted name, and with it a relative import, counts
+    from. Of its tests only those count that `Parts.cases` names.
+    """
+
+    test: str
+    cwd: str = "."
+    base: str = "."
+    roots: tuple[str, ...] = (".",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
     """How a Task's hidden tests meet the candidate.
 
     `isolation` is "separate" (in a sandbox of its own, tests on the other side of a pipe) or "shared" (in one process with
     the tests, for benchmarks whose tests import the target). With "shared", `script` names the unittest script among
-    the hidden tests that is run as a program from the repository's root; "" runs the hidden tests with pytest.
+    the hidden tests that is run as a program from the repository's root; "" runs the hidden tests with pytest. `beside`:
+    these lie among the repository's files.
     """
 
     isolation: str = "separate"
     script: str = ""
+    beside: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +104,8 @@ class Parts:
 
     `reference` holds the target files as the authors wrote them, to be laid over `repo`; `tests` the hidden
     tests, and with a shared oracle all that only they may see (a reference module they import); `feedback` the parsed
-    `feedback.yaml`: interface -> field -> words, or None.
+    `feedback.yaml`: interface -> field -> words, or None. `cases`: the interface of each case that is expected, where the
+    benchmark says which cases there are.
     """
 
     instruction: str
@@ -93,6 +115,7 @@ class Parts:
     tests: Files
     feedback: Mapping[str, Mapping[str, str]] | None = None
     slot: Slot | None = None
+    cases: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +164,7 @@ def digest(parts: Parts) -> str:
         for path in sorted(files):
             found.update(f"{len(path)} {path} {len(files[path])} ".encode())
             found.update(files[path])
-    for text in (parts.instruction, parts.paper or "", repr(parts.feedback), repr(parts.slot)):
+    for text in (parts.instruction, parts.paper or "", repr(parts.feedback), repr(parts.slot), repr(parts.cases)):
         found.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
     return found.hexdigest()[:32]
 
@@ -155,9 +178,14 @@ def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:
         paper=parts.paper if paper else None,
         repo=parts.repo,
         targets=task.targets,
-        interfaces=task.interfaces,
+        interfaces=interfaces_of(task, parts),
         slot=parts.slot,
     )
+
+
+def interfaces_of(task: Task, parts: Parts) -> tuple[str, ...]:
+    """Those that the Task names, else those of its cases."""
+    return task.interfaces or tuple(dict.fromkeys(parts.cases.values()))
 
 
 def candidate_files(parts: Parts, targets: Files, names: tuple[str, ...]) -> dict[str, bytes]:

@@ -25,7 +25,7 @@ from pytest_recode.models import Ledger, Message, ModelContext, ModelKind, Reply
 from pytest_recode.models.mutations import Definition, mutated
 from pytest_recode.models.patching import find, lay_in, parse, replaced, source_of
 from pytest_recode.slots import held
-from pytest_recode.task import Parts, Task
+from pytest_recode.task import Parts, Task, interfaces_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class SimModel:
     def _first_attempt(self) -> Work:
         reference = {path: self.parts.reference[path].decode("utf-8", "replace") for path in self._targets()}
         texts, broken = dict(reference), {}
-        for interface in self.task.interfaces:
+        for interface in interfaces_of(self.task, self.parts):
             random = self._random("first", interface)
             place = self._place(interface, reference, random)
             if random.random() < self.skill.right or place is None:
@@ -189,7 +189,8 @@ class SimModel:
         step, steps = map(int, budget[-1]) if budget else (1, 1)
         plan = self._plan(work, steps)
         actions = plan[min(step, len(plan)) - 1]
-        seen = f"Simulated model {self.name}, turn {work.turn}: {len(self.task.interfaces)} interfaces are asked."
+        asked = len(interfaces_of(self.task, self.parts))
+        seen = f"Simulated model {self.name}, turn {work.turn}: {asked} interfaces are asked."
         wrote = ", ".join(work.changed) or "nothing new"
         return render(
             Step(
