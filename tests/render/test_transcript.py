@@ -11,7 +11,7 @@ from pytest_recode.render import transcript
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 1, "cost_usd": None}
 TURN = {
-    "turn": 1, "level": None, "passed": 1, "failed": 1, "total": 2, "cases": [], "tampering": [], "seed": 5, "reindented": False,
+    "turn": 1, "level": None, "feedback": None, "passed": 1, "failed": 1, "total": 2, "cases": [], "tampering": [], "seed": 5, "reindented": False,
             "shared": None, "usage": USAGE, "seconds": 0.5,
 }  # fmt: skip
 
