@@ -33,6 +33,11 @@ FORMS: Mapping[str, Form] = {
     ),
     "read": Form(does="Read a file.", takes={"path": "file, relative to the workspace"}, main="path"),
     "search": Form(
+        does="Find the functions and classes of the repository that fit words or code, the best few with their code.",
+        takes={"query": "what it is about: words, names, code"},
+        main="query",
+    ),
+    "grep": Form(
         does="Show the lines that match a Python regular expression.",
         takes={"pattern": "regular expression", "path": "file or directory; default: all of the workspace"},
         optional=frozenset({"path"}),
@@ -115,7 +120,7 @@ def action(kind: str, arguments: Mapping[str, str]) -> Action | ProtocolError:
         given = arguments.get(name)
         if given is None and name not in form.optional:
             return wrong_use(kind, f"`{kind}` needs `{name}`.")
-        if given is not None and not given.strip() and name in ("path", "pattern", "command", "old"):
+        if given is not None and not given.strip() and name in ("path", "query", "pattern", "command", "old"):
             return wrong_use(kind, f"`{name}` of `{kind}` is empty.")
     return Action(kind=kind, arguments={name: arguments[name] for name in form.takes if name in arguments})
 

@@ -131,7 +131,7 @@ class _Workspace:
         self._do()
         return ""
 
-    def search(self, pattern: str, path: str = ".") -> tuple[str, ...]:
+    def grep(self, pattern: str, path: str = ".") -> tuple[str, ...]:
         self._do()
         return ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.actions import Action
@@ -16,19 +17,23 @@ MAX_RESULTS = 40_000
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n\1\s*", re.DOTALL)
 
 
-def do(action: Action, workspace: Workspace, *, among: int = 1) -> tuple[bool, str]:
+Search = Callable[[str], str]
+"""What a search for these words tells."""
+
+
+def do(action: Action, workspace: Workspace, search: Search, *, among: int = 1) -> tuple[bool, str]:
     """(done, text for the model); not done where the workspace refuses. Any action but `submit`.
 
     `among` is the number of actions that share the room for results.
     """
     room = min(MAX_RESULT, MAX_RESULTS // among)
     try:
-        return True, cut(_do(action, workspace), room)
+        return True, cut(_do(action, workspace, search), room)
     except Refused as refused:
         return False, cut(f"Refused: {refused}", room)
 
 
-def _do(action: Action, workspace: Workspace) -> str:
+def _do(action: Action, workspace: Workspace, search: Search) -> str:
     given = action.arguments
     path = given.get("path", ".")
     if action.kind == "list":
@@ -36,7 +41,9 @@ def _do(action: Action, workspace: Workspace) -> str:
     if action.kind == "read":
         return workspace.read(path) or f"{path} is empty."
     if action.kind == "search":
-        return "\n".join(workspace.search(given["pattern"], path)) or "No line matches."
+        return search(given["query"])
+    if action.kind == "grep":
+        return "\n".join(workspace.grep(given["pattern"], path)) or "No line matches."
     if action.kind == "write":
         text = ended(unfenced(path, given["text"]))
         workspace.write(path, text)

@@ -51,7 +51,7 @@ _ALIASES = {
     "text": ("contents", "content", "code"),
     "path": ("filename", "file"),
     "command": ("cmd",),
-    "pattern": ("query", "regex"),
+    "pattern": ("regex",),
 }
 _NAMES = {alias: name for name, aliases in _ALIASES.items() for alias in aliases} | {
     name: name for form in FORMS.values() for name in form.takes

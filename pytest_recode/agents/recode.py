@@ -3,8 +3,8 @@
 Each step is one call of the model. Lines of the transcript that this agent writes (kind, fields beside `turn`, `step`):
 
     message   role, content, tool_calls, tool_call_id     each message of a prompt, once, when it first appears
-    step      observation, reflection, planning, actions, note, usage     an answer as it was read
-              or error, usage                                             one that could not be read
+    step      observation, reflection, planning, actions, note, error, usage     an answer as it was read; parts that it
+              left out are "", and so are `note` and `error`, but for one that could not be used
     action    number, kind, arguments                     before it is done
     result    number, kind, ok, text                      what the model is told of it; not ok: not done
     memory    messages, summary, usage                    the older messages were replaced by this summary
@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Workspace
-from pytest_recode.agents.actions import ProtocolError, Step
+from pytest_recode.agents.actions import PARTS, ProtocolError, Step
 from pytest_recode.agents.doing import do
 from pytest_recode.agents.memory import Memory
 from pytest_recode.agents.prompts import brief_text, budget_text, cut, feedback_text, system_text, targets_text
-from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.protocol import parse, parts_of
+from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.tools import TOOLS, from_reply
 from pytest_recode.checkpoint import give_back, kept_of
 from pytest_recode.episode import Feedback, Move
@@ -40,7 +41,8 @@ MAX_REMEMBERED = 24_000
 class ReCode:
     context: AgentContext
     model: Model
-    memory: Memory = field(default_factory=Memory)
+    memory: Memory
+    retrieval: Retrieval
     turn: int = 0
     over: str = ""  # what to remember of the turn before, once it is known that there is another
 
@@ -48,6 +50,7 @@ class ReCode:
         """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
         self._begin_turn()
         usage, submitted, step = Usage(), False, 0
+        found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         while step < self.context.steps and not submitted:
             usage += self._shrink(step)
             step += 1
@@ -55,11 +58,11 @@ class ReCode:
                 self._prompt(brief, feedback, workspace, step), tools=TOOLS if self.model.native_tools else ()
             )
             usage += reply.usage
-            submitted = self._answer(reply, workspace, step)
+            submitted = self._answer(reply, workspace, found, step)
         how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
         worked_on = f" The feedback worked on in it was:\n\n{feedback.text}" if feedback is not None else ""
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests.{worked_on}"
-        return Move(steps=step, submitted=submitted, usage=usage)
+        return Move(steps=step, submitted=submitted, usage=usage + found.usage)
 
     def state(self) -> Mapping[str, Any]:
         return {"turn": self.turn, "over": self.over, "memory": self.memory.state(), "model": kept_of(self.model)}
@@ -87,7 +90,7 @@ class ReCode:
         self._log_message(state, step)
         return _merge([*start, *self.memory.shown(), state])
 
-    def _answer(self, reply: Reply, workspace: Workspace, step: int) -> bool:
+    def _answer(self, reply: Reply, workspace: Workspace, found: Searches, step: int) -> bool:
         """Do what an answer says and remember both; True where it submits."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text)
         self._log("step", step, _step_fields(read, reply))
@@ -109,7 +112,7 @@ class ReCode:
                 ok, text = True, "The targets are handed in."
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
-                ok, text = do(action, workspace, among=len(read.actions))
+                ok, text = do(action, workspace, found.told, among=len(read.actions))
                 refused = not ok
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(text)
@@ -162,7 +165,12 @@ class ReCode:
 def make(context: AgentContext) -> Agent:
     if context.model is None:
         raise UserError("agent 'recode' needs a model: give one with --recode-model, or choose --recode-agent=noop")
-    return ReCode(context=context, model=context.model)
+    return ReCode(
+        context=context,
+        model=context.model,
+        memory=Memory(threshold=context.memory_threshold, keep=context.memory_keep),
+        retrieval=Retrieval(embedder=context.embedder, shared=context.shared),
+    )
 
 
 KIND = AgentKind(make=make)
@@ -214,17 +222,19 @@ def clean(text: str) -> str:
 
 
 def _step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
-    usage = {"usage": usage_fields(reply), "finish": reply.finish}
+    """All four stages, whatever of them an answer left out."""
     if isinstance(read, ProtocolError):
-        return {"error": read.text, **usage}
-    return {
-        "observation": read.observation,
-        "reflection": read.reflection,
-        "planning": read.planning,
-        "actions": [action.kind for action in read.actions],
-        "note": read.note,
-        **usage,
-    }
+        said = parts_of(cut(reply.text, MAX_REMEMBERED))
+        actions, note, error = [], "", read.text
+    else:
+        said = {name: getattr(read, name) for name in PARTS}
+        actions, note, error = [action.kind for action in read.actions], read.note, ""
+    parts = {name: said.get(name, "") for name in PARTS}
+    return {**parts, "actions": actions, "note": note, "error": error, **reply_fields(reply)}
+
+
+def reply_fields(reply: Reply) -> dict[str, Any]:
+    return {"usage": usage_fields(reply), "finish": reply.finish}
 
 
 def usage_fields(reply: Reply) -> dict[str, Any]:

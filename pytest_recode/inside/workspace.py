@@ -144,7 +144,7 @@ class _Workspace:
             self.tree.write(self.tree.parts_of(path), data)
         return True
 
-    def op_search(self, pattern: str, path: str) -> list[str]:
+    def op_grep(self, pattern: str, path: str) -> list[str]:
         if len(pattern) > MAX_PATTERN:
             raise Refusal(f"the pattern has {len(pattern)} characters, more than {MAX_PATTERN}")
         try:

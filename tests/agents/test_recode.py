@@ -66,7 +66,8 @@ def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
     actions = [
         Action(kind="list"),
         Action(kind="read", arguments={"path": "lib/helpers.py"}),
-        Action(kind="search", arguments={"pattern": "def", "path": "lib"}),
+        Action(kind="grep", arguments={"pattern": "def", "path": "lib"}),
+        Action(kind="search", arguments={"query": "double a number"}),
         Action(kind="write", arguments={"path": "new.py", "text": "a\nb"}),
         Action(kind="edit", arguments={"path": "solver.py", "old": "raise NotImplementedError", "new": "return 2 * x"}),
         Action(kind="run", arguments={"command": "python -c 'import solver; print(solver.solve(4))'; exit 3"}),
@@ -77,6 +78,7 @@ def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
         "README.md\nlib/helpers.py\nsolver.py",
         "def double(x):\n    return 2 * x\n",
         "lib/helpers.py:1: def double(x):",
+        "# lib/helpers.py, lines 1 to 2: double\ndef double(x):\n    return 2 * x",
         "Wrote new.py (2 lines).",
         "Edited solver.py at line 2.",
         "Exit status 3.\n8\n",

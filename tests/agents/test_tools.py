@@ -58,7 +58,7 @@ def test_a_model_with_tools_may_still_write_text() -> None:
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply(text=""), "Your answer calls no tool. Call one of: list, read, search, write, edit, run, submit."),
+        (Reply(text=""), "Your answer calls no tool. Call one of: list, read, search, grep, write, edit, run, submit."),
         (Reply(text="I cannot help."), "Your answer calls no tool."),
         (Reply(text="### Action: write\npath: a"), "`write` needs `text`."),
         (calls(("delete", "{}")), "There is no tool 'delete'. Choose from: list, read,"),

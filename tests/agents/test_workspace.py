@@ -86,8 +86,8 @@ def test_a_pipe_is_refused_and_not_waited_for(open_workspace: Open) -> None:
     workspace.run("mkfifo pipe")
     assert refusal(workspace.read, "pipe") == "pipe is no regular file"
     assert refusal(workspace.write, "pipe", "x") == "pipe is no regular file"
-    assert refusal(workspace.search, "x", "pipe") == "pipe is no directory"
-    assert workspace.search("x") == (
+    assert refusal(workspace.grep, "x", "pipe") == "pipe is no directory"
+    assert workspace.grep("x") == (
         "lib/helpers.py:1: def double(x):",
         "lib/helpers.py:2:     return 2 * x",
         "solver.py:1: def solve(x):",
@@ -129,20 +129,20 @@ def test_a_full_disk_is_refused_and_leaves_the_old_file(open_walled: Open) -> No
     assert workspace.targets() == {"solver.py": b"x = 1\n"}
 
 
-def test_search_gives_file_line_and_text(open_workspace: Open) -> None:
+def test_grep_gives_file_line_and_text(open_workspace: Open) -> None:
     workspace = open_workspace()
-    assert workspace.search(r"^def \w+") == ("lib/helpers.py:1: def double(x):", "solver.py:1: def solve(x):")
-    assert workspace.search("2", "lib") == ("lib/helpers.py:2:     return 2 * x",)
-    assert workspace.search("nothing here") == ()
-    assert refusal(workspace.search, "(") == (
+    assert workspace.grep(r"^def \w+") == ("lib/helpers.py:1: def double(x):", "solver.py:1: def solve(x):")
+    assert workspace.grep("2", "lib") == ("lib/helpers.py:2:     return 2 * x",)
+    assert workspace.grep("nothing here") == ()
+    assert refusal(workspace.grep, "(") == (
         "'(' is no regular expression of Python's: missing ), unterminated subpattern at position 0"
     )
 
 
-def test_search_is_bounded(open_workspace: Open) -> None:
+def test_grep_is_bounded(open_workspace: Open) -> None:
     many = b"hit\n" * 1000 + b"hit" + b"y" * 1000 + b"\n"
     workspace = open_workspace(files={"many.txt": many, "long.txt": b"hit" + b"y" * 1000, "bin": b"hit\0"})
-    found = workspace.search("hit")
+    found = workspace.grep("hit")
     assert found[0] == "long.txt:1: hit" + "y" * 297 + "..."
     assert found[1] == "many.txt:1: hit"
     assert found[-1] == "... more than 200 lines match"
@@ -151,27 +151,27 @@ def test_search_is_bounded(open_workspace: Open) -> None:
 
 def test_a_pattern_that_takes_for_ever_is_refused(open_walled: Open) -> None:
     workspace = open_walled(files={"a.txt": b"a" * 60 + b"!"})
-    assert refusal(workspace.search, "(a+)+$") == "it took longer than 10 s"
-    assert workspace.search("a!") == ("a.txt:1: " + "a" * 60 + "!",)
+    assert refusal(workspace.grep, "(a+)+$") == "it took longer than 10 s"
+    assert workspace.grep("a!") == ("a.txt:1: " + "a" * 60 + "!",)
 
 
 def test_a_pattern_that_no_signal_interrupts_is_refused(open_walled: Open) -> None:
     """To try it at one place is a loop in C, and it is tried at a million."""
     workspace = open_walled(files={"a.txt": b"a" * (1 << 20)})
-    assert refusal(workspace.search, "a*b") == "it took longer than 10 s"
+    assert refusal(workspace.grep, "a*b") == "it took longer than 10 s"
     assert workspace.run("echo alive").output == "alive\n"
 
 
 def test_a_long_pattern_is_refused(open_workspace: Open) -> None:
     workspace = open_workspace()
-    assert workspace.search("x" * 1000) == ()
-    assert refusal(workspace.search, "x" * 1001) == "the pattern has 1001 characters, more than 1000"
+    assert workspace.grep("x" * 1000) == ()
+    assert refusal(workspace.grep, "x" * 1001) == "the pattern has 1001 characters, more than 1000"
 
 
 def test_a_pattern_that_takes_all_memory_is_refused(open_walled: Open) -> None:
     limits = Limits(memory_mb=64, disk_mb=32, pids=32)
     workspace = open_walled(files={"a.txt": b"ab" * (1 << 19)}, limits=limits)
-    assert refusal(workspace.search, "(?:(a)|(b))*c") == "it takes more memory than there is"
+    assert refusal(workspace.grep, "(?:(a)|(b))*c") == "it takes more memory than there is"
     assert workspace.run("echo alive").output == "alive\n"
 
 
@@ -188,8 +188,8 @@ def test_links_lead_nowhere(open_workspace: Open) -> None:
     assert refusal(workspace.write, "passwd", "x") == f"passwd is no regular file{follows}"
     assert refusal(workspace.write, "out/x", "x") == f"out is no directory{follows}"
     assert refusal(workspace.list, "up") == f"up is no directory{follows}"
-    assert refusal(workspace.search, "root", "passwd") == f"passwd is no directory{follows}"
-    assert workspace.search("root:") == ()
+    assert refusal(workspace.grep, "root", "passwd") == f"passwd is no directory{follows}"
+    assert workspace.grep("root:") == ()
     assert workspace.list() == ("README.md", "inner", "lib/helpers.py", "out", "passwd", "solver.py", "up")
 
 
@@ -298,7 +298,7 @@ def test_a_workspace_in_every_kind_of_sandbox(open_everywhere: Open) -> None:
     workspace.run("ln -s /etc out; rm solver.py; ln -s /etc/hostname solver.py")
     assert refusal(workspace.read, "out/passwd").startswith("out is no directory")
     assert workspace.targets() == {}
-    assert workspace.search("double") == ("lib/helpers.py:1: def double(x):",)
+    assert workspace.grep("double") == ("lib/helpers.py:1: def double(x):",)
 
 
 # The end
