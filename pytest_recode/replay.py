@@ -19,7 +19,10 @@ from pytest_recode.render.transcript import earlier
 from pytest_recode.settings import Settings
 from pytest_recode.task import Task
 
-_OPTIONS = ("agent", "turns", "steps", "temperature", "paper", "reindent", "test_seconds")
+_OPTIONS = (
+    *("agent", "turns", "steps", "temperature", "paper", "reindent", "test_seconds"),
+    *("memory_threshold", "memory_keep", "search_model", "test_output"),
+)
 """Fields of Settings that a replay has from the stored run."""
 
 

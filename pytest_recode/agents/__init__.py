@@ -93,4 +93,4 @@ class AgentKind:
     needs_model: bool = True
     needs_reference: bool = False
     offline: bool = False
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict, hash=False)

@@ -210,6 +210,8 @@ _OF_STORED = (
     "attempts",
     "turns",
     "steps",
+    *_OF_MEMORY,
+    "test-output",
     "feedback-model",
     "no-paper",
     "with-paper",
