@@ -56,6 +56,10 @@ class Audit:
     cut: int = 0
 
 
+TESTS_SAID = "The hidden tests said:"
+"""The line in a feedback's text from which on it is their own output, in runs that show it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
     """One answer to one failed turn. `text` is all an agent sees; `items` are for the record."""

@@ -300,4 +300,4 @@ def _of_first_turn(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts without those of an answer to a failed turn."""
     left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
     own = {key: value for key, value in facts.items() if key not in left_out}
-    return {**own, "settings": {**own["settings"], "researcher_prompt": None}}
+    return {**own, "settings": {**own["settings"], "researcher_prompt": None, "test_output": None}}

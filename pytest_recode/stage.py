@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from pytest_recode.agents import Agent, AgentContext, AgentKind
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
 from pytest_recode.faults import ModelError, UserError
+from pytest_recode.feedback import test_output
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Embedder, Ledger, Model, ModelContext, ModelKind, Reach, Usage
 from pytest_recode.oracle.judge import judge
@@ -128,6 +129,8 @@ class Stage:
             if kept is not None and (kept.turn, kept.level) == (len(turns), level):
                 return kept
             given = ask(turns, level)
+            if self.settings.test_output == "full":
+                given = replace(given, text=given.text + test_output.full(turns[-1].verdict))
             keep(given)
             self.transcript.log("feedback", records.feedback(given))
             return given

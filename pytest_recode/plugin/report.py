@@ -221,6 +221,7 @@ class Reporter:
     def _count(self, record: Mapping[str, Any]) -> None:
         """pytest keeps every report to the end of the session: what is on disk need not be kept with it."""
         kept = {key: record[key] for key in _KEPT}
+        kept["told"] = record["settings"]["test_output"] == "full"
         turns = tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"])
         tampering = any(turn["tampering"] for turn in record["turns"])
         self.records.append({**kept, "turns": turns, "tampering": tampering})

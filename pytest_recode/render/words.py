@@ -54,12 +54,19 @@ def fault(record: Record, out: Path) -> str:
 
 
 def weaker(records: Sequence[Record]) -> list[str]:
-    """Of a run's records, with `tampering` true where a turn had any: which verdicts rest on less than others."""
+    """Of a run's records, with `tampering` true where a turn had any and `told` where the agent was shown the tests' output: which
+    verdicts rest on less than others."""
     lines = []
     counts = Counter(record["isolation"] for record in records if record["turns"])
     if counts["shared"]:
         told = ", ".join(f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: name != "shared"))
         lines.append(f"isolation: {told}: verdicts of shared judging are weaker (docs/oracle.md)")
+    told = sum(record["told"] for record in records)
+    if told:
+        lines.append(
+            f"hidden tests: {_count(told, 'episode')} with their output in the feedback (--recode-test-output=full), which"
+            " quotes tests and inputs: not to be compared with runs without"
+        )
     names = [record["nodeid"].rpartition("::")[2] for record in records if record["tampering"]]
     if names:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""

@@ -19,13 +19,16 @@ def test_what_turns_the_reading_direction_is_escaped() -> None:
 
 def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
     records = [
-        {"nodeid": f"t/task.yaml::m-{n}", "isolation": "shared", "turns": [{}], "tampering": n > 0} for n in range(8)
+        {"nodeid": f"t/task.yaml::m-{n}", "isolation": "shared", "turns": [{}], "tampering": n > 0, "told": n == 1}
+        for n in range(8)
     ]
     assert weaker(records) == [
         "isolation: shared 8: verdicts of shared judging are weaker (docs/oracle.md)",
+        "hidden tests: 1 episode with their output in the feedback (--recode-test-output=full), which quotes tests and inputs:"
+        " not to be compared with runs without",
         "tampering: 7 episodes: m-1, m-2, m-3, m-4, m-5 and 2 more",
     ]
 
 
 def test_an_episode_without_a_verdict_has_none_of_any_kind() -> None:
-    assert weaker([{"nodeid": "t::m", "isolation": "shared", "turns": [], "tampering": False}]) == []
+    assert weaker([{"nodeid": "t::m", "isolation": "shared", "turns": [], "tampering": False, "told": False}]) == []
