@@ -27,7 +27,7 @@ MAY = {
     "checkpoint": {"models", "render"},
     "metrics": set(),
     "render": {"metrics", "models"},
-    "cli": {"metrics", "render"},
+    "cli": {"formats", "metrics", "render"},
     "replay": {"checkpoint", "feedback", "render"},
     "stage": {"replay", "agents", "feedback", "models", "oracle", "render", "sandboxes"},
     "play": {"agents", "checkpoint", "feedback", "models", "render", "sandboxes", "stage"},

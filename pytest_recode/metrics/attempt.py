@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,31 @@ class TurnScore:
     passed: int
     total: int
     failures: tuple[Failure, ...] = ()
+    tampering: bool = False
+    categories: tuple[str, ...] = ()  # T0 … T4 of each item of that feedback; "": it has none
+    source: str = ""  # who wrote that feedback: "model" "task" "derived" "person"
+
+    @property
+    def solved(self) -> bool:
+        return 0 < self.total == self.passed and not self.tampering
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What the first turn of an episode took, where another episode had paid for it. It is in the episode's own numbers too."""
+
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The turn that was really played, of which an Attempt is a replay: a single turn from the same state, with other feedback."""
+
+    run: str  # the name of its directory
+    nodeid: str
+    turn: int  # from 1
+    level: str  # of the feedback that it really had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +98,10 @@ class Attempt:
     tampering: int = 0  # turns in which the candidate did something to its judge
     tokens: int | None = None
     cost_usd: float | None = None
+    shared: Shared = Shared()
+    nodeid: str = ""
+    transcript: Path | None = None
+    replay: Replay | None = None  # then it is no episode, and in no number of episodes
 
     @property
     def played(self) -> bool:

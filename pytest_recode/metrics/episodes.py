@@ -19,7 +19,11 @@ LEVELS = ("none", "L0", "L1", "L2", "L3", "L4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episodes:
-    """One Row of a report. Shares are None where nothing was played."""
+    """One Row of a report. Shares are None where nothing was played.
+
+    Tokens and dollars are those of every episode, a first turn that episodes share counted for each of them; `paid_` counts it
+    for the one that paid.
+    """
 
     played: int
     solved: int
@@ -28,7 +32,6 @@ class Episodes:
     turns: int  # of the longest episode
     recall: tuple[float, ...]  # at [n - 1], of played, solved within n turns
     interval: Interval | None  # of the last recall
-    recall_at_least: float | None  # the last recall with what could not be played counted as unsolved
     mrr: float | None
     cases_best: float | None
     cases_last: float | None
@@ -39,6 +42,8 @@ class Episodes:
     tokens_per_solved: float | None
     cost_usd: float | None  # None: a price is not known
     cost_per_solved: float | None
+    paid_tokens: int
+    paid_usd: float | None
     tampering: int  # episodes
     isolation: tuple[str, ...]
 
@@ -47,15 +52,19 @@ class Episodes:
         """Verdicts of two kinds of isolation are not the same evidence."""
         return len(self.isolation) > 1
 
+    def at_least(self, value: float | None) -> float | None:
+        """A mean over the played episodes, with what could not be played counted as 0."""
+        everything = self.played + self.errors
+        return (value or 0.0) * self.played / everything if everything else None
+
 
 def episodes(attempts: Sequence[Attempt]) -> Episodes:
     played = [attempt for attempt in attempts if attempt.played]
     solved = [attempt.solved_turn for attempt in played if attempt.solved_turn is not None]
     turns = max((len(attempt.turns) for attempt in played), default=0)
     tokens = sum(attempt.tokens or 0 for attempt in attempts)
-    costs = [attempt.cost_usd for attempt in attempts]
-    known = [cost for cost in costs if cost is not None]
-    cost = sum(known) if len(known) == len(costs) else None
+    cost = _sum([attempt.cost_usd for attempt in attempts])
+    shared = _sum([attempt.shared.cost_usd for attempt in attempts])
     return Episodes(
         played=len(played),
         solved=len(solved),
@@ -64,7 +73,6 @@ def episodes(attempts: Sequence[Attempt]) -> Episodes:
         turns=turns,
         recall=tuple(_share(played, n) for n in range(1, turns + 1)),
         interval=_interval(played),
-        recall_at_least=len(solved) / len(attempts) if attempts else None,
         mrr=float(sum((Fraction(1, turn) for turn in solved), Fraction()) / len(played)) if played else None,
         cases_best=_mean([max(map(_cases, attempt.turns), default=0.0) for attempt in played]),
         cases_last=_mean([_cases(attempt.turns[-1]) if attempt.turns else 0.0 for attempt in played]),
@@ -81,6 +89,8 @@ def episodes(attempts: Sequence[Attempt]) -> Episodes:
         tokens_per_solved=tokens / len(solved) if solved else None,
         cost_usd=cost,
         cost_per_solved=cost / len(solved) if solved and cost is not None else None,
+        paid_tokens=tokens - sum(attempt.shared.tokens for attempt in attempts),
+        paid_usd=None if cost is None or shared is None else cost - shared,
         tampering=sum(bool(attempt.tampering) for attempt in attempts),
         isolation=tuple(sorted({attempt.isolation for attempt in attempts if attempt.isolation})),
     )
@@ -96,14 +106,14 @@ def mrr(attempts: Sequence[Attempt]) -> float | None:
     return episodes(attempts).mrr
 
 
-def pass_at(attempts: Sequence[Attempt], k: int) -> tuple[float, int] | None:
+def pass_at(attempts: Sequence[Attempt], k: int, *, errors_as_failed: bool = False) -> tuple[float, int] | None:
     """pass@k: mean over tasks of the unbiased estimate (`pass_at_k`), with the number of tasks that have k played attempts or more.
 
     Solved at any turn counts as passed. None: no task has k.
     """
     found: dict[str, list[bool]] = {}
     for attempt in attempts:
-        if attempt.played:
+        if attempt.played or errors_as_failed:
             found.setdefault(attempt.task, []).append(attempt.solved_within())
     values = [pass_at_k(len(one), sum(one), k) for one in found.values() if len(one) >= k]
     return (sum(values) / len(values), len(values)) if values else None
@@ -142,6 +152,11 @@ def _cases(turn: TurnScore) -> float:
 
 def _share(played: Sequence[Attempt], turn: int) -> float:
     return sum(attempt.solved_within(turn) for attempt in played) / len(played) if played else 0.0
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _mean(values: Sequence[float]) -> float | None:

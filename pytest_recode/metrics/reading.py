@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.metrics.attempt import DATES, Attempt, Failure, Row, Snippet, TurnScore
+from pytest_recode.metrics.attempt import DATES, Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore
 
 SCHEMA = 1
+_BEGIN = b'{"schema"'
 _KINDS = "a results.jsonl, a directory that holds one, or the overall_stats.json of ResearchCodeBench"
 
 # The published file gives one paper's last commit as its first; its papers.yaml of two days later has both.
@@ -35,16 +36,23 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
 
     Raises `UserError`, one line, for what is neither.
     """
-    files = list({path.resolve(): path for path in map(_file, paths)}.values())
+    found = [path for path in dict.fromkeys(paths) if len(paths) == 1 or not _bare(path)]
+    files = list({path.resolve(): path for path in map(_file, found)}.values())
     names = [path.resolve().parent.name for path in files]
     return tuple(
+        Source(path=str(path), attempts=(), notes=(f"{path}: holds no results.jsonl: it is left out",))
+        for path in dict.fromkeys(paths)
+        if path not in found
+    ) + tuple(
         _source(path, name if names.count(name) == 1 else str(path.parent))
         for path, name in zip(files, names, strict=True)
     )
 
 
-def from_record(record: Mapping[str, Any], source: str) -> Attempt:
-    """A line of results.jsonl (schema 1)."""
+def from_record(
+    record: Mapping[str, Any], source: str, *, directory: Path | None = None, shared: bool = True
+) -> Attempt:
+    """A line of results.jsonl (schema 1) that lies in `directory`; `shared`: whether another episode has paid for what it shares."""
     facts, settings = record.get("facts") or {}, record["settings"]
     snippet = _snippet(facts)
     costs = record["usage"]
@@ -64,7 +72,7 @@ def from_record(record: Mapping[str, Any], source: str) -> Attempt:
                 ]
             ),
         ),
-        task=f"{snippet.paper}/{snippet.name}" if snippet else record["task"],
+        task=task_key(record["task"], facts),
         number=record["attempt"],
         outcome=record["outcome"],
         solved_turn=record["solved_turn"] if record["outcome"] == "solved" else None,
@@ -75,6 +83,10 @@ def from_record(record: Mapping[str, Any], source: str) -> Attempt:
         tampering=sum(bool(turn.get("tampering")) for turn in record["turns"]),
         tokens=costs["prompt_tokens"] + costs["completion_tokens"],
         cost_usd=costs["cost_usd"],
+        shared=_shared(record) if shared else Shared(),
+        nodeid=record["nodeid"],
+        transcript=directory / record["transcript"] if directory and record["transcript"] else None,
+        replay=_replay(record),
     )
 
 
@@ -111,6 +123,11 @@ def from_published(stats: Mapping[str, Any], source: str = "published") -> tuple
                         )
                     )
     return tuple(attempts)
+
+
+def _bare(path: Path) -> bool:
+    """Of recode-out/*, a run that was killed before its first record or only checked tasks: it stops no other."""
+    return path.is_dir() and not (path / "results.jsonl").exists() and not any(path.glob("*/results.jsonl"))
 
 
 def _file(path: Path) -> Path:
@@ -159,17 +176,22 @@ def _run(path: Path, name: str, data: bytes) -> Source:
     if last.strip():
         # A line is one write with its newline: what has none was cut off, even where it reads as JSON by chance
         if _json(last) is None:
-            if not lines:
+            if not lines and last[: len(_BEGIN)] != _BEGIN[: len(last)]:
                 raise UserError(f"{path}: is neither JSON nor JSON lines: give {_KINDS}")
             notes.append(f"{path}: the last line is cut off (a killed run): it is left out")
         else:
             lines.append(last)
+    records = list(_records(path, lines))
+    payers = {record["nodeid"] for _, record in records}
     attempts: dict[str, Attempt] = {}
-    for number, record in _records(path, lines):
+    for number, record in records:
         try:
-            attempt = from_record(record, name)
+            payer = _payer(record)
+            attempt = from_record(record, name, directory=path.parent, shared=payer in payers)
         except (KeyError, TypeError, AttributeError) as error:
             raise UserError(f"{path}, line {number}: is no record of schema {SCHEMA}: lacks {error}") from None
+        # Where the episode that paid has left no record, the first that shared its turn stands for it
+        payers.add(payer)
         if record["nodeid"] in attempts:
             notes.append(f"{path}: {record['nodeid']} is there twice: the later record counts")
         attempts[record["nodeid"]] = attempt
@@ -192,11 +214,33 @@ def _records(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[int, Mapping[
         yield number, record
 
 
+def _payer(record: Mapping[str, Any]) -> str:
+    """The node id of the episode that paid for this one's first turn, or ""."""
+    turns = record.get("turns")
+    return (turns[0].get("shared") or "") if turns else ""
+
+
+def _shared(record: Mapping[str, Any]) -> Shared:
+    if not _payer(record):
+        return Shared()
+    usage = record["turns"][0]["usage"]
+    return Shared(tokens=usage["prompt_tokens"] + usage["completion_tokens"], cost_usd=usage["cost_usd"])
+
+
+def _replay(record: Mapping[str, Any]) -> Replay | None:
+    found = record.get("replay")
+    return found and Replay(run=found["run"], nodeid=found["nodeid"], turn=found["turn"], level=found["level"])
+
+
 def _turn(turn: Mapping[str, Any]) -> TurnScore:
+    feedback = turn.get("feedback") or {}
     return TurnScore(
         level=turn["level"],
         passed=turn["passed"],
         total=turn["total"],
+        tampering=bool(turn.get("tampering")),
+        categories=tuple(item["category"] or "" for item in feedback.get("items", ())),
+        source=feedback.get("source", ""),
         failures=tuple(
             Failure(kind=case.get("kind") or "", exception=case.get("exception"))
             for case in turn["cases"]
@@ -211,36 +255,11 @@ def _snippet(facts: Mapping[str, Any]) -> Snippet | None:
     return Snippet(paper=facts["paper"], name=facts["snippet"], lines=facts["lines"], dates=_dates(facts))
 
 
+def task_key(task: str, facts: Mapping[str, Any]) -> str:
+    """The name of a task in reports, by its id and the facts of its format: what published results have too."""
+    snippet = _snippet(facts)
+    return f"{snippet.paper}/{snippet.name}" if snippet else task
+
+
 def _dates(facts: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(facts[key]) for key in DATES if facts.get(key) not in (None, "", "null")}
-
-
-def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
-    """Attempts by Row, in the order in which rows first occur.
-
-    Runs of one setting that share no (task, attempt) are parts of one experiment and become one row, named after both.
-    """
-    found: dict[Row, list[Attempt]] = {}
-    for attempt in attempts:
-        found.setdefault(attempt.row, []).append(attempt)
-    merged: list[list[Attempt]] = []
-    for group in found.values():
-        for other in merged:
-            if _one_experiment(other, group):
-                other += group
-                break
-        else:
-            merged.append(list(group))
-    return dict(map(_named, merged))
-
-
-def _one_experiment(one: Sequence[Attempt], other: Sequence[Attempt]) -> bool:
-    first, second = one[0].row, other[0].row
-    return replace(first, source="") == replace(second, source="") and not (
-        {(attempt.task, attempt.number) for attempt in one} & {(attempt.task, attempt.number) for attempt in other}
-    )
-
-
-def _named(group: Sequence[Attempt]) -> tuple[Row, tuple[Attempt, ...]]:
-    row = replace(group[0].row, source=" + ".join(dict.fromkeys(attempt.row.source for attempt in group)))
-    return row, tuple(replace(attempt, row=row) for attempt in group)

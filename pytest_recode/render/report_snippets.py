@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from pytest_recode.metrics import passing
@@ -13,7 +13,9 @@ from pytest_recode.render.report_table import (
     Column,
     Rows,
     Table,
+    columns,
     identity,
+    missing,
     name,
     percent,
     percents,
@@ -22,30 +24,36 @@ from pytest_recode.render.report_table import (
 )
 
 _PASSED = (
-    Column(key="pass_at_1", head="Pass@1", kind="percent"),
-    Column(key="pass_at_1_interval", head="95 %", kind="interval"),
-    Column(key="scaled_pass_at_1", head="Scaled Pass@1", kind="percent"),
-    Column(key="scaled_pass_at_1_interval", head="95 %", kind="interval"),
+    *columns("percent", pass_at_1="Pass@1"),
+    *columns("interval", pass_at_1_interval="95 %"),
+    *columns("percent", scaled_pass_at_1="Scaled Pass@1"),
+    *columns("interval", scaled_pass_at_1_interval="95 %"),
 )
 _COUNTS = (
-    Column(key="solved", head="solved", kind="number"),
-    Column(key="snippets", head="of", kind="count"),
-    Column(key="lines_solved", head="lines", kind="number"),
-    Column(key="lines", head="of", kind="count"),
+    *columns("number", solved="solved"),
+    *columns("count", snippets="of"),
+    *columns("number", lines_solved="lines"),
+    *columns("count", lines="of"),
 )
 
 
 def tables(
-    rows: Rows, *, everything: Rows, detail: Sequence[Row], hard_threshold: float
+    rows: Rows,
+    *,
+    everything: Rows,
+    detail: Sequence[Row],
+    hard_threshold: float,
+    known: Mapping[str, Set[str]],
 ) -> dict[str, Callable[[], Table | None]]:
     """How to make each table, by its name; None: there is nothing to say.
 
-    `rows` are reported; `everything` holds more, and defines HARD; `detail` are the rows of which people see papers and lengths.
+    `rows` are reported; `everything` holds more, and defines HARD; `detail` are the rows of which people see papers and lengths;
+    `known`: format -> tasks that there are, played or not.
     """
     if not rows:
         return {}
     return {
-        "scores": lambda: _scores(rows),
+        "scores": lambda: _scores(rows, missing(rows, known)),
         "ablation": lambda: _ablations(rows),
         "contamination-first": lambda: _contaminations(rows, everything, "first_commit_date"),
         "contamination-last": lambda: _contaminations(rows, everything, "last_commit_date"),
@@ -55,50 +63,48 @@ def tables(
     }
 
 
-def _scores(rows: Rows) -> Table:
+def _scores(rows: Rows, lacking: Mapping[Row, int]) -> Table:
     everything = set().union(*map(tasks, rows.values()))
-    found = {row: (passed(attempts), len(everything - tasks(attempts))) for row, attempts in rows.items()}
+    found = {row: (passed(attempts), lacking[row]) for row, attempts in rows.items()}
     later = any(len(attempt.turns) > 1 for attempts in rows.values() for attempt in attempts)
     final = {row: passed(attempts, within=None, intervals=False) for row, attempts in rows.items()} if later else {}
-    columns = [*IDENTITY, *_PASSED, *_COUNTS]
-    if later:
-        columns += [
-            Column(key="final", head="solved in the end", kind="percent"),
-            Column(key="final_scaled", head="scaled", kind="percent"),
-        ]
-    columns += [
-        Column(key="errors", head="errors", kind="count"),
-        Column(key="missing", head="missing", kind="count"),
-    ]
     faulty = any(one.errors for one, _ in found.values())
-    if faulty:
-        columns += [
-            Column(key="pass_at_1_at_least", head="errors as failed", kind="percent"),
-            Column(key="scaled_pass_at_1_at_least", head="scaled", kind="percent"),
-        ]
     notes = []
     if faulty:
         notes.append("errors: attempts that could not be played to their end; they are in no share but the last two")
-    if any(missing for _, missing in found.values()):
-        notes.append("missing: snippets that other rows have; --common compares on the snippets that every row played")
+    if any(lacking.values()):
+        notes.append(
+            "missing: snippets that other rows have, or --tasks; --common compares on the snippets that every row played"
+        )
     if later:
         notes.append("Pass@1 is the first turn alone, before any feedback")
     return Table(
         name="scores",
         title=f"ResearchCodeBench: Pass@1 and Scaled Pass@1, {plural(len(everything), 'snippet')}",
-        columns=tuple(columns),
+        columns=(
+            *IDENTITY,
+            *_PASSED,
+            *_COUNTS,
+            *(columns("percent", final="solved in the end", final_scaled="scaled") if later else ()),
+            *columns("count", errors="errors", missing="missing"),
+            *(
+                columns("percent", pass_at_1_at_least="errors as failed", scaled_pass_at_1_at_least="scaled")
+                if faulty
+                else ()
+            ),
+        ),
         rows=tuple(
             {
                 **identity(row),
                 **_values(one),
                 "errors": one.errors,
-                "missing": missing,
+                "missing": absent,
                 "pass_at_1_at_least": percent(one.plain_at_least),
                 "scaled_pass_at_1_at_least": percent(one.scaled_at_least),
                 "final": percent(final[row].plain) if later else None,
                 "final_scaled": percent(final[row].scaled) if later else None,
             }
-            for row, (one, missing) in sorted(found.items(), key=lambda item: -(item[1][0].scaled or 0))
+            for row, (one, absent) in sorted(found.items(), key=lambda item: -(item[1][0].scaled or 0))
         ),
         notes=tuple(notes),
     )
@@ -127,6 +133,7 @@ def _contaminations(rows: Rows, everything: Rows, date: str) -> Table:
                 "difference": percent(one.difference),
                 "difference_interval": percents(one.interval),
                 "undated": one.undated,
+                "errors": one.after.errors + one.before.errors,
                 "safe_pass_at_1": percent(on_safe.plain),
                 "safe_scaled": percent(on_safe.scaled),
             }
@@ -139,18 +146,15 @@ def _contaminations(rows: Rows, everything: Rows, date: str) -> Table:
         title=f"Contamination: papers whose {kind} commit is after the end of the model's knowledge, against the rest",
         columns=(
             *IDENTITY,
-            Column(key="cutoff", head="cutoff"),
-            Column(key="after_snippets", head="after", kind="count"),
-            Column(key="after_pass_at_1", head="Pass@1", kind="percent"),
-            Column(key="after_scaled", head="scaled", kind="percent"),
-            Column(key="before_snippets", head="before", kind="count"),
-            Column(key="before_pass_at_1", head="Pass@1", kind="percent"),
-            Column(key="before_scaled", head="scaled", kind="percent"),
-            Column(key="difference", head="scaled, after - before", kind="points"),
-            Column(key="difference_interval", head="95 %", kind="interval"),
-            Column(key="undated", head="undated", kind="count"),
-            Column(key="safe_pass_at_1", head="safe Pass@1", kind="percent"),
-            Column(key="safe_scaled", head="safe scaled", kind="percent"),
+            *columns("text", cutoff="cutoff"),
+            *columns("count", after_snippets="after"),
+            *columns("percent", after_pass_at_1="Pass@1", after_scaled="scaled"),
+            *columns("count", before_snippets="before"),
+            *columns("percent", before_pass_at_1="Pass@1", before_scaled="scaled"),
+            *columns("points", difference="scaled, after - before"),
+            *columns("interval", difference_interval="95 %"),
+            *columns("count", undated="undated", errors="errors"),
+            *columns("percent", safe_pass_at_1="safe Pass@1", safe_scaled="safe scaled"),
         ),
         rows=tuple(sorted(found, key=lambda one: -(one["safe_scaled"] or 0))),
         notes=tuple(notes),
@@ -163,13 +167,13 @@ def _of_papers(attempts: Sequence[Attempt], papers: Sequence[str]) -> list[Attem
 
 def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
     published = {row: attempts for row, attempts in everything.items() if row.published}
-    columns = (*IDENTITY, *_PASSED, *_COUNTS)
+    shares = (*IDENTITY, *_PASSED, *_COUNTS, *columns("count", errors="errors"))
     found = passing.hard(published, threshold=threshold)
     if found is None:
         return Table(
             name="hard",
             title="HARD",
-            columns=columns,
+            columns=shares,
             rows=(),
             notes=(
                 "HARD needs the published results: give outputs/20llms_greedy/*/overall_stats.json of a clone as a further FILE",
@@ -182,9 +186,9 @@ def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
             f"HARD: the {len(found.tasks)} snippets ({found.lines} lines) that fewer than {100 * threshold:.1f} % of the"
             f" {found.models} published models pass"
         ),
-        columns=columns,
+        columns=shares,
         rows=tuple(
-            {**identity(row), **_values(one)}
+            {**identity(row), **_values(one), "errors": one.errors}
             for row, one in sorted(on_hard.items(), key=lambda item: -(item[1].plain or 0))
         ),
         notes=("the benchmark's authors do not define HARD: this is our definition (docs/metrics.md)",),
@@ -212,8 +216,8 @@ def _parts(
             Column(key=key, head=head),
             *_PASSED,
             *_COUNTS,
-            Column(key="errors", head="errors", kind="count"),
-            Column(key="published_mean", head="published mean, scaled", kind="percent"),
+            *columns("count", errors="errors"),
+            *columns("percent", published_mean="published mean, scaled"),
         ),
         rows=tuple(
             {
@@ -262,16 +266,12 @@ def _ablations(rows: Rows) -> Table | None:
         title="What the paper in the prompt is worth, on the snippets played both ways",
         columns=(
             *IDENTITY[:-1],
-            Column(key="snippets", head="snippets", kind="count"),
-            Column(key="unpaired", head="unpaired", kind="count"),
-            Column(key="pass_at_1_with", head="Pass@1 with", kind="percent"),
-            Column(key="pass_at_1_without", head="without", kind="percent"),
-            Column(key="scaled_with", head="scaled with", kind="percent"),
-            Column(key="scaled_without", head="without", kind="percent"),
-            Column(key="difference", head="scaled, with - without", kind="points"),
-            Column(key="difference_interval", head="95 %", kind="interval"),
-            Column(key="only_with", head="solved only with the paper", kind="list"),
-            Column(key="only_without", head="solved only without", kind="list"),
+            *columns("count", snippets="snippets", unpaired="unpaired"),
+            *columns("percent", pass_at_1_with="Pass@1 with", pass_at_1_without="without"),
+            *columns("percent", scaled_with="scaled with", scaled_without="without"),
+            *columns("points", difference="scaled, with - without"),
+            *columns("interval", difference_interval="95 %"),
+            *columns("list", only_with="solved only with the paper", only_without="solved only without"),
         ),
         rows=tuple(sorted(found, key=lambda one: -one["difference"])),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,11 @@ class Table:
     shown: frozenset[str] | None = None  # `row` values that people see; machines get every row. None: all
 
 
+def columns(kind: str, **heads: str) -> tuple[Column, ...]:
+    """Columns of one kind, head by key."""
+    return tuple(Column(key=key, head=head, kind=kind) for key, head in heads.items())
+
+
 IDENTITY = (
     Column(key="model", head="model"),
     Column(key="source", head="run", fold=True),
@@ -57,6 +62,19 @@ def identity(row: Row) -> dict[str, Any]:
     }
 
 
+def published_identity(model: str, feedback: str) -> dict[str, Any]:
+    """Of a row of RECODE-H's own tables."""
+    return {
+        "model": model,
+        "source": "published",
+        "agent": "ReCodeAgent",
+        "feedback": feedback,
+        "paper_shown": "yes",
+        "published": True,
+        "simulated": False,
+    }
+
+
 def name(row: Row) -> str:
     """One line that tells a row from the others."""
     return f"{row.model}, {row.feedback}, {'with' if row.paper else 'without'} paper, {row.agent} ({row.source})"
@@ -72,6 +90,23 @@ def percents(interval: Interval | None) -> tuple[float, float] | None:
 
 def plural(n: int, noun: str) -> str:
     return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+COUNTS = columns("count", played="of", errors="errors", missing="missing")
+"""What stands beside every share: of how many, and what is not in it."""
+
+
+def counts(attempts: Sequence[Attempt], missing: int) -> dict[str, int]:
+    played = sum(attempt.played for attempt in attempts)
+    return {"played": played, "errors": len(attempts) - played, "missing": missing}
+
+
+def missing(rows: Rows, known: Mapping[str, Set[str]]) -> dict[Row, int]:
+    """Of every row, the tasks that it lacks and another row of its format has, or that `known` has: format -> tasks."""
+    everything: dict[str, set[str]] = {}
+    for row, attempts in rows.items():
+        everything.setdefault(row.format, set(known.get(row.format, ()))).update(tasks(attempts))
+    return {row: len(everything[row.format] - tasks(attempts)) for row, attempts in rows.items()}
 
 
 def common(rows: Rows) -> dict[Row, tuple[Attempt, ...]]:

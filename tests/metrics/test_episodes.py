@@ -34,7 +34,7 @@ def test_by_hand() -> None:
     assert (found.played, found.solved, found.errors, found.tasks, found.turns) == (3, 2, 1, 4, 4)
     assert found.recall == pytest.approx((1 / 3, 1 / 3, 2 / 3, 2 / 3))
     assert found.interval == wilson(2, 3)
-    assert found.recall_at_least == 0.5  # two of four, the error counted as unsolved
+    assert found.at_least(found.recall[-1]) == 0.5  # two of four, the error counted as unsolved
     assert found.mrr == pytest.approx((1 + 1 / 3 + 0) / 3)
     assert found.cases_best == pytest.approx((1 + 1 + 0.75) / 3)
     assert found.cases_last == pytest.approx((1 + 1 + 0.5) / 3)

@@ -11,7 +11,8 @@ import pytest
 
 from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt, Row
-from pytest_recode.metrics.reading import from_published, from_record, rows
+from pytest_recode.metrics.reading import from_published, from_record
+from pytest_recode.metrics.rows import rows
 from tests.metrics.samples import figures, own_run, stats
 
 CLONE = os.environ.get("RECODE_RCB", "")

@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.metrics.reading import read, rows
+from pytest_recode.metrics.reading import read
+from pytest_recode.metrics.rows import rows
 from tests.metrics.samples import own_run, record, run, stats
 
 ROOT = Path(__file__).resolve().parents[2]

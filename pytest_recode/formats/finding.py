@@ -1,0 +1,53 @@
+"""Tasks on disk, found without pytest: for what is done with runs when they are over."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from pytest_recode import formats
+from pytest_recode.faults import UserError
+from pytest_recode.formats import Format
+from pytest_recode.task import Task
+
+
+def find(paths: Sequence[Path]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
+    """Every task of these manifests and of the directories' at any depth, with a line for each manifest that cannot be read.
+
+    The formats are the project's own. Raises `UserError` for a path that is no manifest and holds none.
+    """
+    known = own_formats()
+    tasks: dict[tuple[str, str], Task] = {}
+    notes = []
+    for path in paths:
+        found = list(_manifests(path, known))
+        if not found:
+            raise UserError(
+                f"{path}: {'holds no tasks' if path.exists() else 'no such file'}: give a directory with {' or '.join(sorted(known))}"
+            )
+        for manifest in found:
+            try:
+                tasks |= {(task.format, task.id): task for task in known[manifest.name].load(manifest)}
+            except UserError as error:
+                notes.append(f"its tasks are left out: {error}")
+    return tuple(tasks.values()), tuple(notes)
+
+
+def own_formats() -> dict[str, Format]:
+    """Format by the name of its manifest: every module of this room that has a FORMAT."""
+    modules = (import_module(f"{formats.__name__}.{one.name}") for one in pkgutil.iter_modules(formats.__path__))
+    return {found.manifest: found for module in modules if isinstance(found := getattr(module, "FORMAT", None), Format)}
+
+
+def _manifests(path: Path, known: dict[str, Format]) -> Iterator[Path]:
+    """What lies below a manifest belongs to it."""
+    if path.is_file():
+        yield from [path] if path.name in known else []
+    elif manifest := next((path / name for name in sorted(known) if (path / name).is_file()), None):
+        yield manifest
+    elif path.is_dir():
+        for below in sorted(path.iterdir()):
+            if below.is_dir() and not below.name.startswith(".") and not below.is_symlink():
+                yield from _manifests(below, known)

@@ -1,0 +1,190 @@
+"""How like the reference the last turn's code is: CodeBLEU and CodeBERTScore, each by the package of its authors' kind.
+
+Either package is an extra, and nothing of it is imported before a number is asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import logging
+import os
+import tokenize
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from pytest_recode.faults import UserError
+
+WEIGHTS = (0.25, 0.25, 0.25, 0.25)
+"""Of n-grams, weighted n-grams, syntax and data flow; RECODE-H's."""
+
+BERT = "neulab/codebert-python"
+"""What `BERTScorer(lang="python")` of code-bert-score 0.4.1 takes."""
+BERT_LAYER = 11
+
+Codes = Mapping[str, bytes]
+"""Files by path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Likeness:
+    """CodeBLEU and its four parts, each 0 to 1."""
+
+    codebleu: float
+    ngram: float
+    weighted: float
+    syntax: float
+    dataflow: float
+
+
+def codebleu(candidate: Codes, reference: Codes, *, comments: bool = True) -> Likeness:
+    """CodeBLEU = .25 n-gram + .25 weighted n-gram + .25 syntax + .25 data flow, over the reference's files as one corpus
+    (Ren et al. 2020, arXiv 2009.10297; RECODE-H's `metric_codebleu.py`), by the package `codebleu` 0.7.
+
+    `comments=False` takes comments and docstrings out of both sides. A file that the candidate lacks is empty. Empty code has 0
+    in everything; the package would give it 0.25, since it takes a data flow of 0 for 1 (docs/metrics.md).
+    Raises `UserError` where the package is not installed.
+    """
+    need("codebleu", "CodeBLEU")
+    from codebleu import calc_codebleu
+
+    pairs = [(_text(candidate.get(path, b"")), _text(data)) for path, data in sorted(reference.items())]
+    if not comments:
+        pairs = [(without_comments(one), without_comments(other)) for one, other in pairs]
+    if not any(one.strip() for one, _ in pairs):
+        return Likeness(codebleu=0.0, ngram=0.0, weighted=0.0, syntax=0.0, dataflow=0.0)
+    root = logging.getLogger()
+    root.addFilter(_no_data_flow)
+    try:
+        found = calc_codebleu([other for _, other in pairs], [one for one, _ in pairs], lang="python", weights=WEIGHTS)
+    finally:
+        root.removeFilter(_no_data_flow)
+    return Likeness(
+        codebleu=float(found["codebleu"]),
+        ngram=float(found["ngram_match_score"]),
+        weighted=float(found["weighted_ngram_match_score"]),
+        syntax=float(found["syntax_match_score"]),
+        dataflow=float(found["dataflow_match_score"]),
+    )
+
+
+def codebertscore(pairs: Sequence[tuple[Codes, Codes]], *, model: str = BERT, layer: int = BERT_LAYER) -> list[float]:
+    """F1 of CodeBERTScore for each (candidate, reference), files joined in the order of their paths (Zhou et al. 2023, arXiv
+    2302.05527; RECODE-H's `metric_codebert.py`), by the package `code-bert-score`.
+
+    The model reads 512 tokens and no further. Empty code has 0. Raises `UserError` where the package or the model
+    cannot be had; what would be downloaded is `download()`.
+    """
+    need("code_bert_score", "CodeBERTScore")
+    texts = [(_joined(one, other), _joined(other, other)) for one, other in pairs]
+    full = [place for place, (one, other) in enumerate(texts) if one.strip() and other.strip()]
+    scores = [0.0] * len(pairs)
+    if not full:
+        return scores
+    from code_bert_score import BERTScorer
+
+    try:
+        scorer = BERTScorer(model_type=model, num_layers=layer)
+    except OSError as error:  # transformers': no network, no such model
+        said = str(error).strip().splitlines()
+        raise UserError(
+            f"CodeBERTScore: {model} is not on this machine and cannot be downloaded: {said[0] if said else error!r}"
+        ) from None
+    found = scorer.score([texts[place][0] for place in full], [texts[place][1] for place in full])[2]
+    for place, value in zip(full, found.tolist(), strict=True):
+        scores[place] = float(value)
+    return scores
+
+
+def download(model: str = BERT) -> str | None:
+    """What CodeBERTScore downloads before it can start, in one line; None: nothing. Raises `UserError` where it may not
+    (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE) or where the package is not installed."""
+    need("code_bert_score", "CodeBERTScore")
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    weights = ("model.safetensors", "pytorch_model.bin")
+    if os.path.isdir(model) or any(isinstance(try_to_load_from_cache(model, name), str) for name in weights):  # noqa: PTH112
+        return None
+    if constants.HF_HUB_OFFLINE or os.environ.get("TRANSFORMERS_OFFLINE", "0").upper() in {"1", "TRUE", "YES", "ON"}:
+        raise UserError(
+            f"CodeBERTScore: {model} is not in {constants.HF_HUB_CACHE} and this machine is set to be offline: leave --codebertscore out, "
+            "or fetch the model once where there is a network"
+        )
+    return (
+        f"CodeBERTScore downloads the model {model} (some 500 MB) from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}"
+    )
+
+
+def need(package: str, number: str) -> None:
+    """Raises `UserError` where the package is not installed."""
+    if find_spec(package) is None:
+        extra = {"codebleu": "codebleu", "code_bert_score": "codebertscore"}[package]
+        raise UserError(f"{number} needs an extra: pip install 'pytest-recode[{extra}]'")
+
+
+def without_comments(source: str) -> str:
+    """Python without comments, docstrings and blank lines. What cannot be parsed loses the comments that stand before its fault,
+    and keeps its docstrings."""
+    lines = [line.encode() for line in source.split("\n")]
+    # From the end, so that what is cut moves nothing that is cut after it
+    for row, start, stop, instead in sorted(_comments(source) + _docstrings(source), key=_place, reverse=True):
+        line = lines[row]
+        lines[row] = line[:start] + instead + line[len(line) if stop is None else stop :]
+    return "".join(line.decode().rstrip() + "\n" for line in lines if line.strip())
+
+
+_Cut = tuple[int, int, int | None, bytes]
+"""Line from 0, bytes from and to (None: its end), what stands there instead."""
+
+
+def _place(cut: _Cut) -> tuple[int, int]:
+    return cut[:2]
+
+
+def _comments(source: str) -> list[_Cut]:
+    found: list[_Cut] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                found.append((token.start[0] - 1, len(token.line[: token.start[1]].encode()), None, b""))
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    return found
+
+
+def _docstrings(source: str) -> list[_Cut]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    found: list[_Cut] = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        first = node.body[0] if node.body else None
+        if not (
+            isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        ):
+            continue
+        # alone in its body, something must stand there
+        instead = b"" if len(node.body) > 1 and node.body[1].lineno > (first.end_lineno or 0) else b"pass"
+        rows = range(first.lineno - 1, first.end_lineno or first.lineno)
+        for row in rows:
+            start = first.col_offset if row == rows[0] else 0
+            stop = first.end_col_offset if row == rows[-1] else None
+            found.append((row, start, stop, instead if row == rows[0] else b""))
+    return found
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _joined(files: Codes, reference: Codes) -> str:
+    return "\n".join(_text(files.get(path, b"")) for path in sorted(reference))
+
+
+def _no_data_flow(record: logging.LogRecord) -> bool:
+    """The package warns where a reference has no data flow; the table's own column says it."""
+    return "no reference data-flows" not in str(record.msg)

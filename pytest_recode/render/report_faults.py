@@ -1,0 +1,99 @@
+"""The tables of what was wrong: by the exception that was raised, and as the researcher sorted it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any
+
+from pytest_recode.metrics import errors, published
+from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.metrics.categories import CATEGORIES, Sorted, categories
+from pytest_recode.render.report_table import (
+    COUNTS,
+    IDENTITY,
+    Column,
+    Rows,
+    Table,
+    columns,
+    counts,
+    identity,
+    missing,
+    percent,
+    published_identity,
+)
+
+
+def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], Table | None]]:
+    """How to make each table, by its name; None: there is nothing to say. `known`: format -> tasks that there are."""
+    if not rows:
+        return {}
+    beside = {row: counts(rows[row], lacking) for row, lacking in missing(rows, known).items()}
+    return {"errors": lambda: _errors(rows, beside), "categories": lambda: _categories(rows)}
+
+
+def _errors(rows: Rows, beside: Mapping[Row, Mapping[str, int]]) -> Table:
+    notes = ["by the type of the exception that most failed cases of the last turn have (docs/metrics.md)"]
+    if any(attempt.snippet for attempts in rows.values() for attempt in attempts):
+        notes.append("published for ResearchCodeBench, sorted by a model, over 32 models: functional 58.6 %")
+    return Table(
+        name="errors",
+        title="What unsolved episodes failed with",
+        columns=(
+            *IDENTITY,
+            *columns("count", **{one: one for one in errors.CLASSES}),
+            *columns("percent", functional_percent="functional %"),
+            *columns("count", unsolved="of unsolved"),
+            *COUNTS,
+        ),
+        rows=tuple({**_classes(row, attempts), **beside[row]} for row, attempts in rows.items()),
+        notes=tuple(notes),
+    )
+
+
+def _classes(row: Row, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    found = errors.classes(attempts)
+    total = sum(found.values())
+    share = 100 * found["functional"] / total if total else None
+    return {**identity(row), **found, "functional_percent": share, "unsolved": total}
+
+
+def _categories(rows: Rows) -> Table | None:
+    found = {row: categories(attempts) for row, attempts in rows.items()}
+    if not any(one.items for one in found.values()):
+        return None
+    by_others = _published_rows() if any(row.format == "recode-h" for row in found) else []
+    notes = [
+        "T0 structure, T1 correctness, T2 paper or instruction, T3 knowledge, T4 repository; an item of feedback per failing interface"
+    ]
+    if by_others:
+        notes.append("published: RECODE-H's table 3, sorted afterwards by a model, without T0")
+    return Table(
+        name="categories",
+        title="What was wrong, as the researcher sorted it: shares of the items of feedback",
+        columns=(
+            *IDENTITY,
+            *columns("percent", **{one: f"{one} %" for one in CATEGORIES}),
+            *columns("count", sorted="of items", unsorted="without category"),
+            Column(key="sources", head="sorted by"),
+        ),
+        rows=(*({**identity(row), **_shares(one)} for row, one in found.items()), *by_others),
+        notes=tuple(notes),
+    )
+
+
+def _shares(one: Sorted) -> dict[str, Any]:
+    shares = one.shares or (None,) * len(CATEGORIES)
+    return {
+        **{category: percent(share) for category, share in zip(CATEGORIES, shares, strict=True)},
+        **{f"{category}_items": count for category, count in zip(CATEGORIES, one.counts, strict=True)},
+        "sorted": one.items - one.none,
+        "unsorted": one.none,
+        "sources": ", ".join(f"{source or 'unknown'} {count}" for source, count in one.sources) or None,
+    }
+
+
+def _published_rows() -> list[dict[str, Any]]:
+    return [
+        {**published_identity(model, "all"), **dict(zip(CATEGORIES[1:], shares, strict=True)), "sources": "model"}
+        for model, shares in published.ERROR_TYPES.items()
+    ]
