@@ -224,7 +224,8 @@ class Reporter:
         kept["told"] = record["settings"]["test_output"] == "full"
         turns = tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"])
         tampering = any(turn["tampering"] for turn in record["turns"])
-        self.records.append({**kept, "turns": turns, "tampering": tampering})
+        shared = any(turn["shared"] for turn in record["turns"])
+        self.records.append({**kept, "turns": turns, "tampering": tampering, "shared": shared})
 
 
 def _solved(records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
@@ -282,6 +283,9 @@ def _write_summary(
             _, share = _solved(records)
             held = "at least" if share >= settings.fail_under else "below"
             terminal.line(f"solved {share:.1f} %, {held} --recode-fail-under={settings.fail_under:g}")
+        shared = sum(record["shared"] for record in records)
+        if shared:
+            terminal.line(f"{shared} episodes share their first turn with another: paid once, counted in each")
         walls = {"process": " (limits only, no walls)"}
         for name in dict.fromkeys(record["sandbox"] for record in records):
             terminal.line(f"sandbox: {name}{walls.get(name, '')}")

@@ -1,0 +1,243 @@
+"""A run that goes on after it was killed, a first turn that policies share, stored turns played again: nothing is paid twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_recode.checkpoint import past_of
+
+from .conftest import words
+
+Run = Callable[..., pytest.RunResult]
+MakeTask = Callable[..., Path]
+Results = Callable[..., list[dict[str, Any]]]
+
+# A model that writes down every call before it answers, by task, level and turn; the third turn of most tasks is right. At its
+# call number KILL_AT, over all processes, something kills this process or its parent, KILL_AFTER seconds later.
+MODEL = r"""
+import os
+import re
+import subprocess
+
+from pytest_recode.models import ModelKind, Reply, Usage
+
+RIGHT = "def twice(x):\n    return x + x\n\n\ndef half(x):\n    return x / 2\n"
+HALF = "def twice(x):\n    return x + x\n\n\ndef half(x):\n    return x\n"
+SPENT = Usage(prompt_tokens=100, completion_tokens=10, cost_usd=0.01)
+
+
+class Paid:
+    simulated = native_tools = False
+
+    def __init__(self, context):
+        self.name, self.ledger = context.name, context.ledger
+
+    def complete(self, messages, *, tools=(), schema=None):
+        self.ledger.before_call(self.name)
+        shown = "\n".join(message.content for message in messages)
+        task = re.search(r"the task (\w+)", shown)[1]
+        turn = int(re.findall(r"This is turn (\d+) of", shown)[-1])
+        level = (re.findall(r"^Feedback on turn \d+, level (L\d)", shown, re.M) or ["-"])[-1]
+        with open(os.environ["CALLS"], "a") as calls:
+            calls.write(f"{task} {level} {turn}\n")
+        with open(os.environ["CALLS"]) as calls:
+            number = len(calls.readlines())
+        if number == int(os.environ.get("KILL_AT", 0)):
+            pid = os.getppid() if os.environ["VICTIM"] == "controller" else os.getpid()
+            subprocess.Popen(["sh", "-c", f"sleep {os.environ['KILL_AFTER']}; kill -9 {pid}"], start_new_session=True)
+        self.ledger.spent(self.name, SPENT)
+        text = RIGHT if turn == 3 and task != "never" else HALF
+        return Reply(text=f"```python answer.py\n{text}```", usage=SPENT)
+
+
+def pytest_recode_models():
+    return {"paid": ModelKind(make=Paid, check=lambda context: None)}
+"""
+LEVELS = ("--recode-feedback=L1", "--recode-feedback=L3")
+OPTIONS = ("--recode-model=paid", "--recode-agent=one-shot", "--recode-turns=4", "--recode-out=out")
+
+
+@pytest.fixture
+def calls(pytester: pytest.Pytester, make_task: MakeTask, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    for name in ("one", "two", "never"):
+        make_task(name, files={"instruction.md": f"This is the task {name}: write twice and half.\n"})
+    pytester.makeconftest(MODEL)
+    path = pytester.path / "calls"
+    path.touch()
+    monkeypatch.setenv("CALLS", str(path))
+    return lambda: path.read_text().splitlines()
+
+
+def told(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """What of each episode must not depend on how it was played."""
+    assert len({record["nodeid"] for record in records}) == len(records)
+    return {
+        record["nodeid"]: (
+            record["outcome"],
+            record["solved_turn"],
+            [(turn["turn"], turn["level"], turn["passed"]) for turn in record["turns"]],
+        )
+        for record in records
+    }
+
+
+def test_policies_share_the_first_turn(
+    calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
+) -> None:
+    recode(*OPTIONS, *LEVELS, "--recode-feedback=none", "--recode-attempts=2", workers)
+    first = [call for call in calls() if call.endswith(" - 1")]
+    assert Counter(first) == {f"{task} - 1": 2 for task in ("one", "two", "never")}  # one of each attempt
+    assert len(calls()) == 3 * 2 + 2 * (2 * 2 + 3) * 2
+    records = results()
+    paid = {record["nodeid"] for record in records if record["turns"][0]["shared"] is None}
+    assert len(paid) == 6
+    for record in records:
+        assert record["nodeid"] in paid or record["turns"][0]["shared"] in paid
+        # what an episode took is the same whoever paid
+        assert record["usage"]["cost_usd"] == pytest.approx(0.01 * len(record["turns"]))
+    assert {record["outcome"] for record in records if record["feedback"] == "none"} == {"unsolved"}
+
+
+def test_the_order_of_the_levels_makes_no_difference(
+    calls: Callable[[], list[str]], recode: Run, results: Results
+) -> None:
+    recode(*OPTIONS, *LEVELS, "-n0")
+    recode(*OPTIONS[:-1], "--recode-out=other", *reversed(LEVELS), "-n0")
+    assert told(results()) == told(results("other"))
+
+
+def test_a_later_run_in_the_directory_shares_the_first_turn(
+    calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
+) -> None:
+    recode(*OPTIONS, LEVELS[0], workers)
+    before = len(calls())
+    result = recode(*OPTIONS, *LEVELS, "--recode-resume", workers)
+    assert all(call.split()[1] == "L3" for call in calls()[before:])
+    assert len(told(results())) == 6
+    assert "paid L1 2/3" in words(result), "what was kept is in the summary"
+
+
+def test_without_resume_a_directory_is_not_gone_on_with(calls: Callable[[], list[str]], recode: Run) -> None:
+    recode(*OPTIONS, LEVELS[0])
+    before = calls()
+    result = recode(*OPTIONS, LEVELS[0])
+    assert (
+        "holds another run (results.jsonl): give a new or an empty directory, or --recode-resume to go on with it"
+        in words(result)
+    )
+    assert calls() == before
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [("--recode-turns=5", "was played with turns 4, and this run asks for 5"), ("", "other files of the task one")],
+)
+def test_another_setup_is_not_mixed_in(
+    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, option: str, says: str
+) -> None:
+    recode(*OPTIONS, LEVELS[0], "-k", "one")
+    before = calls()
+    if not option:
+        (pytester.path / "bench/one/instruction.md").write_text("This is the task one, mended.\n")
+    given = (*OPTIONS, *([option] if option else []), LEVELS[0], "-k", "one", "--recode-resume")
+    result = recode(*given)
+    assert says in words(result)
+    assert calls() == before
+
+
+def test_an_error_is_tried_again_from_where_it_was(
+    calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
+) -> None:
+    recode(*OPTIONS, LEVELS[0], "--recode-max-cost=0.015", "-k", "one", workers)
+    (record,) = results()
+    assert record["outcome"] == "error"
+    assert len(record["turns"]) == 2
+    recode(*OPTIONS, LEVELS[0], "-k", "one", "--recode-resume", workers)
+    (record,) = results()
+    assert (record["outcome"], record["solved_turn"]) == ("solved", 3)
+    assert calls() == ["one - 1", "one L1 2", "one L1 3"]
+    assert record["usage"]["cost_usd"] == pytest.approx(0.03)
+
+
+def test_stored_turns_are_replayed_with_another_level(
+    calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
+) -> None:
+    recode(*OPTIONS, LEVELS[0])
+    before = len(calls())
+    result = recode(
+        "--recode-replay-feedback=out", "--recode-feedback=L0", "--recode-feedback=L4", "--recode-out=again", workers
+    )
+    again = calls()[before:]
+    turns = [f"one L{level} {turn}" for level in (0, 4) for turn in (2, 3)]
+    assert sorted(call for call in again if call.startswith("one")) == sorted(turns)
+    assert len(again) == 2 * (2 + 2 + 3)
+    for record in results("again"):
+        (turn,) = record["turns"]
+        assert record["replay"] == {
+            "run": "out",
+            "nodeid": record["replay"]["nodeid"],
+            "turn": turn["turn"],
+            "level": "L1",
+        }
+        assert turn["level"] == record["feedback"]
+        assert record["settings"]["turns"] == 4
+        assert (record["outcome"] == "solved") == (turn["turn"] == 3 and record["task"] != "never")
+    assert "replay[paid-L1-turn3-L4]" in words(
+        recode("--collect-only", "-q", "--recode-replay-feedback=out", "--recode-feedback=L4")
+    )
+    assert "4 passed" in words(result)
+
+
+def whole(out: Path) -> set[str]:
+    """The turns that are on disk, as calls are written."""
+    found = set()
+    for path in out.glob("checkpoints/*"):
+        task, level = path.name.split("-")[0], "L1" if "-L1-" in path.name else "L3"
+        for checkpoint in past_of(path).checkpoints:
+            turn = checkpoint.turn.number
+            found.add(f"{task} {'-' if turn == 1 else level} {turn}")
+    return found
+
+
+def test_killed_ten_times_and_gone_on_with(
+    calls: Callable[[], list[str]],
+    recode: Run,
+    results: Results,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a worker and of the controller, at moments that are drawn anew each time; the seed is in the failure."""
+    recode(*OPTIONS[:-1], "--recode-out=undisturbed", *LEVELS, "-n2")
+    wanted = told(results("undisturbed"))
+    seed = random.SystemRandom().randrange(10**6)
+    draw = random.Random(seed)
+    saved: set[str] = set()
+    for kill in range(10):
+        before = calls()
+        victim = ("worker", "controller")[kill % 2]
+        monkeypatch.setenv("KILL_AT", str(len(before) + draw.randint(1, 3)))
+        monkeypatch.setenv("KILL_AFTER", f"{draw.uniform(0, 0.6):.3f}")
+        monkeypatch.setenv("VICTIM", victim)
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--recode-sandbox=process", *OPTIONS, *LEVELS,
+             "-n2", "--recode-resume"],
+            cwd=pytester.path, capture_output=True, check=False, timeout=120, env=dict(os.environ),
+        )  # fmt: skip
+        again = [call for call in calls()[len(before) :] if call in saved]
+        assert not again, f"seed {seed}: paid twice after kill {kill}"
+        saved |= whole(pytester.path / "out")
+    monkeypatch.setenv("KILL_AT", "0")
+    recode(*OPTIONS, *LEVELS, "-n2", "--recode-resume")
+    assert told(results()) == wanted, f"seed {seed}"
+    spending = (pytester.path / "out/spending.jsonl").read_text().splitlines()
+    assert all(isinstance(json.loads(line), dict) for line in spending)
