@@ -1,21 +1,23 @@
 """A model as the researcher: it sees reference and candidate, and fills one record per failing interface.
 
 What it must not know it is not given: hidden tests and their inputs. What it must not say below level L4 is looked
-for in its words: code is taken out, and words that repeat the reference are asked for again.
+for in its words: code is taken out, words that repeat the reference are asked for again, and what repeats it then is cut.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import prompts, source
+from pytest_recode.feedback.audit import repeats, secrets_of
 from pytest_recode.feedback.derived import derive
-from pytest_recode.feedback.levels import cut, exceptions, kinds, render
+from pytest_recode.feedback.levels import cut, exceptions, kinds
 from pytest_recode.feedback.records import CATEGORIES, FIELDS, read_answer
+from pytest_recode.feedback.researcher import written
 from pytest_recode.models import Message, Model, Usage
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Outcome, Verdict
@@ -42,41 +44,46 @@ def by_model(model: Model, task: Task, parts: Parts) -> Researcher:
     is a `ModelError` or `BudgetSpent`, which pass through: that episode is an error, not one with worse feedback.
     """
 
+    hidden = secrets_of(parts)
+
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]
         derived = derive(task, parts, turn.targets, turn.verdict)
-        asked = Asked(items=derived, by_model=False, usage=Usage())
-        if level > 0 and derived:
-            asked = _ask(model, task, parts, turn, derived)
-        return Feedback(
-            level=level,
-            text=render(turn.verdict, asked.items, level, turn.number, targets=task.targets),
-            turn=turn.number,
-            items=asked.items,
-            source="model" if asked.by_model else "derived",
-            usage=asked.usage,
-        )
+        if level == 0 or not derived:
+            return written(task, hidden(), turn, level, derived, "derived")
+        asked = _ask(model, task, parts, turn, derived, repeats(hidden(), turn.targets))
+        given = written(task, hidden(), turn, level, asked.items, "model" if asked.by_model else "derived")
+        return replace(given, model=model.name, prompt=prompts.VERSION, usage=asked.usage)
 
     return answer
 
 
-def _ask(model: Model, task: Task, parts: Parts, turn: Turn, derived: tuple[FeedbackItem, ...]) -> Asked:
-    secret, known = _secret_and_known(parts, turn)
+def _ask(
+    model: Model,
+    task: Task,
+    parts: Parts,
+    turn: Turn,
+    derived: tuple[FeedbackItem, ...],
+    repeating: Callable[[str], str],
+) -> Asked:
     messages = prompt(task, parts, turn.targets, turn.verdict)
     form = schema([item.interface for item in derived])
     usage = Usage()
     given: dict[str, dict[str, str]] = {}
+    leaking: dict[str, dict[str, str]] = {}  # used where nothing better comes; what leaks will be cut out of it
     for _attempt in range(2):
         reply = model.complete(messages, schema=form)
         usage += reply.usage
-        answers, problems = read_answer(reply.text, derived, secret=secret, known=known)
-        for name, fields in answers.items():
-            given[name] = {**given.get(name, {}), **fields}
-        if not problems:
+        answer = read_answer(reply.text, derived, repeating)
+        for name in answer.usable:
+            given[name] = {**given.get(name, {}), **answer.usable[name]}
+            leaking[name] = {**leaking.get(name, {}), **answer.leaking[name]}
+        if not answer.problems:
             break
         quoted = Message(role="assistant", content=cut(reply.text, MOST_QUOTED) or "(empty)")
-        again = Message(role="user", content=prompts.AGAIN.format(problems="; ".join(problems)))
+        again = Message(role="user", content=prompts.AGAIN.format(problems="; ".join(answer.problems)))
         messages = [*messages[:2], quoted, again]
+    given = {name: {**leaking[name], **fields} for name, fields in given.items()}
     items = tuple(replace(item, **given.get(item.interface, {})) for item in derived)
     return Asked(items=items, by_model=any(fields.keys() - {"category"} for fields in given.values()), usage=usage)
 
@@ -121,13 +128,6 @@ def schema(interfaces: Sequence[str]) -> Mapping[str, Any]:
         "required": ["feedbacks"],
         "additionalProperties": False,
     }
-
-
-def _secret_and_known(parts: Parts, turn: Turn) -> tuple[str, str]:
-    """What the words may not repeat, and what the agent has before it anyway."""
-    shown = [*parts.repo.values(), *turn.targets.values()]
-    known = [parts.instruction, parts.paper or "", *(data.decode(errors="replace") for data in shown)]
-    return "\n".join(data.decode(errors="replace") for data in parts.reference.values()), "\n".join(known)
 
 
 def _repository(parts: Parts) -> str:

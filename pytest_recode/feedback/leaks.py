@@ -1,38 +1,170 @@
-"""Leaks: what a text repeats of another that should have stayed secret. A measurement, not a guard."""
+"""Leaks: what a text repeats of another that should have stayed secret, in runs of tokens."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 RUN = 8
 """So many tokens in a row are no longer chance: `float(np.sum(plan` has 8."""
+LEAST = 4
+"""Shorter runs are not looked at: any two texts on one subject share them."""
 
 # Words, numbers, and every other sign by itself; the same for prose and for Python: either can repeat the other.
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|[^\w\s]")
 
+# Letters of other alphabets that look like Latin ones, and that NFKC leaves as they are.
+_ALIKE = str.maketrans("асеорхуіјѕһԁԛԝνοαρικτυεβ", "aceopxyijshdqwvoapiktueb")
 
-def leaked(text: str, secret: str, known: str, *, run: int = RUN) -> tuple[str, ...]:
-    """The runs of at least `run` tokens of `text` that `secret` has and `known` has not, each as long as it goes.
+Gram = tuple[str, ...]
 
-    A run counts if it holds half of `run` words or numbers: brackets in a row are nobody's secret.
+
+class Token(NamedTuple):
+    """`text` is folded: of one case, one alphabet, one width."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Span(NamedTuple):
+    """A passage, by the places of its first character and of the one after its last; `tokens` long."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A text, ready to be looked for in others."""
+
+    tokens: tuple[str, ...]
+    places: Mapping[Gram, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated:
+    """What a text repeats of a secret: its longest run in tokens, and the passages of at least `RUN` of them."""
+
+    longest: int
+    spans: tuple[Span, ...]
+
+
+def secret(texts: Iterable[str]) -> Secret:
+    """Runs do not go from one text into the next."""
+    tokens: list[str] = []
+    for text in texts:
+        tokens += words_of(text)
+        tokens.append("")  # no token is equal to it
+    places: dict[Gram, list[int]] = {}
+    for place, gram in enumerate(_grams(tokens, LEAST)):
+        places.setdefault(gram, []).append(place)
+    return Secret(tokens=tuple(tokens), places=places)
+
+
+def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: int = RUN) -> Repeated:
+    """What `text` has of `hidden` that none of `known` (texts, as `words_of`) has.
+
+    A run counts if it holds half as many words or numbers as tokens that make it a leak: brackets are nobody's secret.
     """
-    tokens = _TOKEN.findall(text)
-    hidden = set(_grams(tokens, run)).intersection(_grams(_TOKEN.findall(secret), run))
-    if hidden:  # seldom: only then is the largest of the three texts worth reading
-        hidden.difference_update(_grams(_TOKEN.findall(known), run))
-    found: list[str] = []
+    tokens = tokenised(text)
+    words = [token.text for token in tokens]
+    ours = [_longest(words, place, hidden.tokens, hidden.places) for place in range(len(words))]
+    if not any(_telling(words[place : place + length], LEAST) for place, length in enumerate(ours)):
+        return Repeated(longest=0, spans=())
+    theirs = _known(words, [place for place, length in enumerate(ours) if length], known)
+    longest = max(
+        (
+            length
+            for place, length in enumerate(ours)
+            if length > theirs[place] and _telling(words[place : place + length], LEAST)
+        ),
+        default=0,
+    )
+    return Repeated(longest=longest, spans=tuple(_spans(tokens, ours, theirs, run)))
+
+
+def leaked(text: str, hidden: str, known: str, *, run: int = RUN) -> tuple[str, ...]:
+    """The runs of at least `run` tokens of `text` that `hidden` has and `known` has not, each as long as it goes."""
+    found = repeated(text, secret([hidden]), [words_of(known)], run=run).spans
+    return tuple(dict.fromkeys(" ".join(_TOKEN.findall(text[span.start : span.end])) for span in found))
+
+
+def tokenised(text: str) -> list[Token]:
+    return [Token(_folded(match[0]), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+
+
+def words_of(text: str) -> list[str]:
+    """The folded tokens of a text."""
+    return [_folded(token) for token in _TOKEN.findall(text)]
+
+
+@lru_cache(maxsize=1 << 16)
+def _folded(token: str) -> str:
+    if token.isascii():
+        return token.lower()
+    return unicodedata.normalize("NFKC", token).casefold().translate(_ALIKE)
+
+
+def _spans(tokens: Sequence[Token], ours: Sequence[int], theirs: Sequence[int], run: int) -> Iterator[Span]:
     start = None
-    for index, gram in enumerate([*_grams(tokens, run), None]):
-        if gram in hidden:
-            start = index if start is None else start
+    for place in range(len(tokens) + 1):
+        leaks = place < len(tokens) and ours[place] >= run > theirs[place]
+        if leaks:
+            start = place if start is None else start
         elif start is not None:
-            repeated = tokens[start : index - 1 + run]
-            if sum(token[0].isalnum() or token[0] == "_" for token in repeated) * 2 >= run:
-                found.append(" ".join(repeated))
+            stop = place - 1 + run
+            if _telling([token.text for token in tokens[start:stop]], run):
+                yield Span(tokens[start].start, tokens[stop - 1].end, stop - start)
             start = None
-    return tuple(dict.fromkeys(found))
 
 
-def _grams(tokens: Sequence[str], run: int) -> Iterator[tuple[str, ...]]:
+def _telling(words: Sequence[str], run: int) -> bool:
+    return len(words) >= LEAST and sum(word[0].isalnum() or word[0] == "_" for word in words) * 2 >= run
+
+
+def _longest(words: Sequence[str], place: int, tokens: Sequence[str], places: Mapping[Gram, Sequence[int]]) -> int:
+    """How many words from `place` on are in `tokens` in a row; 0 for fewer than `LEAST`."""
+    best = 0
+    for start in places.get(tuple(words[place : place + LEAST]), ()):
+        length = LEAST
+        while (
+            place + length < len(words)
+            and start + length < len(tokens)
+            and words[place + length] == tokens[start + length]
+        ):
+            length += 1
+        best = max(best, length)
+    return best
+
+
+def _known(words: Sequence[str], wanted: Sequence[int], known: Iterable[Sequence[str]]) -> list[int]:
+    """The same for what is known, which may be a whole repository: only what could matter is looked at."""
+    places: dict[Gram, list[int]] = {}
+    for place in wanted:
+        places.setdefault(tuple(words[place : place + LEAST]), []).append(place)
+    firsts = {gram[0] for gram in places}
+    found = [0] * len(words)
+    for tokens in known:
+        for start, first in enumerate(tokens):
+            if first not in firsts:
+                continue
+            for place in places.get(tuple(tokens[start : start + LEAST]), ()):
+                length = LEAST
+                while (
+                    place + length < len(words)
+                    and start + length < len(tokens)
+                    and words[place + length] == tokens[start + length]
+                ):
+                    length += 1
+                found[place] = max(found[place], length)
+    return found
+
+
+def _grams(tokens: Sequence[str], run: int) -> Iterator[Gram]:
     return (tuple(tokens[index : index + run]) for index in range(len(tokens) - run + 1))

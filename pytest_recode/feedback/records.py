@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
-from pytest_recode.feedback.leaks import leaked
 from pytest_recode.feedback.levels import cut
 
 CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
@@ -32,29 +32,40 @@ _STATEMENT = re.compile(
 )
 
 
-def read_answer(
-    text: str, wanted: Sequence[FeedbackItem], *, secret: str, known: str
-) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """The usable fields of a model's answer by interface, and what is wrong with it, in words for the model.
+Fields = dict[str, str]
 
-    Interfaces that are not `wanted` are dropped, of several records of one the first counts. Words that repeat `secret`
-    where it goes beyond `known` are not used.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A model's answer: by interface the fields that can be used, those that repeat what they must not, and what is wrong with it,
+    in words for the model."""
+
+    usable: Mapping[str, Fields]
+    leaking: Mapping[str, Fields]
+    problems: Sequence[str]
+
+
+def read_answer(text: str, wanted: Sequence[FeedbackItem], repeating: Callable[[str], str]) -> Answer:
+    """Interfaces that are not `wanted` are dropped, of several records of one the first counts.
+
+    `repeating` says what words repeat that they must not; "": nothing.
     """
     records = _records(text)
     if isinstance(records, str):
-        return {}, [records]
-    answers: dict[str, dict[str, str]] = {}
+        return Answer(usable={}, leaking={}, problems=[records])
+    usable: dict[str, Fields] = {}
+    leaking: dict[str, Fields] = {}
     problems: list[str] = []
     names = [item.interface for item in wanted]
     for record in records:
         name = record.get("interface") if isinstance(record, dict) else None
-        if isinstance(name, str) and name in names and name not in answers:
-            answers[name], wrong = _fields(record, secret, known)
+        if isinstance(name, str) and name in names and name not in usable:
+            usable[name], leaking[name], wrong = _fields(record, repeating)
             problems += [f"{name}: {each}" for each in wrong]
-    missing = [name for name in names if name not in answers]
+    missing = [name for name in names if name not in usable]
     if missing:
         problems.append(f"there is no record for {', '.join(missing)}")
-    return answers, problems
+    return Answer(usable=usable, leaking=leaking, problems=problems)
 
 
 def words_only(text: str) -> str:
@@ -93,8 +104,9 @@ def _records(text: str) -> list[Any] | str:
     return problem or "it held no JSON object"
 
 
-def _fields(record: Mapping[str, Any], secret: str, known: str) -> tuple[dict[str, str], list[str]]:
-    fields: dict[str, str] = {}
+def _fields(record: Mapping[str, Any], repeating: Callable[[str], str]) -> tuple[Fields, Fields, list[str]]:
+    fields: Fields = {}
+    leaking: Fields = {}
     problems: list[str] = []
     category = record.get("category")
     if isinstance(category, str) and category in CATEGORIES:
@@ -104,8 +116,9 @@ def _fields(record: Mapping[str, Any], secret: str, known: str) -> tuple[dict[st
         words = cut(words_only(given[: 2 * MOST_WORDS]), MOST_WORDS) if isinstance(given, str) else ""
         if not words:
             problems.append(f"{name} has no words")
-        elif leaked(words, secret, known):
-            problems.append(f"{name} repeats code of the reference")
+        elif what := repeating(words):
+            problems.append(f"{name} repeats {what}")
+            leaking[name] = words
         else:
             fields[name] = words
     correction = record.get("correction")
@@ -118,7 +131,7 @@ def _fields(record: Mapping[str, Any], secret: str, known: str) -> tuple[dict[st
         problems.append(f"correction {problem}")
     else:
         fields["correction"] = code
-    return fields, problems
+    return fields, leaking, problems
 
 
 def _is_code(line: str) -> bool:

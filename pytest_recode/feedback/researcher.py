@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
+from pytest_recode.feedback.audit import Secrets, audited, secrets_of
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import render
+from pytest_recode.feedback.records import WORDS, words_only
 from pytest_recode.models import Model, Usage
 from pytest_recode.task import Parts, Task
 
@@ -27,11 +29,11 @@ def researcher(task: Task, parts: Parts, model: Model | None = None) -> Research
 def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]]) -> Researcher:
     """The author's words for each failing interface; what the author left out is derived."""
 
+    hidden = secrets_of(parts)
+
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]
-        items = derive(task, parts, turn.targets, turn.verdict)
-        said = tuple(_with_words(item, words.get(item.interface, {})) for item in items)
-        return written(task, turn, level, said, "task")
+        return written(task, hidden(), turn, level, drafted(task, parts, turn, words), "task")
 
     return answer
 
@@ -39,17 +41,28 @@ def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]]) 
 def derived(task: Task, parts: Parts) -> Researcher:
     """What can be said without anybody's words."""
 
+    hidden = secrets_of(parts)
+
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]
-        return written(task, turn, level, derive(task, parts, turn.targets, turn.verdict), "derived")
+        return written(task, hidden(), turn, level, derive(task, parts, turn.targets, turn.verdict), "derived")
 
     return answer
 
 
-def written(task: Task, turn: Turn, level: int, items: tuple[FeedbackItem, ...], source: str) -> Feedback:
-    """The Feedback of these items at `level`; the usage is that of nobody."""
-    text = render(turn.verdict, items, level, turn.number, targets=task.targets)
-    return Feedback(level=level, text=text, turn=turn.number, items=items, source=source)
+def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[str, str]]) -> tuple[FeedbackItem, ...]:
+    """One item per failing interface, of `words` where they have any, else derived."""
+    items = derive(task, parts, turn.targets, turn.verdict)
+    return tuple(_with_words(item, in_words(words.get(item.interface, {}))) for item in items)
+
+
+def written(
+    task: Task, hidden: Secrets, turn: Turn, level: int, items: Sequence[FeedbackItem], source: str
+) -> Feedback:
+    """The one place where a Feedback is made of somebody's words: audited, then cut to `level`. The usage is that of nobody."""
+    kept, audit = audited(items, hidden, turn.targets)
+    text = render(turn.verdict, kept, level, turn.number, targets=task.targets)
+    return Feedback(level=level, text=text, turn=turn.number, items=kept, source=source, audit=audit)
 
 
 def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:
@@ -60,6 +73,12 @@ def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:
         text=render(turn.verdict, given.items, level, turn.number, targets=task.targets),
         usage=Usage(),
     )
+
+
+def in_words(words: Mapping[str, str]) -> dict[str, str]:
+    """Somebody's fields, with the code taken out of those that are for words; what has no words is left out."""
+    found = {name: words_only(text) if name in WORDS else text for name, text in words.items()}
+    return {name: text for name, text in found.items() if text}
 
 
 def _with_words(item: FeedbackItem, words: Mapping[str, str]) -> FeedbackItem:
