@@ -9,5 +9,5 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # interrupt a session would wait for an end that never comes.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Papers that tests take to sessions of their own.
-collect_ignore = ["papers"]
+# Papers and annotations that tests take to sessions of their own.
+collect_ignore = ["papers", "recode_h/dataset"]

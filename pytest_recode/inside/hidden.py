@@ -10,7 +10,7 @@ import linecache
 import secrets
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
 
@@ -23,15 +23,27 @@ class Hidden:
     Nothing leads to them from where other code can look: no entry of `sys.modules`, no change of the builtins that all share.
     """
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self.sources = {_name(path): (path, data) for path, data in files.items() if path.endswith(".py")}
+    def __init__(
+        self, files: Mapping[str, bytes], *, roots: Sequence[str] = (".",), place: str = "", shown: str = ""
+    ) -> None:
+        """`roots` as of `sys.path`: a file has a name below each. `place`: where the modules think that they lie; `shown`:
+        where tracebacks say so."""
+        self.sources: dict[str, tuple[str, bytes]] = {}
+        for root in roots:
+            prefix = "" if root == "." else f"{root}/"
+            for path, data in files.items():
+                if path.startswith(prefix) and path.endswith(".py"):
+                    self.sources.setdefault(_name(path[len(prefix) :]), (path, data))
+        self.stand_ins: dict[str, types.ModuleType] = {}
+        """Modules of everybody's that hidden code gets in another version, by their names."""
+        self.builtins = {**vars(builtins), "__import__": self.imported}
+        self._place, self._shown = place, shown
         self._loaded: dict[str, types.ModuleType] = {}
         self._import: Callable[..., Any] = builtins.__import__
-        self._builtins = {**vars(builtins), "__import__": self.imported}
 
     def admit(self, namespace: dict[str, Any]) -> None:
         """Before its code is run: what is imported by it and by the functions it defines passes here first."""
-        namespace["__builtins__"] = self._builtins
+        namespace["__builtins__"] = self.builtins
 
     def imported(
         self,
@@ -42,6 +54,9 @@ class Hidden:
         level: int = 0,
     ) -> Any:
         full = absolute(name, globals, level)
+        top = full.partition(".")[0]
+        if full in self.stand_ins:
+            return self.stand_ins[full if fromlist else top]
         if full in self.sources:
             module = self.load(full)
             return module if fromlist or "." not in full else _Package(full, module, self._import)
@@ -51,28 +66,34 @@ class Hidden:
                 own = {entry.rpartition(".")[2]: self.load(entry) for entry in below}
                 rest = [entry for entry in fromlist if entry not in own]
                 package = self._import(name, globals, locals, tuple(rest) or ("__name__",), level)
-                return _Overlay(package, own)
+                return Overlay(package, own)
         return self._import(name, globals, locals, fromlist, level)
 
     def load(self, full: str) -> types.ModuleType:
         """In `sys.modules` only while it runs, as a dataclass looks its module up there; under a name that nobody guesses."""
         if full not in self._loaded:
-            path, data = self.sources[full]
             module = types.ModuleType(f"{full}_{secrets.token_hex(8)}")
-            module.__file__ = path
-            module.__package__ = full.rpartition(".")[0] if not path.endswith("__init__.py") else full
             self._loaded[full] = module
-            sys.modules[module.__name__] = module
-            self.admit(module.__dict__)
-            remember(path, data)
             try:
-                exec(compile(data, path, "exec", dont_inherit=True), module.__dict__)
+                self.fill(module, full)
             except BaseException:
                 del self._loaded[full]
                 raise
-            finally:
-                sys.modules.pop(module.__name__, None)
         return self._loaded[full]
+
+    def fill(self, module: types.ModuleType, full: str) -> None:
+        """Run the source of that name in a module."""
+        path, data = self.sources[full]
+        module.__file__ = f"{self._place}/{path}" if self._place else path
+        module.__package__ = full.rpartition(".")[0] if not path.endswith("__init__.py") else full
+        file = f"{self._shown}/{path}" if self._shown else path
+        self.admit(module.__dict__)
+        remember(file, data)
+        sys.modules[module.__name__] = module
+        try:
+            exec(compile(data, file, "exec", dont_inherit=True), module.__dict__)
+        finally:
+            sys.modules.pop(module.__name__, None)
 
 
 class _Package(types.ModuleType):
@@ -84,7 +105,7 @@ class _Package(types.ModuleType):
         self.__dict__["_real"] = real(top)
         place: Any = self
         for name in rest[:-1]:
-            below = _Overlay(getattr(place, name), {})
+            below = Overlay(getattr(place, name), {})
             place.__dict__[name] = below
             place = below
         place.__dict__[rest[-1]] = module
@@ -93,8 +114,8 @@ class _Package(types.ModuleType):
         return getattr(self.__dict__["_real"], name)
 
 
-class _Overlay(types.ModuleType):
-    """A package as the tests see it: with the hidden modules that are imported from it."""
+class Overlay(types.ModuleType):
+    """A module as the tests see it: with what they alone see in it, such as hidden modules that are imported from a package."""
 
     def __init__(self, package: Any, own: Mapping[str, Any]) -> None:
         super().__init__(package.__name__)
@@ -118,6 +139,11 @@ def quoted() -> Iterator[None]:
     finally:
         for path in _texts:
             linecache.cache.pop(path, None)
+
+
+def name_of(path: str, root: str = ".") -> str:
+    """The dotted name of a file below one of the roots."""
+    return _name(path if root == "." else path[len(root) + 1 :])
 
 
 def _name(path: str) -> str:

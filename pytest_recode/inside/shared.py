@@ -272,6 +272,14 @@ def _forget(place: Path) -> None:
     importlib.invalidate_caches()
 
 
+_home: list[str] = []
+
+
+def settle(place: Path) -> None:
+    """Where the repository lies, for a runner that goes elsewhere before it runs tests."""
+    _home[:] = [str(place)]
+
+
 def account(exc: BaseException) -> dict[str, Any]:
     """`exception` is told by the candidate's own frames, and only where it was raised by code, not by an assertion of the tests."""
     with hidden.quoted():
@@ -279,7 +287,7 @@ def account(exc: BaseException) -> dict[str, Any]:
 
 
 def _account(exc: BaseException) -> dict[str, Any]:
-    place = str(Path.cwd())
+    place = _home[0] if _home else str(Path.cwd())
     frames, theirs = [], False  # whether the candidate's is the innermost frame of those that are its or the tests'
     for frame in traceback.extract_tb(exc.__traceback__):
         if frame.filename.startswith((f"{place}/", f"{HIDDEN}/")):

@@ -38,6 +38,18 @@ SHARED_PYTEST = _program(
     "worlds",
     "shared_pytest",
 )
+SHARED_BESIDE = _program(
+    "shared-beside",
+    *_SHARED,
+    "equivalence",
+    "handles",
+    "remote",
+    "naming",
+    "account",
+    "running",
+    "standins",
+    "shared_beside",
+)
 SHARED_UNITTEST = _program("shared-unittest", *_SHARED, "shared_unittest")
 
 

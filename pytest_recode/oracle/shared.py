@@ -15,11 +15,11 @@ from typing import Any
 
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside import reach, wire
-from pytest_recode.oracle.programs import SHARED_PYTEST, SHARED_UNITTEST, roots
+from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, roots
 from pytest_recode.oracle.switchboard import ending, launch
 from pytest_recode.oracle.words import legible
-from pytest_recode.sandboxes import Connection, Sandbox
-from pytest_recode.task import Files, Parts, Task
+from pytest_recode.sandboxes import Connection, Program, Sandbox
+from pytest_recode.task import Files, Oracle, Parts, Task
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 
 _MESSAGE_LIMIT = 1 << 20
@@ -38,7 +38,7 @@ def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, 
     """
     chosen = secrets.randbits(48) if seed is None else seed
     grading = _Grading(task=task, seed=chosen)
-    program = replace(SHARED_UNITTEST if task.oracle.script else SHARED_PYTEST, seed=_order(task, parts))
+    program = replace(_runner(task.oracle), seed=_order(task, parts))
     environment = replace(task.environment, preload=(*_preload(task, parts), *task.environment.preload))
     files = {path: targets[path] for path in task.targets if path in targets}
     while True:
@@ -51,23 +51,37 @@ def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, 
             return grading.verdict()
 
 
+def _runner(oracle: Oracle) -> Program:
+    if oracle.beside is not None:
+        return SHARED_BESIDE
+    return SHARED_UNITTEST if oracle.script else SHARED_PYTEST
+
+
 def _order(task: Task, parts: Parts) -> bytes:
     """The same bytes for every task of one repository with one reference: they share a warm judge."""
     data = io.BytesIO()
     message = {
         "repo": dict(sorted({**parts.repo, **parts.reference}.items())),
         "hidden": dict(sorted(parts.tests.items())),
-        **(_script(task) if task.oracle.script else _pytest(task, parts)),
+        **_what_to_run(task, parts),
     }
     wire.write_message(data, message)
     return data.getvalue()
 
 
-def _script(task: Task) -> dict[str, Any]:
-    return {"script": task.oracle.script, "seconds": task.limits.test_seconds}
-
-
-def _pytest(task: Task, parts: Parts) -> dict[str, Any]:
+def _what_to_run(task: Task, parts: Parts) -> dict[str, Any]:
+    if task.oracle.script:
+        return {"script": task.oracle.script, "seconds": task.limits.test_seconds}
+    beside = task.oracle.beside
+    if beside is not None:
+        return {
+            "test": beside.test,
+            "base": beside.base,
+            "cwd": beside.cwd,
+            "roots": list(beside.roots),
+            "expected": dict(parts.cases),
+            "seconds": min(task.limits.grading_seconds, _LEARNING_SECONDS),
+        }
     return {
         "roots": roots({**parts.repo, **parts.reference}),
         "interfaces": list(task.interfaces),

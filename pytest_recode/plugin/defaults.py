@@ -10,6 +10,7 @@ def pytest_recode_formats() -> dict[str, str]:
     return {
         "task.yaml": "pytest_recode.formats.directory:FORMAT",
         "papers.yaml": "pytest_recode.formats.researchcodebench:FORMAT",
+        "annotation_meta.jsonl": "pytest_recode.formats.recode_h:FORMAT",
     }
 
 

@@ -1,0 +1,234 @@
+"""Which interface each test case of an annotation of RECODE-H tests: its data set names none, so they are read from its sources.
+
+An interface is what `canonical.py` defines at its top level, or a method of a class of these, dotted below the target's module. A
+case's is the one that its test function speaks of: a method before its class, then what the test's own name holds, then what is
+spoken of most often, then what comes first in `canonical.py`. Where the function itself speaks of nothing, what it uses of the
+test file (helpers, fixtures, setUp) is read too; where that does not either, the interface is the module. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_SETS_UP = ("setUp", "setup_method", "setUpClass", "setup_class", "setUpModule", "setup_module", "setup")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """How the test file calls things. `modules`: dotted names of the target and of the canonical, as an import may say them."""
+
+    modules: frozenset[str]
+    package: str  # that relative imports count from
+
+
+@dataclass(slots=True, kw_only=True)
+class _File:
+    """The test file: what its names mean, its functions by name, and what sets up each of its classes."""
+
+    defined: Mapping[str, tuple[str, ...]]  # by the canonical: names, and the methods of each
+    aliases: dict[str, str] = field(default_factory=dict)  # a name of the tests' -> what is defined
+    modules: set[str] = field(default_factory=set)  # dotted names that stand for the target
+    functions: dict[str, list[Function]] = field(default_factory=dict)
+    set_up: dict[str, list[Function]] = field(default_factory=dict)  # by class
+
+
+def interfaces(cases: Sequence[str], tests: bytes, canonical: bytes, module: str, names: Names) -> dict[str, str]:
+    """The interface of each case, in the order of `cases`; `module` is the target's dotted name."""
+    defined = _defined(canonical)
+    tree = _parsed(tests)
+    if tree is None or not defined:
+        return dict.fromkeys(cases, module)
+    file = _File(defined=defined)
+    _read(file, tree, names)
+    found = {}
+    for case in cases:
+        spoken = _spoken_of(file, case)
+        found[case] = f"{module}.{spoken}" if spoken else module
+    return found
+
+
+def taken_from_target(tests: bytes, names: Names) -> set[str]:
+    """The names that the tests take from the target or the canonical, at their top level or below."""
+    tree = _parsed(tests)
+    found: set[str] = set()
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.ImportFrom) and _absolute(node, names.package) in names.modules:
+            found |= {alias.name for alias in node.names} - {"*"}
+    return found
+
+
+def bound(source: bytes) -> set[str] | None:
+    """The names that a module binds at its top level; None for what is no Python."""
+    tree = _parsed(source)
+    if tree is None:
+        return None
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return found
+
+
+def _parsed(source: bytes) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the authors' strings
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _defined(canonical: bytes) -> dict[str, tuple[str, ...]]:
+    tree = _parsed(canonical)
+    found: dict[str, tuple[str, ...]] = {}
+    for node in tree.body if tree is not None else ():
+        if isinstance(node, Function):
+            found[node.name] = ()
+        elif isinstance(node, ast.ClassDef):
+            found[node.name] = tuple(each.name for each in node.body if isinstance(each, Function))
+    return {name: methods for name, methods in found.items() if not name.startswith("_")} or found
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    if not node.level:
+        return node.module or ""
+    above = package.split(".")[: len(package.split(".")) - node.level + 1] if package else []
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def _read(file: _File, tree: ast.Module, names: Names) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            base = _absolute(node, names.package)
+            for alias in node.names:
+                if base in names.modules and alias.name == "*":
+                    file.aliases.update({name: name for name in file.defined})
+                elif base in names.modules and alias.name in file.defined:
+                    file.aliases[alias.asname or alias.name] = alias.name
+                elif f"{base}.{alias.name}".lstrip(".") in names.modules:
+                    file.modules.add(alias.asname or alias.name)
+        elif isinstance(node, ast.Import):
+            file.modules |= {alias.asname or alias.name for alias in node.names if alias.name in names.modules}
+    for node in tree.body:
+        if isinstance(node, Function):
+            file.functions.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.ClassDef):
+            methods = [each for each in node.body if isinstance(each, Function)]
+            file.set_up[node.name] = [each for each in methods if each.name in _SETS_UP]
+            for each in methods:
+                file.functions.setdefault(each.name, []).append(each)
+                file.functions.setdefault(f"{node.name}::{each.name}", []).append(each)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            _assigned(file, node.targets[0].id, node.value, names)
+
+
+def _assigned(file: _File, name: str, value: ast.expr, names: Names) -> None:
+    """`module = importlib.import_module("target")`, `Model = module.Model`."""
+    if isinstance(value, ast.Call):
+        called = ast.unparse(value.func).rpartition(".")[2]
+        first = value.args[0] if value.args else None
+        imports = called in ("import_module", "__import__") and isinstance(first, ast.Constant)
+        if imports and str(first.value).lstrip(".") in names.modules:
+            file.modules.add(name)
+        return
+    meant = _meant(file, value)
+    if meant is not None and name not in file.aliases:
+        file.aliases[name] = meant
+
+
+def _meant(file: _File, node: ast.AST) -> str | None:
+    """What is defined that an expression names."""
+    if isinstance(node, ast.Name):
+        return file.aliases.get(node.id)
+    if isinstance(node, ast.Attribute) and node.attr in file.defined and ast.unparse(node.value) in file.modules:
+        return node.attr
+    return None
+
+
+def _spoken_of(file: _File, case: str) -> str:
+    """The interface of a case, dotted below the module; "" where nothing is spoken of."""
+    name = case.partition("[")[0]
+    own = file.functions.get(name) or file.functions.get(name.rpartition("::")[2]) or []
+    objects = _objects(file, [*own, *_around(file, own)])
+    for functions in (own, _around(file, own)):
+        counted = Counter(_references(file, functions, objects))
+        if counted:
+            return max(counted, key=lambda each: _weight(file, each, counted[each], name))
+    return ""
+
+
+def _weight(file: _File, spoken: str, count: int, test: str) -> tuple[bool, int, int, int]:
+    last = spoken.rpartition(".")[2]
+    named = len(last) if last.strip("_").lower() in test.lower() else 0
+    return "." in spoken, named, count, -list(file.defined).index(spoken.partition(".")[0])
+
+
+def _around(file: _File, own: Iterable[Function]) -> list[Function]:
+    """What sets up the class of a test, and the functions of the file that it uses, which these use, and so on."""
+    pending = list(own)
+    found: dict[int, Function] = {id(each): each for each in pending}
+    for name, methods in file.set_up.items():
+        if any(each in file.functions.get(f"{name}::{each.name}", []) for each in pending):
+            pending += methods
+    seen: list[Function] = []
+    while pending:
+        function = pending.pop()
+        if id(function) not in found:
+            found[id(function)] = function
+        if function not in seen:
+            seen.append(function)
+            for used in _used(function):
+                pending += [each for each in file.functions.get(used, []) if id(each) not in found]
+    return [each for each in seen if each not in list(own)]
+
+
+def _used(function: Function) -> Iterator[str]:
+    yield from (each.arg for each in [*function.args.args, *function.args.kwonlyargs])
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            yield node.attr
+
+
+def _objects(file: _File, functions: Iterable[Function]) -> dict[str, str]:
+    """Names, `self.x` too, that are given an object of a class that is defined."""
+    found = {}
+    for function in functions:
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                made = _meant(file, node.value.func)
+                for target in node.targets if made is not None and file.defined[made] else ():
+                    found[ast.unparse(target)] = made or ""
+    return found
+
+
+def _references(file: _File, functions: Iterable[Function], objects: Mapping[str, str]) -> Iterator[str]:
+    for function in functions:
+        for node in ast.walk(function):
+            meant = _meant(file, node) if isinstance(getattr(node, "ctx", None), ast.Load) else None
+            if meant is not None:
+                yield meant
+            if isinstance(node, ast.Attribute) and not node.attr.startswith("__"):
+                held = objects.get(ast.unparse(node.value)) or _meant(file, node.value)
+                if held is None and isinstance(node.value, ast.Call):
+                    held = _meant(file, node.value.func)
+                if held is not None and node.attr in file.defined[held]:
+                    yield f"{held}.{node.attr}"
+
+
+def dotted(path: str, root: str = ".") -> str:
+    """The name by which a file is imported from `root`; "" where it does not lie below it."""
+    inside = posixpath.relpath(path, root)
+    return "" if inside.startswith("../") else inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

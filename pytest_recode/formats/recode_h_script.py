@@ -1,0 +1,241 @@
+"""Reads the `test.sh` of an annotation of RECODE-H, which is run by nobody: what it says of how the tests are run.
+
+Read are: the environment that is activated, the folder of the repository, where one stands, what is copied there, PYTHONPATH and
+pytest's --timeout. Lines that have no part in these (echo, mkdir, source …), and all after pytest has run, are passed over.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from pytest_recode.faults import UserError
+from pytest_recode.formats.document import text_of
+
+SCRIPT = "test.sh"
+LARGEST = 256 * 1024
+HERE = "SCRIPT_DIR"
+
+_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_ENDS = ("&&", ";", "||", "|", "&")
+_NAME = re.compile(r"[\w.+-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """Paths are POSIX, relative to the repository, "." is its root. `copies`: where files of the annotation are copied to.
+
+    `seconds` is the limit of one test, or None.
+    """
+
+    environment: str
+    cwd: str
+    pythonpath: tuple[str, ...]
+    copies: Mapping[str, str]
+    seconds: float | None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    path: Path
+    folder: str  # the repository's name
+    line: int = 0
+    variables: dict[str, str] = field(default_factory=lambda: {HERE: "."})
+    environment: str = ""
+    target: str | None = None
+    cwd: str | None = None
+    pythonpath: tuple[str, ...] = ()
+    copies: dict[str, str] = field(default_factory=dict)
+    seconds: float | None = None
+    done: bool = False
+
+    def wrong(self, text: str) -> UserError:
+        return UserError(f"{self.path}:{self.line}: {text}")
+
+    def expanded(self, word: str) -> str:
+        """With the variables that the script has set. Raises `UserError`."""
+
+        def value(found: re.Match[str]) -> str:
+            name = found[1] or found[2]
+            if name not in self.variables:
+                raise self.wrong(f"${{{name}}} is not known here; write the path out from ${{SCRIPT_DIR}}")
+            return self.variables[name]
+
+        text = _VARIABLE.sub(value, word)
+        if "$" in text or "`" in text:
+            raise self.wrong(f"{word}: cannot be read without running it; write the path out from ${{SCRIPT_DIR}}")
+        return text
+
+    def within(self, word: str, what: str) -> str:
+        """A path of the repository's. One that starts nowhere is relative to where the script stands."""
+        text = self.expanded(word)
+        if not _starts_here(word, self.variables):
+            if text.startswith(("/", "~")) or self.cwd is None:
+                raise self.wrong(f"{what} {word}: lies outside the repository; write it from ${{TARGET_DIR}}")
+            text = posixpath.join(self.folder, self.cwd, text)
+        inside = posixpath.relpath(posixpath.normpath(text), self.folder)
+        if inside == ".." or inside.startswith("../"):
+            raise self.wrong(f"{what} {word}: lies outside the repository {self.folder}; write it from ${{TARGET_DIR}}")
+        return inside
+
+
+def read_script(path: Path, folder: str) -> Script:
+    """`folder`: the repository's, beside the script. Raises `UserError`, with the line."""
+    reading = _Reading(path=path, folder=folder)
+    for number, line in _lines(text_of(path, most=LARGEST)):
+        reading.line = number
+        if reading.done:
+            break
+        _line(reading, line)
+    for found, what, how in (
+        (reading.environment, "names no environment", "conda activate NAME"),
+        (reading.target, "does not say where the repository is", f'TARGET_DIR="${{SCRIPT_DIR}}/{folder}"'),
+        (reading.cwd, "does not go into the repository", 'cd "${TARGET_DIR}/." || exit'),
+    ):
+        if not found:
+            raise UserError(f"{path}: {what}; add a line {how}")
+    assert reading.cwd is not None
+    return Script(
+        environment=reading.environment,
+        cwd=reading.cwd,
+        pythonpath=reading.pythonpath,
+        copies=reading.copies,
+        seconds=reading.seconds,
+    )
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Numbered from 1, with continuation lines joined."""
+    begun, start = "", 0
+    for number, row in enumerate(text.splitlines(), 1):
+        start = start or number
+        begun += row
+        if begun.endswith("\\"):
+            begun = f"{begun[:-1]} "
+            continue
+        line = begun.strip()
+        if line and not line.startswith("#"):
+            yield start, line
+        begun, start = "", 0
+    if begun.strip():
+        yield start, begun.strip()
+
+
+def _line(reading: _Reading, line: str) -> None:
+    if re.match(rf"(export\s+)?{HERE}=", line):
+        return  # where the script lies, in whatever words
+    try:
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        if re.search(r"\b(pytest|cd|cp|conda|PYTHONPATH|TARGET_DIR)\b", line):
+            raise reading.wrong(f"{line}: a quotation mark is not closed") from None
+        return
+    command: list[str] = []
+    for word in [*words, ";"]:
+        if word not in _ENDS:
+            command.append(word)
+            continue
+        _command(reading, command)
+        if word == "||" or reading.done:
+            return  # what is done where it fails
+        command = []
+
+
+def _command(reading: _Reading, words: Sequence[str]) -> None:
+    rest = list(words)
+    if rest[:1] == ["export"]:
+        rest = rest[1:]
+    while rest and (found := _ASSIGNMENT.fullmatch(rest[0])):
+        _assigned(reading, found[1], found[2])
+        rest = rest[1:]
+    if not rest:
+        return
+    first = rest[0]
+    if any(word.rpartition("/")[2] in ("pytest", "py.test") for word in rest) and first not in ("echo", "pip", "which"):
+        _pytest(reading, rest)
+    elif first in ("conda", "source", "mamba", "micromamba") and rest[1:2] == ["activate"]:
+        _environment(reading, rest[2:])
+    elif first in ("cd", "pushd"):
+        _cd(reading, rest[1:])
+    elif first == "cp":
+        _cp(reading, [word for word in rest[1:] if not word.startswith("-")])
+    elif first in ("mv", "ln"):
+        raise reading.wrong(f"{' '.join(rest)}: {first} is not read here; use cp")
+    elif re.fullmatch(r"python[\d.]*", first.rpartition("/")[2]):
+        raise reading.wrong(f"{' '.join(rest)}: of Python's programs only pytest is read here")
+
+
+def _assigned(reading: _Reading, name: str, value: str) -> None:
+    if name == "PYTHONPATH":
+        entries = [entry for entry in value.split(":") if entry and "PYTHONPATH" not in entry]
+        reading.pythonpath = tuple(reading.within(entry, "PYTHONPATH") for entry in entries)
+    elif name == "TARGET_DIR":
+        reading.target = posixpath.normpath(reading.expanded(value))
+        reading.variables[name] = reading.target
+        if not f"{reading.target}/".startswith(f"{reading.folder}/"):
+            raise reading.wrong(
+                f"TARGET_DIR is {reading.target}, and the repository is {reading.folder}, by the row of this annotation;"
+                " mend one of the two"
+            )
+    elif "$(" not in value and "`" not in value:
+        try:
+            reading.variables[name] = reading.expanded(value)
+        except UserError:
+            reading.variables.pop(name, None)  # it matters only where it is used
+
+
+def _environment(reading: _Reading, words: Sequence[str]) -> None:
+    if len(words) != 1 or not _NAME.fullmatch(words[0]):
+        raise reading.wrong(f"activate {' '.join(words)}: is no name of an environment; write conda activate NAME")
+    reading.environment = words[0]
+
+
+def _cd(reading: _Reading, words: Sequence[str]) -> None:
+    if len(words) != 1:
+        raise reading.wrong(f'cd {" ".join(words)}: cannot be read; write cd "${{TARGET_DIR}}/FOLDER" || exit')
+    if _starts_here(words[0], reading.variables) and posixpath.normpath(reading.expanded(words[0])) == ".":
+        return  # beside the script
+    reading.cwd = reading.within(words[0], "cd")
+
+
+def _cp(reading: _Reading, words: Sequence[str]) -> None:
+    if len(words) < 2:
+        raise reading.wrong(
+            f'cp {" ".join(words)}: cannot be read; write cp "${{SCRIPT_DIR}}/FILE" "${{TARGET_DIR}}/FOLDER"'
+        )
+    *sources, into = words
+    for word in sources:
+        source = posixpath.normpath(reading.expanded(word))
+        if "/" in source or source == ".":
+            raise reading.wrong(f"cp {word}: is no file beside this script; only those are copied")
+        place = reading.within(into, "cp to")
+        named = place.endswith(".py") and not into.endswith("/")
+        reading.copies[source] = place if named else posixpath.normpath(posixpath.join(place, source))
+
+
+def _pytest(reading: _Reading, words: Sequence[str]) -> None:
+    if words[0] in ("conda", "mamba", "micromamba") and words[1:2] == ["run"]:
+        for option, value in pairwise(words):
+            if option in ("-n", "--name"):
+                _environment(reading, [value])
+    for place, word in enumerate(words):
+        if word == "--timeout" or word.startswith("--timeout="):
+            given = word.partition("=")[2] or " ".join(words[place + 1 : place + 2])
+            if not re.fullmatch(r"\d+(\.\d+)?", given) or not float(given):
+                raise reading.wrong(f"--timeout {given}: is no number of seconds above 0")
+            reading.seconds = float(given)
+    reading.done = True
+
+
+def _starts_here(word: str, variables: Mapping[str, str]) -> bool:
+    """Whether a path begins with a variable: they all count from where the script lies."""
+    found = _VARIABLE.match(word)
+    return found is not None and (found[1] or found[2]) in variables

@@ -1,0 +1,290 @@
+"""Runs one file of hidden tests from among the files of a repository, as if it had been copied there: with pytest, in one process
+with the candidate.
+
+The file, and what is hidden beside it, is collected from memory: neither lies on the disk. Its cases are those that the order
+expects, no more and no fewer.
+
+Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_recode.inside import account, hidden, reach, running, shared, standins
+else:
+    import _recode_account as account
+    import _recode_hidden as hidden
+    import _recode_reach as reach
+    import _recode_running as running
+    import _recode_shared as shared
+    import _recode_standins as standins
+
+_ANCHOR = Path(sys.executable)
+"""A file that is always there: pytest begins with one, and the tests lie on no disk."""
+_OFF = (
+    *(
+        "cacheprovider",
+        "doctest",
+        "faulthandler",
+        "junitxml",
+        "nose",
+        "pastebin",
+        "setuponly",
+        "setupplan",
+    ),
+    *("stepwise", "threadexception", "unraisableexception", "warnings"),
+)
+"""Plugins of pytest's. What a test may ask for (capsys, caplog, tmpdir) stays, and marks need not be known: it is a benchmark's."""
+
+
+def grow(data: bytes) -> None:
+    """`order` has `test`, `base`, `cwd`, `roots` (paths in the repository) and `expected` (the interface of each case) too."""
+    shared.grow(data, RUNNER)
+
+
+def main(reader: Any, writer: Any) -> None:
+    shared.main(reader, writer, RUNNER)
+
+
+def _roots(order: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys([order["base"], *order["roots"]]))
+
+
+def _names(order: dict[str, Any]) -> list[str]:
+    """Whatever the repository has of the same name is no secret."""
+    roots = _roots(order)
+    own = hidden.Hidden({path: b"" for path in order["repo"] if path not in order["hidden"]}, roots=roots)
+    return [name for name in hidden.Hidden(order["hidden"], roots=roots).sources if name not in own.sources]
+
+
+def _outside(order: dict[str, Any]) -> list[str]:
+    files = {**order["repo"], **order["hidden"]}
+    names = list(dict.fromkeys(name for path in order["hidden"] for name in reach.outside(path, files)))
+    tops = {
+        path[len(prefix) :].partition("/")[0]
+        for root in _roots(order)
+        for prefix in ["" if root == "." else f"{root}/"]
+        for path in files
+        if path.startswith(prefix)
+    }
+    return [name for name in names if not {name.partition(".")[0], f"{name.partition('.')[0]}.py"} & tops]
+
+
+def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
+    place = Path.cwd()
+    shared.settle(place)
+    del order["repo"]  # the authors' lines
+    secrets = hidden.Hidden(order["hidden"], roots=_roots(order), place=str(place), shown=shared.HIDDEN)
+    secrets.stand_ins.update(standins.stand_ins(secrets, str(place)))
+    for root in reversed(order["roots"]):
+        sys.path.insert(0, os.path.normpath(place / root))
+    (place / order["cwd"]).mkdir(parents=True, exist_ok=True)
+    os.chdir(place / order["cwd"])
+    importlib.invalidate_caches()
+    plugin = _Plugin(order, say, seed, secrets, place)
+    for name in [name for name in os.environ if name.startswith("PYTEST_")]:
+        del os.environ[name]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.dont_write_bytecode = True
+    running.seed_everything(running.entropy(0, ""))
+    off = [part for name in _OFF for part in ("-p", f"no:{name}")]
+    places = ["-c", os.devnull, f"--rootdir={place}", f"--confcutdir={place}"]
+    complaints = io.StringIO()
+    with contextlib.redirect_stderr(complaints):
+        pytest.main(
+            [*places, *off, "-q", "-s", "--tb=short", "--continue-on-collection-errors", str(_ANCHOR)], plugins=[plugin]
+        )
+    if not plugin.collected:
+        raise RuntimeError(f"pytest could not start\n{complaints.getvalue()}")
+
+
+class _MonkeyPatch(pytest.MonkeyPatch):
+    """Finds what is hidden by its name, too."""
+
+    secrets: hidden.Hidden
+
+    def setattr(self, target: Any, *rest: Any, **more: Any) -> None:
+        found = standins.holder(self.secrets, target)
+        super().setattr(*(found or (target,)), *rest, **more)
+
+
+class _Plugin:
+    def __init__(self, order: dict[str, Any], say: shared.Say, seed: int, secrets: hidden.Hidden, place: Path) -> None:
+        self.say, self.seed, self.secrets = say, seed, secrets
+        self.test: str = order["test"]
+        self.name = hidden.name_of(self.test, order["base"])
+        self.place = place
+        self.expected: dict[str, str] = order["expected"]
+        self.only: Optional[list[str]] = order["only"]
+        self.of: dict[str, str] = {}  # the case of each item, by node id
+        self.left: Counter[str] = Counter()  # items of each case that have not run
+        self.worst: dict[str, dict[str, Any]] = {}  # of the items of one case
+        self.collected = self.ended = False
+        self.reports: list[tuple[Any, BaseException | None]] = []
+
+    def end(self, told: dict[str, Any]) -> None:
+        """Why cases never run: the first reason counts."""
+        if not self.ended:
+            self.say({"op": "ended", **told})
+        self.ended = True
+
+    def wrong(self, text: str) -> None:
+        self.end({"kind": "assertion", "message": text, "exception": None})
+
+    @pytest.fixture
+    def monkeypatch(self) -> Iterator[pytest.MonkeyPatch]:
+        patch = _MonkeyPatch()
+        patch.secrets = self.secrets
+        yield patch
+        patch.undo()
+
+    # collecting
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> Any:
+        if file_path != _ANCHOR:
+            return None
+        room = _Room.from_parent(parent, path=file_path)
+        room.plugin = self
+        return room
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.wrong(f"{report.nodeid}: {account.words(report)}: what is skipped is not tested")
+        elif report.failed:
+            self.wrong(f"{report.nodeid}: {report.longreprtext}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.collected = True
+        for item in items:
+            case = self._case(item)
+            if case:
+                self.of[item.nodeid] = case
+        missing = [case for case in self.expected if case not in self.of.values()]
+        if missing:
+            were = "was" if len(missing) == 1 else "were"
+            self.wrong(
+                f"{', '.join(missing)}: expected by test_cases, and {were} not collected from {Path(self.test).name}"
+            )
+        items[:] = [
+            item
+            for item in items
+            if item.nodeid in self.of and (self.only is None or self.of[item.nodeid] in self.only)
+        ]
+        self.left.update(self.of[item.nodeid] for item in items)
+
+    def _case(self, item: pytest.Item) -> str:
+        """What is expected by the item's own name, or by that with its class's."""
+        below = item.nodeid.partition("::")[2]
+        return next(
+            (name for name in (below, "::".join(below.split("::")[-2:]), item.name) if name in self.expected), ""
+        )
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self.wrong(f"pytest failed: {excrepr}")
+
+    # running
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.reports = []
+        case = self.of[nodeid]
+        running.seed_everything(running.entropy(self.seed, case))
+        self.say({"op": "started", "id": case})
+
+    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an environment may bring an older pytest (7 and newer will do)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        with hidden.quoted():
+            report = (yield).get_result()
+        self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Two tests of one name are one case, which passes where both do."""
+        case = self.of[nodeid]
+        comes_to = account.account(self.reports, _Asked)
+        errors = [error for report, error in self.reports if error is not None and report.failed]
+        if errors:
+            told = shared.account(errors[0])
+            comes_to["exception"] = told["exception"]
+            if told["kind"] == "exception":
+                comes_to["kind"] = "exception"
+        if comes_to["outcome"] != "passed":
+            comes_to["outcome"] = "failed"
+        if case not in self.worst or self.worst[case]["outcome"] == "passed":
+            self.worst[case] = comes_to
+        self.reports = []
+        self.left[case] -= 1
+        if not self.left[case]:
+            self.say({"op": "finished", "id": case, "interface": self.expected[case], **self.worst[case]})
+
+
+class _Asked:
+    """What `account` asks of a line to the candidate; there is none."""
+
+    heard = told = True
+    failed, fault = None, ""
+
+
+class _Room(pytest.File):
+    """Stands where pytest was sent to."""
+
+    plugin: _Plugin
+
+    def collect(self) -> Any:
+        plugin = self.plugin
+        module = _Module.from_parent(self, path=plugin.place / plugin.test, nodeid=plugin.test)
+        module.plugin = plugin
+        yield module
+
+
+class _Module(pytest.Module):
+    plugin: _Plugin
+
+    def collect(self) -> Any:
+        plugin = self.plugin
+        try:
+            self.obj = plugin.secrets.load(plugin.name)
+        except pytest.skip.Exception:
+            raise
+        except BaseException as error:  # noqa: BLE001  the reference has been imported here: it is the candidate's doing
+            plugin.end(shared.account(error))
+            raise self.CollectError(f"{type(error).__name__}: {error}") from None
+        marks = getattr(self.obj, "pytestmark", [])
+        for mark in marks if isinstance(marks, (list, tuple)) else [marks]:
+            self.add_marker(mark)
+        return super().collect()
+
+
+def _canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
+    approx, raises = pytest.approx, pytest.raises
+
+    def nothing_raised() -> bool:
+        try:
+            with raises(KeyError):
+                pass
+        except pytest.fail.Exception:
+            return True
+        return False
+
+    yield "pytest.approx is wrong", lambda: approx(2.0) != 1.0 and bool(approx(1.0) == 1.0)
+    yield "pytest.raises does not fail", nothing_raised
+
+
+RUNNER = shared.Runner(
+    run=_run,
+    names=_names,
+    outside=_outside,
+    packages=("pytest", "_pytest", "pluggy", *(name for name in sys.modules if name.startswith("_recode_"))),
+    canaries=_canaries,
+)

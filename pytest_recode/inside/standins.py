@@ -1,0 +1,76 @@
+"""What hidden code gets in place of modules that find other modules by their names: there, what is hidden can be found too.
+
+A test may say `importlib.import_module("canonical")`, load it from the file beside its own, or patch "canonical.helper".
+
+Part of the shared judge. Self-contained: stdlib and its neighbours, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import types
+import unittest
+import unittest.mock
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    from pytest_recode.inside import hidden
+else:
+    import _recode_hidden as hidden
+
+
+class _Loader:
+    """Loads a hidden source under whatever name the tests give it."""
+
+    def __init__(self, secrets: hidden.Hidden, full: str) -> None:
+        self._secrets, self._full = secrets, full
+
+    def create_module(self, spec: Any) -> None: ...
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        self._secrets.fill(module, self._full)
+
+
+def stand_ins(secrets: hidden.Hidden, place: str) -> dict[str, types.ModuleType]:
+    """By name. `place`: the absolute path of the directory that the hidden files seem to lie in."""
+    files = {os.path.normpath(f"{place}/{path}"): full for full, (path, _) in secrets.sources.items()}
+
+    def import_module(name: str, package: Optional[str] = None) -> Any:
+        full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
+        return secrets.load(full) if full in secrets.sources else importlib.import_module(name, package)
+
+    def spec_from_file_location(name: str, location: Any = None, *rest: Any, **more: Any) -> Any:
+        full = files.get(os.path.abspath(location)) if isinstance(location, (str, os.PathLike)) else None
+        if full is None:
+            return importlib.util.spec_from_file_location(name, location, *rest, **more)
+        return importlib.util.spec_from_loader(name, _Loader(secrets, full), origin=str(location))  # type: ignore[arg-type]
+
+    def patch(target: Any, *rest: Any, **more: Any) -> Any:
+        found = holder(secrets, target)
+        if found is None:
+            return unittest.mock.patch(target, *rest, **more)
+        return unittest.mock.patch.object(*found, *rest, **more)
+
+    vars(patch).update(vars(unittest.mock.patch))
+    util = hidden.Overlay(importlib.util, {"spec_from_file_location": spec_from_file_location})
+    mock = hidden.Overlay(unittest.mock, {"patch": patch})
+    return {
+        "importlib": hidden.Overlay(importlib, {"import_module": import_module, "util": util}),
+        "importlib.util": util,
+        "unittest": hidden.Overlay(unittest, {"mock": mock}),
+        "unittest.mock": mock,
+    }
+
+
+def holder(secrets: hidden.Hidden, target: Any) -> Optional[tuple[Any, str]]:
+    """What holds the attribute that a dotted name ends in, and its name; None where it begins with no hidden module."""
+    parts = target.split(".") if isinstance(target, str) else []
+    for end in range(len(parts) - 1, 0, -1):
+        if ".".join(parts[:end]) in secrets.sources:
+            held: Any = secrets.load(".".join(parts[:end]))
+            for part in parts[end:-1]:
+                held = getattr(held, part)
+            return held, parts[-1]
+    return None
