@@ -176,6 +176,10 @@ def _check_conflicts(config: pytest.Config, made: Settings) -> Settings:
         raise pytest.UsageError(
             "--recode-test-output is shown with feedback, and there is none with --recode-feedback=none: leave one of the two out"
         )
+    if made.feedbacks == ("none",) and typed("turns"):
+        raise pytest.UsageError(
+            "--recode-turns says nothing with --recode-feedback=none, which ends after the first turn: leave one of the two out"
+        )
     if made.feedback_model and made.feedbacks == ("none",):
         if typed("feedback-model"):
             raise pytest.UsageError(
@@ -201,6 +205,7 @@ _OF_EPISODES = (
     "temperature",
     "max-cost",
     "api-base",
+    "out",
     "resume",
     "replay-feedback",
 )

@@ -153,8 +153,9 @@ class Run:
             self._check_models()
             kind = self.registry.sandbox(self.sandbox_name)
             self._check_image()
-            self._claim_directory()
-            self.hold()
+            if not self.settings.validate:  # which has nothing to record
+                self._claim_directory()
+                self.hold()
             kind.reap(self._context)
 
     def _check_image(self) -> None:

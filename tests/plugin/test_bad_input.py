@@ -99,6 +99,10 @@ CONFLICTS = [
         "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out",
     ),
     (
+        ("--recode-model=sim/novice", "--recode-feedback=none", "--recode-turns=3"),
+        "--recode-turns says nothing with --recode-feedback=none, which ends after the first turn: leave one of the two out",
+    ),
+    (
         ("--recode-model=sim/novice", "--recode-model=sim/novice"),
         "--recode-model=sim/novice is given twice: give it once, or --recode-attempts=2 for two episodes of each",
     ),
@@ -125,6 +129,7 @@ CONFLICTS = [
             "--recode-temperature=0",
             "--recode-max-cost=1",
             "--recode-api-base=http://127.0.0.1:1/v1",
+            "--recode-out=out",
         )
     ],
 ]

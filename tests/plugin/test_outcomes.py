@@ -122,10 +122,13 @@ def test_attempts_are_played_each(make_task: Callable[..., Path], recode: Run, r
     assert sorted(record["attempt"] for record in results()) == [1, 2, 3]
 
 
-def test_validation_reports_the_checks_with_seconds(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
+def test_validation_reports_the_checks_with_seconds_and_writes_nothing(
+    make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester
+) -> None:
     make_task()
     result = recode(workers, "-v", "--recode-validate")
     result.assert_outcomes(passed=4)
+    assert not (pytester.path / "recode-out").exists()
     text = words(result)
     for check in ("reference", "untouched", "empty", "constant"):
         assert re.search(rf"tiny {check} right \d+\.\d\d ", text)
