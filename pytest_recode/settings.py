@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.task import Environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class Settings:
     models: tuple[str, ...] = ()
     feedbacks: tuple[str, ...] = ("escalate",)
     feedback_model: str | None = None
+    feedback_from: str = "auto"  # or "person", "files"
     agent: str = "recode"
     attempts: int = 1
     turns: int = 10
@@ -31,6 +33,7 @@ class Settings:
     sandbox: str = "auto"
     python: str = ""
     image: str = ""
+    environments: tuple[Environment, ...] = ()  # by the names that benchmarks have for them
     out: Path | None = None
     api_base: str | None = None
     temperature: float | None = None

@@ -50,7 +50,7 @@ MAY = {
     },
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
-SPEAK_PYTEST = {f"inside/{name}.py" for name in ("account", "grader", "running", "shared_pytest")}
+SPEAK_PYTEST = {f"inside/{name}.py" for name in ("account", "grader", "running", "shared_beside", "shared_pytest")}
 """In a sandbox, beside the plugin."""
 
 

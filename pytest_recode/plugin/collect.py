@@ -11,6 +11,7 @@ import pytest
 
 from pytest_recode.faults import UserError
 from pytest_recode.plugin import run_of
+from pytest_recode.plugin.environments import placed
 from pytest_recode.plugin.items import EpisodeItem, FaultItem, TaskItem, ValidateItem
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Manifest(pytest.File):
             self._claim(run.tasks, task)
             if settings.test_seconds is not None:
                 task = replace(task, limits=replace(task.limits, test_seconds=settings.test_seconds))
+            task = replace(task, environment=placed(task.environment, settings.environments))
             prefix = f"{task.id}/" if len(tasks) > 1 else ""
             if task.fault:
                 yield self._item(FaultItem, f"{prefix}unreadable", task=task)

@@ -11,6 +11,8 @@ import pytest
 from pytest_recode.plugin import RUN, options, run_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_recode.plugin.session import Run
     from pytest_recode.task import Environment
 
@@ -43,11 +45,23 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
         run.prepare()
 
 
-def _environments(run: Run, ids: Sequence[str]) -> set[Environment]:
-    """Of the tasks that the workers' items are of: their manifests are read again, as the items stay over there."""
-    found = set()
-    for path in {run.config.rootpath / nodeid.partition("::")[0] for nodeid in ids}:
+def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
+    """Of the tasks that the workers' items are of, with their ids: their manifests are read again, as the items stay over there."""
+    from pytest_recode.plugin.environments import placed
+
+    wanted: dict[Path, set[str]] = {}
+    for nodeid in ids:
+        manifest, _, name = nodeid.partition("::")
+        found = OURS.search(f"/{name}")
+        task = name[: max(found.start() - 1, 0)] if found is not None else ""
+        wanted.setdefault(run.config.rootpath / manifest, set()).add(task)
+    environments: dict[Environment, list[str]] = {}
+    for path, tasks in wanted.items():
         task_format = run.registry.format(path.name)
-        if task_format is not None and path.is_file():
-            found |= {task.environment for task in task_format.load(path)}
-    return found
+        if task_format is None or not path.is_file():
+            continue
+        for task in task_format.load(path):
+            if task.id in tasks or "" in tasks:  # the id of a manifest's only task is in no item's name
+                environment = placed(task.environment, run.settings.environments)
+                environments.setdefault(environment, []).append(task.id)
+    return environments

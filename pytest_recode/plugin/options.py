@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """`kind`: text, texts (repeatable), count, number, seconds, money, percent, seed, address, output, flag, path."""
+    """`kind`: text, texts (repeatable), environments (repeatable), count, number, seconds, money, percent, seed, address, output, researcher, flag, path."""
 
     name: str
     kind: str
@@ -41,6 +41,7 @@ OPTIONS = (
     Option("model", "texts", (), "NAME", "Model to attempt the tasks with (repeatable): a short name such as claude-sonnet-4, any litellm name, or the offline sim/novice, sim/graduate, sim/expert. Without it nothing is asked and the tasks are skipped."),
     Option("feedback", "texts", ("escalate",), "POLICY", "Which level of feedback answers a failed turn (repeatable): L0 … L4, escalate[:start=,max=,patience=], adaptive[:start=,max=], none."),
     Option("feedback-model", "text", None, "NAME", "Model that writes the feedback. Without it: the task's feedback.yaml, else what can be derived."),
+    Option("feedback-from", "researcher", "auto", "WHO", "Who writes the feedback: auto (--recode-feedback-model, else the task's feedback.yaml, else what can be derived), person (you, in this terminal), or files (you, by files in DIR/feedback: the run waits for them)."),
     Option("agent", "text", "recode", "NAME", "Who works on the task: recode, recode-h, one-shot, reference, noop, or package.module:Name."),
     Option("attempts", "count", 1, "N", "Episodes per task, model and policy."),
     Option("turns", "count", 10, "N", "Turns of an episode: each ends with a grading."),
@@ -52,6 +53,7 @@ OPTIONS = (
     Option("sandbox", "text", "auto", "KIND", "Where code runs: docker, bubblewrap, process (no walls, only limits), or auto: the best that this machine has."),
     Option("python", "text", "", "PATH", "Interpreter that local sandboxes use; it needs pytest and what the tasks need. Default: the one that runs pytest."),
     Option("image", "text", "", "IMAGE", "Docker image to run in, or to build a task's requirements on, where the task names none. Default: python:3.12-slim."),
+    Option("env", "environments", (), "NAME=PATH-or-image", "What an environment that a benchmark names is on this machine (repeatable): an interpreter for local sandboxes, or a docker image."),
     Option("out", "path", None, "DIR", "Directory for the records of this run, new or empty. Default: recode-out/<time> in the root directory."),
     Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server to ask the models at."),
     Option("resume", "flag", False, "", "Go on with the run in --recode-out: what was played to its end is kept, an episode that was cut off goes on after its last whole turn, errors are tried again, and what is new is played."),
@@ -68,9 +70,9 @@ OPTIONS = (
     Option("seed", "seed", None, "N", "Repeat a verdict: grade with this seed instead of a secret one (the record names the seed of every grading)."),
 )  # fmt: skip
 
-_FIELDS = {"model": "models", "feedback": "feedbacks"}
+_FIELDS = {"model": "models", "feedback": "feedbacks", "env": "environments"}
 """Where a field of Settings is not called what its option is."""
-_INI_KINDS = {"texts": "linelist", "flag": "bool"}
+_INI_KINDS = {"texts": "linelist", "environments": "linelist", "flag": "bool"}
 
 
 def add(parser: pytest.Parser) -> None:
@@ -81,7 +83,7 @@ def add(parser: pytest.Parser) -> None:
         if option.kind == "flag":
             group.addoption(option.flag, action="store_true", default=None, dest=option.ini, help=text)
         else:
-            action = "append" if option.kind == "texts" else "store"
+            action = "append" if option.kind in ("texts", "environments") else "store"
             group.addoption(
                 option.flag, action=action, default=None, dest=option.ini, metavar=option.metavar, help=text
             )
@@ -186,6 +188,29 @@ def _check_conflicts(config: pytest.Config, made: Settings) -> Settings:
                 "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out"
             )
         made = replace(made, feedback_model=None)
+    return _check_person(config, made, typed)
+
+
+def _check_person(config: pytest.Config, made: Settings, typed: Callable[[str], bool]) -> Settings:
+    """Whether a person can be the researcher here."""
+    if made.feedback_from == "auto":
+        return made
+    if made.feedbacks == ("none",):
+        if typed("feedback-from"):
+            raise pytest.UsageError(
+                f"--recode-feedback-from={made.feedback_from} has nothing to ask with --recode-feedback=none: leave one of the two out"
+            )
+        return replace(made, feedback_from="auto")
+    if made.feedback_model:
+        raise pytest.UsageError(
+            f"--recode-feedback-from={made.feedback_from} and --recode-feedback-model={made.feedback_model} both write the feedback:"
+            " leave one of the two out"
+        )
+    if made.feedback_from == "person" and config.getoption("dist", "no") != "no":
+        raise pytest.UsageError(
+            "--recode-feedback-from=person asks in this terminal, which workers do not have: leave out -n,"
+            " or answer by files with --recode-feedback-from=files"
+        )
     return made
 
 
@@ -200,6 +225,7 @@ _OF_EPISODES = (
     "test-output",
     "feedback",
     "feedback-model",
+    "feedback-from",
     "no-paper",
     "with-paper",
     "temperature",
@@ -218,6 +244,7 @@ _OF_STORED = (
     *_OF_MEMORY,
     "test-output",
     "feedback-model",
+    "feedback-from",
     "no-paper",
     "with-paper",
     "temperature",
@@ -243,10 +270,18 @@ def _value(config: pytest.Config, option: Option) -> Any:
     raw, name = _raw(config, option)
     if raw is None:
         return option.default
-    if option.kind in ("text", "texts", "path") and not all(raw if isinstance(raw, list) else [raw]):
+    if option.kind in ("text", "texts", "environments", "path") and not all(raw if isinstance(raw, list) else [raw]):
         raise pytest.UsageError(f"{name}= is empty: give it a value, or leave it out")
     if option.kind == "texts":
         return tuple(raw)
+    if option.kind == "environments":
+        from pytest_recode.faults import UserError
+        from pytest_recode.plugin.environments import read
+
+        try:
+            return read(raw, name, config.rootpath if name == option.ini else config.invocation_params.dir)
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
     if option.kind == "path":
         # an ini path is relative to the ini file, as pytest's own are; an option's to where the user stands
         base = config.rootpath if name == option.ini else config.invocation_params.dir
@@ -274,6 +309,7 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
         lambda url: url.startswith(("http://", "https://")),
         "an address such as http://localhost:8000/v1",
     ),
+    "researcher": (str, lambda who: who in ("auto", "person", "files"), "auto, person or files"),
     "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),
     "output": (str, lambda what: what in {"none", "full"}, "none or full"),
 }

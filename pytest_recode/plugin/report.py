@@ -18,6 +18,7 @@ from pytest_recode.plugin.items import RecodeItem
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
     from pytest_recode.plugin.session import Run
+    from pytest_recode.task import Environment
 
 LOG = logging.getLogger("pytest_recode")
 
@@ -51,19 +52,23 @@ class RecodeWarning(pytest.PytestWarning):
     """What a person should know while the run goes on."""
 
 
-class _Teller(logging.Handler):
-    """Passes warnings of this package on as pytest's own: from a worker too they are with the controller at once."""
+class _Teller(logging.Filter):
+    """Passes warnings of this package on as pytest's own, and no further: from a worker too they are with the controller at
+    once, and what is said there is not to be said again as a log that pytest captured."""
 
     def __init__(self, config: pytest.Config) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__()
         self._config = config
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
         said = RecodeWarning(record.getMessage())
         message = warnings.WarningMessage(said, RecodeWarning, record.pathname, record.lineno)
         self._config.hook.pytest_warning_recorded.call_historic(
             kwargs={"warning_message": message, "when": "runtest", "nodeid": "", "location": None}
         )
+        return False
 
 
 class Reporter:
@@ -138,19 +143,24 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.run.environments = {item.task.environment for item in session.items if isinstance(item, RecodeItem)}
+        found: dict[Environment, dict[str, None]] = {}
+        for item in session.items:
+            if isinstance(item, RecodeItem):
+                found.setdefault(item.task.environment, {})[item.task.id] = None
+        self.run.environments = {environment: tuple(tasks) for environment, tasks in found.items()}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         teller = _Teller(self.run.config)
-        LOG.addHandler(teller)
+        LOG.addFilter(teller)
         try:
             return (yield)
         finally:
-            LOG.removeHandler(teller)
+            LOG.removeFilter(teller)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
-        """At once, and not only in the summary at the end: somebody waits for what it is about."""
+        """At once, and not in the summary at the end: somebody waits for what it is about."""
         manager = self.run.config.pluginmanager
         terminal: Any = manager.get_plugin("terminalreporter")
         if warning_message.category is not RecodeWarning or self.run.worker is not None or terminal is None:
@@ -158,6 +168,10 @@ class Reporter:
         capture: Any = manager.get_plugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             terminal.write_line(f"recode: {warning_message.message}", yellow=True)
+        kept = terminal.stats["warnings"]
+        kept.pop()  # the terminal's own hook came before this one
+        if not kept:
+            del terminal.stats["warnings"]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.others_failed |= report.failed
@@ -242,16 +256,18 @@ def _counts(passed: int, total: int) -> Mapping[str, int]:
 @contextmanager
 def _said_once(stats: dict[str, list[Any]]) -> Iterator[None]:
     """A fault that many items share (a bad key) is told in full for the first of them; all are counted."""
+    from pytest_recode.render.words import same_fault
+
     whole = stats.get("error", [])
     seen: set[str] = set()
     first = []
     for report in whole:
         facts = getattr(report, "recode", {})
         error = (facts.get("record") or facts.get("validation") or {}).get("error")
-        if error is None or error["message"] not in seen:
+        if error is None or same_fault(error["message"]) not in seen:
             first.append(report)
         if error is not None:
-            seen.add(error["message"])
+            seen.add(same_fault(error["message"]))
     if len(first) < len(whole):
         stats["error"] = first
     try:
@@ -274,9 +290,10 @@ def _write_summary(
         terminal.section("recode", sep="=")
         for line in table.summary(scores(rows)):
             terminal.line(line)
-        faults = Counter((record["error"]["kind"], record["error"]["message"]) for record in records if record["error"])
-        for (kind, message), count in faults.items():
-            terminal.line(f"error {kind} ({count}x): {message.strip().splitlines()[-1]}", red=True)
+        faults = Counter(record["error"]["kind"] for record in records if record["error"])
+        if faults:
+            told = ", ".join(f"{kind} ({count}x)" for kind, count in faults.items())
+            terminal.line(f"errors, told above: {told}", red=True)
         if met < len(run.ids):
             terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} episodes", red=True)
         if settings.fail_under is not None:

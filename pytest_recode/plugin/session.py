@@ -7,7 +7,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.plugin import options, registry
 
 if TYPE_CHECKING:
+    from pytest_recode.feedback.person import Ask
     from pytest_recode.formats import Format
     from pytest_recode.models import Ledger
     from pytest_recode.replay import Replay
@@ -55,7 +56,7 @@ class Run:
         self.tasks: dict[str, Path] = {}
         self.by_format: dict[str, Settings] = {}  # of the formats met at collection
         self.ids: frozenset[str] = frozenset()  # of this run's items, once collected
-        self.environments: set[Environment] = set()  # of these items' tasks
+        self.environments: Mapping[Environment, Sequence[str]] = {}  # of these items' tasks, with the tasks' ids
         self._sandbox: Sandbox | None = None
         self._held = ExitStack()
         self._holds = False
@@ -150,13 +151,25 @@ class Run:
         self.prepared = True
         with _usage():
             interpreter(self.settings.python)
+            if self.settings.feedback_from == "person":
+                from pytest_recode.plugin import persons
+
+                persons.check_terminal(self.config)
             self._check_models()
             kind = self.registry.sandbox(self.sandbox_name)
+            self._check_environments()
             self._check_image()
             if not self.settings.validate:  # which has nothing to record
                 self._claim_directory()
                 self.hold()
             kind.reap(self._context)
+
+    def _check_environments(self) -> None:
+        """That every environment which a selected task names is there. Raises `UserError`."""
+        from pytest_recode.plugin import environments
+
+        name = self.sandbox_name
+        environments.check(self.environments, name if self.registry.own("sandboxes", name) else "")
 
     def _check_image(self) -> None:
         """The image that tasks without one share; a task's own is that task's affair. Raises `UserError`."""
@@ -223,7 +236,13 @@ class Run:
             feedback_model=self.registry.model(settings.feedback_model) if settings.feedback_model else None,
             search_model=self.registry.model(settings.search_model) if settings.search_model else None,
             table=self._table(),
+            person=self._person(settings),
         )
+
+    def _person(self, settings: Settings) -> Ask | None:
+        from pytest_recode.plugin import persons
+
+        return persons.ask(settings.feedback_from, self.config, self.out)
 
     def hold(self) -> None:
         """Mark the directory as written to by this process, until it ends."""

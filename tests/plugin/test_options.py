@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import venv
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -28,6 +30,8 @@ from .conftest import words
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
 Results = Callable[..., list[dict[str, Any]]]
+
+DATASET = Path(__file__).parents[1] / "recode_h/dataset"
 
 # Never solved, so that every failure tells what was drawn, by which interpreter, in which image.
 TELLING = """\
@@ -213,11 +217,26 @@ CASES = {
         values=("true",),
         effect=lambda seen: seen.result.parseoutcomes().get("passed") == 1,
     ),
+    "resume": Case(
+        session="resumed",
+        values=("true",),
+        effect=lambda seen: seen.result.ret != pytest.ExitCode.USAGE_ERROR and len(seen.records) == 1,
+    ),
+    "replay-feedback": Case(
+        session="replayed",
+        values=("first",),
+        effect=lambda seen: "replay[sim/novice-L1-turn2-L0]" in (seen.root / "report.xml").read_text(),
+    ),
     "test-seconds": Case(
         session="limited",
         values=("1",),
         others=("2",),
         effect=lambda seen: set(seen.told(r"did not answer within (\d+) s")) == {"1"},
+    ),
+    "env": Case(
+        session="environments",
+        values=("test_common1={python}",),
+        effect=lambda seen: "1 passed" in words(seen.result),
     ),
     "image": Case(
         session="image",
@@ -229,11 +248,16 @@ CASES = {
         ),
     ),
 }
+FIRST = ("--recode-model=sim/novice", "--recode-turns=2", "--recode-feedback=L1", "--recode-out=first")
+"""The run that another goes on with."""
 ALWAYS = {
     "played": (),
     "asked": ("--recode-sandbox=process", "--recode-turns=2", "--recode-feedback=L2"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
+    "resumed": FIRST,
+    "replayed": ("--recode-feedback=L0", "--recode-out=again", "--junitxml=report.xml"),
     "limited": ("--recode-sandbox=process", "--recode-agent=own_agents:ENDLESS", "--recode-turns=1"),
+    "environments": ("--recode-sandbox=process", "--recode-agent=reference", "-k", "annotation_1"),
     "image": ("--recode-sandbox=docker", "--recode-agent=own_agents:BOTH", "--recode-turns=1"),
 }
 """What is the same with and without the options of a session."""
@@ -271,12 +295,17 @@ def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.
         return say(json.dumps(WRITTEN) if request.body["model"] == "writer-1" else "I would rather not.")
 
     def run(session: str, way: Way, workers: str, pick: Callable[[Case], tuple[str, ...]]) -> Seen:
-        make_task(files={} if session == "validate" else UNSOLVED)
+        if session == "environments":
+            shutil.copytree(DATASET, pytester.path / "dataset")
+        else:
+            make_task(files={} if session == "validate" else UNSOLVED)
         pytester.makepyfile(own_agents=AGENTS)
         (pytester.path / "models.yaml").write_text(MODELS)
-        places = {"place": str(pytester.path), "image": image}
+        places = {"place": str(pytester.path), "image": image, "python": sys.executable}
         if session == "asked":
             other_interpreter(pytester.path / "other")
+        if session in {"resumed", "replayed"}:
+            pytester.runpytest_subprocess("-p", "no:cacheprovider", *FIRST, timeout=120)
         if session == "image":
             places["marked"] = marked(image)
         with ExitStack() as stack:
