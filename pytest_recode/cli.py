@@ -243,11 +243,13 @@ def _code(
     from pytest_recode.metrics import likeness
     from pytest_recode.render import report_code
 
-    if given.codebertscore and (told := likeness.download()):
-        print(f"pytest-recode: {told}", file=sys.stderr, flush=True)
+    if given.codebertscore:
+        likeness.fetch(lambda told: print(f"pytest-recode: {told}", file=sys.stderr, flush=True))
     reference = functools.cache(tasks.reference)
     bert = likeness.codebertscore if given.codebertscore else None
-    return {"code": lambda: report_code.table(rows, lambda one: reference(one.row.format, one.task), known=known, bert=bert)}
+    return {
+        "code": lambda: report_code.table(rows, lambda one: reference(one.row.format, one.task), known=known, bert=bert)
+    }
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 import io
 import logging
-import os
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from pytest_recode.faults import UserError
 
@@ -71,10 +71,10 @@ def codebleu(candidate: Codes, reference: Codes, *, comments: bool = True) -> Li
 
 def codebertscore(pairs: Sequence[tuple[Codes, Codes]], *, model: str = BERT, layer: int = BERT_LAYER) -> list[float]:
     """F1 of CodeBERTScore for each (candidate, reference), files joined in the order of their paths (Zhou et al. 2023, arXiv
-    2302.05527; RECODE-H's `metric_codebert.py`), by the package `code-bert-score`.
+    2302.05527; RECODE-H's `metric_codebert.py`), by the package `code-bert-score` 0.4.
 
-    The model reads 512 tokens and no further. Empty code has 0. Raises `UserError` where the package or the model
-    cannot be had; what would be downloaded is `download()`.
+    `model` is a name on the hub, whose files `fetch` has brought, or a directory. Long code is read in windows of 512 tokens
+    that overlap by half. Empty code has 0. Raises `UserError` where package or model are not on this machine.
     """
     need("code_bert_score", "CodeBERTScore")
     texts = [(_joined(one, other), _joined(other, other)) for one, other in pairs]
@@ -82,38 +82,57 @@ def codebertscore(pairs: Sequence[tuple[Codes, Codes]], *, model: str = BERT, la
     scores = [0.0] * len(pairs)
     if not full:
         return scores
+    here = _here(model)
+    if here is None:
+        raise UserError(f"CodeBERTScore: {model} is not on this machine")
     from code_bert_score import BERTScorer
 
-    try:
-        scorer = BERTScorer(model_type=model, num_layers=layer)
-    except OSError as error:  # transformers': no network, no such model
-        said = str(error).strip().splitlines()
-        raise UserError(
-            f"CodeBERTScore: {model} is not on this machine and cannot be downloaded: {said[0] if said else error!r}"
-        ) from None
+    # From its directory: asked for by its name, transformers looks for the hub again and again
+    scorer = BERTScorer(model_type=here, num_layers=layer)
     found = scorer.score([texts[place][0] for place in full], [texts[place][1] for place in full])[2]
     for place, value in zip(full, found.tolist(), strict=True):
         scores[place] = float(value)
     return scores
 
 
-def download(model: str = BERT) -> str | None:
-    """What CodeBERTScore downloads before it can start, in one line; None: nothing. Raises `UserError` where it may not
-    (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE) or where the package is not installed."""
-    need("code_bert_score", "CodeBERTScore")
-    from huggingface_hub import constants, try_to_load_from_cache
+def fetch(say: Callable[[str], None], model: str = BERT) -> None:
+    """Bring the files of the model to this machine, where they are not yet; `say` is told what is downloaded before it is.
 
-    weights = ("model.safetensors", "pytorch_model.bin")
-    if os.path.isdir(model) or any(isinstance(try_to_load_from_cache(model, name), str) for name in weights):  # noqa: PTH112
-        return None
-    if constants.HF_HUB_OFFLINE or os.environ.get("TRANSFORMERS_OFFLINE", "0").upper() in {"1", "TRUE", "YES", "ON"}:
+    Raises `UserError` where the package is not installed, where this machine is set to be offline or the hub cannot be reached.
+    """
+    need("code_bert_score", "CodeBERTScore")
+    if _here(model) is not None:
+        return
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.utils import get_session
+
+    once = "leave --codebertscore out, or fetch the model once where there is a network"
+    if constants.HF_HUB_OFFLINE:
+        raise UserError(f"CodeBERTScore: {model} is not in {constants.HF_HUB_CACHE}, and HF_HUB_OFFLINE is set: {once}")
+    say(f"CodeBERTScore downloads {model} (some 500 MB) from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}")
+    try:
+        # A single question: the download itself asks for minutes
+        get_session().head(f"{constants.ENDPOINT}/{model}/resolve/main/config.json", timeout=10).raise_for_status()
+        snapshot_download(model, allow_patterns=list(_FILES))
+    except OSError as error:  # requests' and the hub's faults are OSErrors
         raise UserError(
-            f"CodeBERTScore: {model} is not in {constants.HF_HUB_CACHE} and this machine is set to be offline: leave --codebertscore out, "
-            "or fetch the model once where there is a network"
-        )
-    return (
-        f"CodeBERTScore downloads the model {model} (some 500 MB) from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}"
-    )
+            f"CodeBERTScore: {model} is not on this machine, and {constants.ENDPOINT} does not give it ({type(error).__name__}): {once}"
+        ) from None
+
+
+_FILES = ("*.json", "*.txt", "pytorch_model.bin", "model.safetensors")
+_WEIGHTS = _FILES[2:]
+
+
+def _here(model: str) -> str | None:
+    """The directory with all that the model is made of."""
+    if Path(model).is_dir():
+        return model
+    from huggingface_hub import try_to_load_from_cache
+
+    found = [try_to_load_from_cache(model, name) for name in ("config.json", *_WEIGHTS)]
+    paths = [path for path in found if isinstance(path, str)]
+    return str(Path(paths[0]).parent) if isinstance(found[0], str) and len(paths) > 1 else None
 
 
 def need(package: str, number: str) -> None:

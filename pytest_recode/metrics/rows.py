@@ -9,7 +9,7 @@ from pytest_recode.metrics.attempt import Attempt, Row
 
 
 def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
-    """Attempts by Row, in the order in which rows first occur.
+    """Attempts by Row: runs in the order in which they are given, and within a run by model and level, whatever ended first.
 
     Runs of one setting that share no (task, attempt) are parts of one experiment and become one row, named after both.
     """
@@ -24,7 +24,16 @@ def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
                 break
         else:
             merged.append(list(group))
-    return dict(map(_named, merged))
+    runs = {source: place for place, source in enumerate(dict.fromkeys(row.source for row in found))}
+    return dict(map(_named, sorted(merged, key=lambda group: (runs[group[0].row.source], *_order(group[0].row)))))
+
+
+def _order(row: Row) -> tuple[str, ...]:
+    return (
+        ()
+        if row.published
+        else (row.format, row.model, row.agent, row.feedback, row.setup, "" if row.paper else "without")
+    )
 
 
 def _one_experiment(one: Sequence[Attempt], other: Sequence[Attempt]) -> bool:
