@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,7 @@ def test_the_readme_has_commands() -> None:
     assert len([page for page, _ in commands() if page == "README.md"]) >= 4
 
 
-@pytest.mark.parametrize(("page", "command"), commands())
+@pytest.mark.parametrize(("page", "command"), [each for each in commands() if each[0] != "records.md"])
 def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path) -> None:
     """As printed, on the bundled tasks, up to the point where a model would be asked."""
     example = re.search(
@@ -65,6 +66,22 @@ def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "::" in done.stdout
+
+
+def test_the_commands_that_go_on_with_each_other(tmp_path: Path) -> None:
+    """One after the other, to their end: offline models are all they ask."""
+    shutil.copytree(ROOT / "tasks/sinkhorn", tmp_path / "tasks/sinkhorn")
+    found = [command for page, command in commands() if page == "records.md"]
+    assert len(found) == 3
+    for command in found:
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}, done.stdout + done.stderr
+        assert "error" not in done.stdout.splitlines()[-1]
+    lines = {name: (tmp_path / name / "results.jsonl").read_text().splitlines() for name in ("levels", "replayed")}
+    assert len(lines["levels"]) == 3
+    assert lines["replayed"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -130,7 +130,7 @@ class Tree:
         finally:
             os.close(where)
 
-    def walk(self, path: str, notes: list[str]) -> Iterator[str]:
+    def walk(self, path: str, notes: list[str], most: int = MAX_LISTED) -> Iterator[str]:
         parts = self.parts_of(path)
         start = "/".join(parts)
         if parts and stat.S_ISREG(self._stat(parts)):
@@ -147,8 +147,8 @@ class Tree:
                 unread += 1
                 continue
             for name, _ in (pair for pair in names if not pair[1]):
-                if listed == MAX_LISTED:
-                    notes.append(f"... more than {MAX_LISTED} files")
+                if listed == most:
+                    notes.append(f"... more than {most} files")
                     return
                 listed += 1
                 yield f"{at}/{name}" if at else name

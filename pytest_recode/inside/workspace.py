@@ -16,6 +16,7 @@ import re
 import shutil
 import signal
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Optional
@@ -106,7 +107,7 @@ class _Workspace:
         room = MAX_CHANGES
         notes: list[str] = []
         with _Guard("the workspace"):
-            seen = list(self.tree.walk("", notes))
+            seen = list(self.tree.walk("", notes, sys.maxsize))
             for path in seen:
                 mode = os.lstat(path).st_mode
                 if not stat.S_ISREG(mode) or (path in self.untouched and _stamp(path) == self.untouched[path]):

@@ -1,0 +1,62 @@
+"""What is kept of a workspace between turns, and laid into another one."""
+
+from __future__ import annotations
+
+from pytest_recode.checkpoint import Changes
+from tests.agents.conftest import Open
+from tests.agents.scripted import REPO
+
+
+def test_nothing_was_done(open_workspace: Open) -> None:
+    workspace = open_workspace()
+    assert workspace.changes() == Changes(files={})
+    assert workspace._connection is None, "an untouched workspace needs no sandbox"
+    workspace.list()
+    assert workspace.changes() == Changes(files={})
+
+
+def test_another_workspace_becomes_the_same(open_workspace: Open) -> None:
+    first = open_workspace()
+    first.write("solver.py", "answer = 42\n")
+    first.run(
+        "mkdir -p data/empty; printf '\\000\\377' > data/raw; rm README.md; chmod 750 lib/helpers.py; ln -s raw data/link;"
+        " printf x > \"$(printf 'a\\377')\"; printf '#!/bin/sh\\necho made' > tool; chmod +x tool"
+    )
+    kept = first.changes()
+    assert kept.files == {
+        "solver.py": (b"answer = 42\n", 0o644),
+        "data/raw": (b"\0\xff", 0o644),
+        "a\udcff": (b"x", 0o644),
+        "lib/helpers.py": (REPO["lib/helpers.py"], 0o750),
+        "tool": (b"#!/bin/sh\necho made", 0o755),
+    }
+    assert kept.removed == ("README.md",)
+    assert kept.whole
+    second = open_workspace()
+    second.lay(kept)
+    assert second.changes() == kept
+    assert second.run("./tool").output.strip() == "made"
+    assert second.list() == ("a\udcff", "data/raw", "lib/helpers.py", "solver.py", "tool")
+
+
+def test_a_change_that_hides_its_time_is_one(open_workspace: Open) -> None:
+    workspace = open_workspace()
+    workspace.run(
+        "touch -r solver.py stamp; printf X | dd of=solver.py conv=notrunc status=none; touch -r stamp solver.py"
+    )
+    assert workspace.changes().files["solver.py"][0][:1] == b"X"
+
+
+def test_more_files_than_are_listed(open_workspace: Open) -> None:
+    workspace = open_workspace()
+    workspace.run("mkdir many; cd many; seq -f f%05g 6000 | xargs touch")
+    assert len(workspace.changes().files) == 6000
+
+
+def test_what_cannot_be_kept_leaves_the_targets(open_workspace: Open) -> None:
+    workspace = open_workspace()
+    workspace.write("solver.py", "answer = 42\n")
+    workspace.run("truncate -s 40M big")
+    kept = workspace.changes()
+    assert kept == Changes(files={"solver.py": (b"answer = 42\n", 0o644)}, whole=False)
+    assert workspace.read("solver.py") == "answer = 42\n", "and the workspace goes on"

@@ -1,0 +1,137 @@
+"""Checkpoints: what goes in comes out, whatever a killed process left of a file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.checkpoint import (
+    Changes,
+    Checkpoint,
+    Keeper,
+    Past,
+    dumped,
+    first_turn,
+    in_use,
+    loaded,
+    past_of,
+    wait_until_left,
+)
+from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
+from pytest_recode.faults import UserError
+from pytest_recode.models import Usage
+from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+
+ITEM = FeedbackItem(
+    interface="a.f", category="T2", description="d", analysis="a\n\ud800", suggestion="s", correction="def f(): ..."
+)
+FEEDBACK = Feedback(
+    level=3,
+    text="Feedback on turn 1",
+    turn=1,
+    items=(ITEM,),
+    source="model",
+    usage=Usage(prompt_tokens=3, cost_usd=None),
+)
+VERDICT = Verdict(
+    cases=(
+        Case(id="t::a", interface="a.f", outcome=Outcome.PASSED, seconds=0.25),
+        Case(
+            id="t::b[1-x]",
+            interface="a.f",
+            outcome=Outcome.FAILED,
+            kind="exception",
+            message="long",
+            exception=Exc(type="ValueError", message="no", frames=("a.py:1 in f: raise", "b")),
+        ),
+    ),
+    seed=2**47,
+    seconds=1.5,
+    isolation="shared",
+    tampering=("the class was changed",),
+)
+TURN = Turn(
+    number=1,
+    feedback=None,
+    move=Move(
+        steps=2, submitted=False, reindented=True, usage=Usage(prompt_tokens=5, completion_tokens=7, cost_usd=0.1)
+    ),
+    verdict=VERDICT,
+    targets={"a.py": b"\xff\x00 not text"},
+    seconds=2.25,
+)
+WHOLE = Checkpoint(
+    turn=TURN,
+    agent={"turn": 1, "memory": ["x"]},
+    changes=Changes(files={"a.py": (b"\xff", 0o755)}, removed=("b.py",)),
+)
+NEXT = replace(WHOLE, turn=replace(TURN, number=2, feedback=FEEDBACK, shared="another"))
+
+
+@pytest.mark.parametrize("checkpoint", [WHOLE, NEXT, Checkpoint(turn=TURN, agent=None, changes=None)])
+def test_what_goes_in_comes_out(checkpoint: Checkpoint) -> None:
+    assert loaded(json.loads(json.dumps(dumped(checkpoint)))) == checkpoint
+
+
+def kept(path: Path, *lines: Checkpoint | Feedback) -> Past:
+    keeper = Keeper(path)
+    for line in lines:
+        keeper.feedback(line) if isinstance(line, Feedback) else keeper.turn(line)
+    keeper.close()
+    return past_of(path)
+
+
+def test_the_feedback_nobody_has_worked_on_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "deep/er.jsonl"
+    assert past_of(path) == Past()
+    assert kept(path, WHOLE, FEEDBACK) == Past(checkpoints=(WHOLE,), feedback=FEEDBACK)
+    assert kept(path, NEXT) == Past(checkpoints=(WHOLE, NEXT), feedback=None)
+
+
+@pytest.mark.parametrize("size", [1, 40, 100_000])
+def test_a_torn_line_spoils_no_other(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "a.jsonl"
+    kept(path, WHOLE)
+    with path.open("ab") as file:
+        file.write((json.dumps(dumped(NEXT)) * 50).encode()[:size])
+    assert past_of(path).checkpoints == (WHOLE,)
+    assert kept(path, NEXT).checkpoints == (WHOLE, NEXT)
+
+
+def test_from_an_agent_that_keeps_nothing_nobody_goes_on(tmp_path: Path) -> None:
+    assert kept(tmp_path / "a", replace(WHOLE, agent=None, changes=None)) == Past()
+
+
+def test_a_first_turn_names_who_paid_for_it(tmp_path: Path) -> None:
+    with first_turn(tmp_path, "key") as place:
+        assert place.found is None
+        place.keep(WHOLE, by="me")
+    with first_turn(tmp_path, "key") as place:
+        assert place.found == replace(WHOLE, turn=replace(TURN, shared="me"))
+    with first_turn(tmp_path, "other") as place:
+        assert place.found is None
+
+
+def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> None:
+    program = (
+        "import sys, pathlib\nfrom pytest_recode.checkpoint import in_use\n"
+        "with in_use(pathlib.Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
+    )
+    wait_until_left(tmp_path, 0)
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with in_use(tmp_path):  # beside the other: workers of one run
+            pass
+        with pytest.raises(UserError, match="another run is still writing there: wait for its end"):
+            wait_until_left(tmp_path, 0)
+        other.kill()
+        other.wait()
+    wait_until_left(tmp_path, 0)
