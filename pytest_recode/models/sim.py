@@ -56,6 +56,7 @@ class Work:
     broken: dict[str, tuple[str, tuple[str, ...]]]
     changed: tuple[str, ...]
     turn: int
+    unwritten: tuple[str, ...] = ()  # of those, what this turn has no steps for
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,7 +92,8 @@ class SimModel:
         self._work = None
         if state:
             broken = {interface: (file, tuple(path)) for interface, (file, path) in state["broken"].items()}
-            self._work = Work(**{**state, "broken": broken, "changed": tuple(state["changed"])})
+            texts = {name: tuple(state[name]) for name in ("changed", "unwritten")}
+            self._work = Work(**{**state, "broken": broken, **texts})
 
     def _answer(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
         if schema is not None:
@@ -102,6 +104,8 @@ class SimModel:
             return self._summary()
         shown = next((message.content for message in reversed(messages) if message.role == "user"), "")
         self._look(shown)
+        if "RETRIEVE" in system:
+            return self._command(shown)
         return self._step(shown) if acts else self._blocks()
 
     def _look(self, shown: str) -> None:
@@ -169,7 +173,7 @@ class SimModel:
                 if seen:
                     texts[file] = self._restored(texts[file], file, path)
                     del broken[interface]
-        changed = tuple(file for file in texts if texts[file] != work.texts[file])
+        changed = tuple(file for file in texts if texts[file] != work.texts[file] or file in work.unwritten)
         return Work(texts=texts, broken=broken, changed=changed, turn=turn)
 
     def _restored(self, text: str, file: str, path: Sequence[str]) -> str:
@@ -185,8 +189,7 @@ class SimModel:
     def _step(self, shown: str) -> str:
         """One answer in the text protocol; which of the turn's answers, the prompt says."""
         work = self._begun()
-        budget = re.findall(r"Step (\d+) of (\d+) in turn \d+ of \d+", shown)
-        step, steps = map(int, budget[-1]) if budget else (1, 1)
+        step, steps = _budget(shown)
         plan = self._plan(work, steps)
         actions = plan[min(step, len(plan)) - 1]
         asked = len(interfaces_of(self.task, self.parts))
@@ -219,6 +222,17 @@ class SimModel:
             return [*before, *batches[:-1], [*batches[-1], check], [submit]]
         return [*before, *batches[:-1], [*batches[-1], submit]]
 
+    def _command(self, shown: str) -> str:
+        """One answer as `recode-h` asks for it, with one action: find, write each target, submit."""
+        work = self._begun()
+        step, steps = _budget(shown)
+        wrote = [f"REPLACE {path}\n{work.texts[path]}" for path in work.changed]
+        work.unwritten = work.changed[steps:]
+        find = [f"RETRIEVE {(*self.task.interfaces, self.task.title)[0]}"] if work.turn == 1 and steps > len(wrote) + 1 else []
+        plan = [*find, *wrote, "SUBMIT"]
+        said = f"Simulated model {self.name}, turn {work.turn}: {len(self.task.interfaces)} interfaces are asked."
+        return f"reflect: {said}\naction:\n{plan[min(step, len(plan)) - 1]}"
+
     def _blocks(self) -> str:
         """Every target whole, in a fence that names it, or the part that is asked for: the protocol of a single call."""
         said = [f"Simulated model {self.name}."]
@@ -249,6 +263,13 @@ class SimModel:
     def _random(self, *what: object) -> Random:
         """A stream of its own for every decision, so that none moves another. A text seeds alike in every process."""
         return Random("/".join(map(str, (self.seed, self.name, *what))))
+
+
+def _budget(shown: str) -> tuple[int, int]:
+    """Step, and steps of the turn, as a prompt says last."""
+    found = re.findall(r"Step (\d+) of (\d+) in turn \d+ of \d+", shown)
+    step, steps = found[-1] if found else (1, 1)
+    return int(step), int(steps)
 
 
 def _syntax_check(paths: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ def pytest_recode_sandboxes() -> dict[str, str]:
 def pytest_recode_agents() -> dict[str, str]:
     return {
         "recode": "pytest_recode.agents.recode:KIND",
+        "recode-h": "pytest_recode.agents.recode_h:KIND",
         "one-shot": "pytest_recode.agents.one_shot:KIND",
         "reference": "pytest_recode.agents.reference:KIND",
         "noop": "pytest_recode.agents.noop:KIND",

@@ -434,6 +434,7 @@ def test_the_transcript_tells_everything(open_walled: Open) -> None:
         "planning": "P",
         "actions": ["read"],
         "note": "",
+        "error": "",
         "usage": usage,
         "finish": "",
     }

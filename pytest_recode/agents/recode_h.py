@@ -1,0 +1,216 @@
+"""`recode-h`: the agent as RECODE-H's own code has it (arXiv 2510.06186), for comparison, without that code's faults.
+
+One user message holds everything, in its order: paper, instruction, history, code with line numbers, feedback, result of the last
+action. Ten turns of three steps; REPLACE writes a whole target; the steps used up, the targets are handed in. docs/recode-h.md
+lists what it does otherwise. The lines of its transcript are those of `recode`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
+from pytest_recode.agents.actions import ProtocolError
+from pytest_recode.agents.doing import ended
+from pytest_recode.agents.memory import Memory
+from pytest_recode.agents.prompts import MAX_TARGET, budget_text, cut
+from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, usage_fields
+from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
+from pytest_recode.agents.retrieval import Retrieval, Searches
+from pytest_recode.checkpoint import give_back, kept_of
+from pytest_recode.episode import TESTS_SAID, Feedback, Move
+from pytest_recode.faults import UserError
+from pytest_recode.models import Message, Model, Reply, Usage
+from pytest_recode.task import Brief, Files
+
+DEFAULTS = {"turns": 10, "steps": 3, "memory_threshold": 15, "memory_keep": 5, "test_output": "full"}
+"""Its published configuration; `memory_keep` is what its code uses, whatever that configuration says."""
+
+MAX_LISTED = 2_000
+"""Paths of a BROWSE."""
+MAX_BRIEF = 400_000
+"""Characters of the paper, some 100,000 tokens: the original sends all of it with every call, however long."""
+
+SYSTEM = f"""\
+You work in machine learning research. From a paper in LaTeX and an instruction you write the code that the instruction asks for, \
+so that it works inside the repository of the paper. Hidden tests judge it.
+
+Actions, one in each answer:
+
+READ <path>
+    the whole text of a file of the repository
+RETRIEVE <query>
+    the functions and classes of the repository that fit the query best, with their code
+REPLACE
+<code>
+    writes the target: the code, from the next line to the end of the answer, becomes its whole content. Where there are several \
+targets, REPLACE <path> says which one
+BROWSE
+    the paths of all files of the repository
+SUBMIT
+    hands the targets in as they are and ends the turn; the tests run then, and their result opens the next turn
+
+Answer in this form, and put nothing behind the action:
+
+{SHAPE}
+
+Reflect, briefly, on
+1. results: what failed, with which error, and which tests;
+2. consistency: whether the code does what the paper says and fits the repository;
+3. feedback: what it asks to be changed, and how that is done;
+4. history: what was tried before and need not be tried again;
+5. next: where the code stands, what comes first, what you have to know before."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RecodeH:
+    context: AgentContext
+    model: Model
+    memory: Memory
+    retrieval: Retrieval
+    turn: int = 0
+
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
+        """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
+        self.turn += 1
+        words, result = _parts(feedback)
+        found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
+        usage, submitted, step = Usage(), False, 0
+        while step < self.context.steps and not submitted:
+            usage += self._shrink(step)
+            step += 1
+            reply = self.model.complete(self._prompt(brief, words, result, workspace.targets(), step))
+            usage += reply.usage
+            self._remember("user", result, step)
+            self._remember("assistant", cut(reply.text, MAX_REMEMBERED).strip() or "(an empty answer)", step)
+            submitted, result = self._answer(reply, brief, workspace, found, step)
+        if not submitted:
+            self._remember("user", f"{result}\n\nHanded in as it was, after all {step} steps.", step)
+        return Move(steps=step, submitted=submitted, usage=usage + found.usage)
+
+    def state(self) -> Mapping[str, Any]:
+        return {"turn": self.turn, "memory": self.memory.state(), "model": kept_of(self.model)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.turn = state["turn"]
+        self.memory.restore(state["memory"])
+        give_back(self.model, state["model"])
+
+    def _prompt(self, brief: Brief, words: str, result: str, targets: Files, step: int) -> list[Message]:
+        history = "\n\n".join(f"[{_WHO[each.role]}]\n{each.content}" for each in self.memory.shown())
+        sections = {
+            "1. Paper": cut(brief.paper.strip(), MAX_BRIEF) if brief.paper else "(left out)",
+            "2. Instruction": cut(brief.instruction.strip(), MAX_BRIEF),
+            "3. History": history or "(nothing yet)",
+            "4. Current code": "\n\n".join(numbered(path, targets.get(path)) for path in brief.targets),
+            "5. Feedback on the last submission": words,
+            "6. Result of the last action": result,
+            "7. Budget": budget_text(step, self.context.steps, self.turn, self.context.turns).replace(
+                "`submit`", "SUBMIT"
+            ),
+        }
+        if self.turn == step == 1:
+            self._log_message("system", SYSTEM, 0)
+            self._log_message("user", clean(_sections(dict(list(sections.items())[:2]))), 0)
+        self._log_message("user", clean(_sections(dict(list(sections.items())[3:]))), step)
+        return [Message(role="system", content=SYSTEM), Message(role="user", content=clean(_sections(sections)))]
+
+    def _answer(self, reply: Reply, brief: Brief, workspace: Workspace, found: Searches, step: int) -> tuple[bool, str]:
+        """Do what an answer says; whether it submits, and what to tell."""
+        read = parse(reply.text, brief.targets, cut_off=reply.finish == "length")
+        if isinstance(read, ProtocolError):
+            said, actions, error = cut(reflection_of(reply.text), MAX_REMEMBERED), [], read.text
+        else:
+            said, actions, error = read.reflection, [read.verb], ""
+        parts = {"observation": "", "reflection": clean(said), "planning": ""}  # one part stands for all
+        self._log("step", step, {**parts, "actions": actions, "note": "", "error": error, **reply_fields(reply)})
+        if isinstance(read, ProtocolError):
+            return False, f"This answer could not be used, and cost a step. {read.text}"
+        given = {"path": read.argument, "text": read.code} if read.verb == "REPLACE" else {"argument": read.argument}
+        self._log("action", step, {"number": 1, "kind": read.verb, "arguments": given})
+        try:
+            ok, text = True, _do(read, workspace, found)
+        except Refused as refused:
+            ok, text = False, cut(f"Refused: {refused}", MAX_TARGET)
+        self._log("result", step, {"number": 1, "kind": read.verb, "ok": ok, "text": text})
+        return read.verb == "SUBMIT", f"Result of {read.verb}:\n{text}"
+
+    def _shrink(self, step: int) -> Usage:
+        old = len(self.memory.messages)
+        reply = self.memory.shrink(self.model)
+        if reply is None:
+            return Usage()
+        replaced = old - len(self.memory.messages)
+        self._log("memory", step, {"messages": replaced, "summary": self.memory.summary, "usage": usage_fields(reply)})
+        return reply.usage
+
+    def _remember(self, role: str, text: str, step: int) -> None:
+        self.memory.messages.append(Message(role=role, content=clean(text)))
+        self._log_message(role, clean(text), step)
+
+    def _log_message(self, role: str, text: str, step: int) -> None:
+        self._log("message", step, {"role": role, "content": text, "tool_calls": [], "tool_call_id": ""})
+
+    def _log(self, kind: str, step: int, fields: dict[str, Any]) -> None:
+        self.context.log(kind, {"turn": self.turn, "step": step, **fields})
+
+
+_WHO = {"user": "result", "assistant": "you"}
+
+
+def _do(command: Command, workspace: Workspace, found: Searches) -> str:
+    if command.verb == "READ":
+        return cut(workspace.read(command.argument), MAX_TARGET) or f"{command.argument} is empty."
+    if command.verb == "RETRIEVE":
+        return found.told(command.argument)
+    if command.verb == "REPLACE":
+        workspace.write(command.argument, ended(command.code))
+        return f"{command.argument} was written."
+    if command.verb == "BROWSE":
+        paths = [path for path in workspace.list() if not _NOT_LISTED.intersection(path.split("/"))]
+        more = [f"... and {len(paths) - MAX_LISTED} more files"] if len(paths) > MAX_LISTED else []
+        return "\n".join([*paths[:MAX_LISTED], *more])
+    return "The targets are handed in."
+
+
+_NOT_LISTED = frozenset({"__pycache__", ".pytest_cache", ".git"})
+
+
+def numbered(path: str, data: bytes | None) -> str:
+    """A target as it is, each line behind its number."""
+    if data is None:
+        return f"{path} (the target): absent"
+    text = data.decode("utf-8", "replace")
+    if not text.strip():
+        return f"{path} (the target): empty"
+    lines = "\n".join(f"{number:>4} {line}" for number, line in enumerate(text.rstrip("\n").split("\n"), 1))
+    return f"{path} (the target):\n{cut(lines, 2 * MAX_TARGET)}"
+
+
+def _parts(feedback: Feedback | None) -> tuple[str, str]:
+    """The researcher's words, and the tests' own output, which is the result of the submission."""
+    if feedback is None:
+        return "No feedback yet: this is the first turn.", "Nothing was done yet."
+    words, said, output = feedback.text.partition(f"\n{TESTS_SAID}\n")
+    result = "The last submission did not pass all hidden tests."
+    return words.strip() or "No feedback.", f"{result}\n\n{said.strip()}\n{output.rstrip()}" if said else result
+
+
+def _sections(sections: Mapping[str, str]) -> str:
+    return "\n\n".join(f"## {title}\n\n{text}" for title, text in sections.items())
+
+
+def make(context: AgentContext) -> Agent:
+    if context.model is None:
+        raise UserError("agent 'recode-h' needs a model: give one with --recode-model, or choose --recode-agent=noop")
+    return RecodeH(
+        context=context,
+        model=context.model,
+        memory=Memory(threshold=context.memory_threshold, keep=context.memory_keep),
+        retrieval=Retrieval(embedder=context.embedder, shared=context.shared),
+    )
+
+
+KIND = AgentKind(make=make, defaults=DEFAULTS)

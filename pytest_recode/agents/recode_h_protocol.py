@@ -1,0 +1,149 @@
+"""How the original of RECODE-H has an agent answer, and how such an answer is read.
+
+    reflect: what was found, and what comes next
+    action:
+    REPLACE
+    import numpy as np
+
+One action an answer. The label of the action is a line of its own that an action follows, and what belongs to the action goes
+to the end of the answer, whatever it holds: lines such as `try:`, other labels, the word "interaction".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_recode.agents.actions import ProtocolError
+from pytest_recode.agents.fences import fences
+from pytest_recode.agents.protocol import MAX_ANSWER
+
+VERBS = ("READ", "RETRIEVE", "REPLACE", "BROWSE", "SUBMIT")
+
+SHAPE = """\
+reflect:
+what you found, and what you will do
+action:
+READ path/of/a/file.py"""
+
+_LABEL = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]*|\*{1,2}|\d\.[ \t]*)?action[ \t]*\*{0,2}:[ \t]*\*{0,2}(?P<rest>.*)$", re.IGNORECASE
+)
+_REFLECT = re.compile(r"\s*(?:#{1,6}[ \t]*|\*{1,2})?reflect(?:ion)?[ \t]*\*{0,2}:[ \t]*\*{0,2}", re.IGNORECASE)
+_VERB = re.compile(rf"[\[<*`]*(?P<verb>{'|'.join(VERBS)})\b[\]>*`]*[ \t]*:?(?P<rest>.*)$")
+_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[\w+.-]*[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """`verb` is one of VERBS; `argument` the path or query, for REPLACE the target; `code` is for REPLACE."""
+
+    verb: str
+    argument: str = ""
+    code: str = ""
+    reflection: str = ""
+
+
+def parse(text: str, targets: Sequence[str], *, cut_off: bool = False) -> Command | ProtocolError:
+    """One answer. `cut_off`: the provider says that it ended at the limit of output.
+
+    What it never does: guess where code ends, or write a part of it.
+    """
+    if text.lstrip().startswith("<think>") and "</think>" in text:
+        text = text.partition("</think>")[2]
+    if len(text) > MAX_ANSWER:
+        return ProtocolError(
+            text=f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Nothing was done."
+        )
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    found = _labelled(lines)
+    if found is None:
+        return ProtocolError(
+            text=f"Your answer holds no action. The actions are {', '.join(VERBS)}. Answer in this form:\n\n{SHAPE}"
+        )
+    label, verb, rest, at = found
+    reflection = reflection_of("\n".join(lines[:label]))
+    argument, body = rest.strip(" \t`'\"[]<>"), "\n".join(lines[at:])
+    if verb == "REPLACE":
+        return _replace(argument, body, targets, reflection, cut_off)
+    if verb in ("BROWSE", "SUBMIT"):
+        return Command(verb=verb, reflection=reflection)
+    argument = argument or _plain(body)
+    if verb == "READ":
+        argument = argument.partition("\n")[0].strip(" \t`'\"")
+    if not argument:
+        wanted = "the path of a file" if verb == "READ" else "what to look for"
+        return ProtocolError(text=f"{verb} needs {wanted}, behind the word or on the next line. Nothing was done.")
+    return Command(verb=verb, argument=argument, reflection=reflection)
+
+
+def reflection_of(text: str) -> str:
+    """What stands before the action, without its label."""
+    return _REFLECT.sub("", text, count=1).strip() if _REFLECT.match(text) else text.strip()
+
+
+def _labelled(lines: Sequence[str]) -> tuple[int, str, str, int] | None:
+    """(line of the label, verb, what follows it on its line, line after it): the first label that an action follows."""
+    for label, line in enumerate(lines):
+        match = _LABEL.match(line)
+        if match is None:
+            continue
+        at = label
+        rest = match["rest"]
+        while not rest.strip() or _FENCE.match(rest):
+            at += 1
+            if at == len(lines):
+                return None
+            rest = lines[at]
+        verb = _VERB.match(rest.strip())
+        if verb is not None:
+            return label, verb["verb"], verb["rest"], at + 1
+    return None
+
+
+def _replace(
+    argument: str, body: str, targets: Sequence[str], reflection: str, cut_off: bool
+) -> Command | ProtocolError:
+    path = argument.removeprefix("./")
+    if path and path not in targets:
+        return ProtocolError(
+            text=f"REPLACE writes a target ({', '.join(targets)}), not {path[:200]!r}; the code begins on the next line. Nothing was done."
+        )
+    if not path and len(targets) > 1:
+        return ProtocolError(
+            text=f"There are {len(targets)} targets: write REPLACE and the path of one of them ({', '.join(targets)}), then its code"
+            " from the next line on. Nothing was done."
+        )
+    code = body.strip("\n")
+    lines = code.rstrip().split("\n")
+    odd = sum(bool(_FENCE.match(line)) for line in lines) % 2
+    if _FENCE.match(next((line for line in body.split("\n") if line.strip()), "")):
+        pieces = fences(body)
+        if not pieces or not pieces[0].closed:
+            return ProtocolError(text=f"The code fence is not closed: {_CUT_OFF}")
+        if len(pieces) > 1:
+            return ProtocolError(text=_WHICH_END)
+        code = pieces[0].text
+    elif cut_off:
+        return ProtocolError(text=f"Your answer ended at the model's limit of output: {_CUT_OFF}")
+    elif odd and not _FENCE.match(lines[-1]):
+        return ProtocolError(text=_WHICH_END)
+    elif odd:  # one was opened before the word REPLACE
+        code = "\n".join(lines[:-1])
+    if not code.strip():
+        return ProtocolError(
+            text="REPLACE needs the whole new text of the target, from the next line on. Nothing was done."
+        )
+    return Command(verb="REPLACE", argument=path or targets[0], code=code, reflection=reflection)
+
+
+_WHICH_END = (
+    "The code fences in your answer do not tell where the code ends. Nothing was done. Write the code without a fence and with"
+    " nothing behind it, or in one fence of four backticks."
+)
+_CUT_OFF = "the code may be cut off, and nothing of it was written. Write all of it, shorter if need be."
+
+
+def _plain(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if not _FENCE.match(line)).strip()
