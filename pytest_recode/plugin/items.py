@@ -55,7 +55,7 @@ class TaskItem(pytest.Item):
         self.add_marker(pytest.mark.recode(**{**more, **own}))
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, 0, f"{self.task.id} {self.name}"
+        return self.path, 0, self.name if self.name.startswith(f"{self.task.id}/") else f"{self.task.id} {self.name}"
 
 
 class FaultItem(TaskItem):
