@@ -293,7 +293,8 @@ def _write_summary(
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
             told = ", ".join(f"{kind} ({count}x)" for kind, count in faults.items())
-            terminal.line(f"errors, told above: {told}", red=True)
+            where = "told above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
+            terminal.line(f"errors, {where}: {told}", red=True)
         if met < len(run.ids):
             terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} episodes", red=True)
         if settings.fail_under is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ def unsolved(record: Record, out: Path) -> str:
         "turns": f"not solved in {_count(len(turns), 'turn')}",
         "time": f"not solved in the time it has ({_count(len(turns), 'turn')} in {record['seconds']:.0f} s)",
     }.get(record["stop"], f"not solved: stopped by {record['stop']}")
-    lines = [f"{record['task']}: {why} by {_who(record)}", ""]
+    lines = [f"{why} by {_who(record)}", ""]
     lines += [
         f"  turn {turn['turn']:>2}  feedback {turn['level'] or '-':<3} {turn['passed']:>3} of {turn['total']} cases pass"
         for turn in turns
@@ -48,9 +49,14 @@ def fault(record: Record, out: Path) -> str:
     error = record["error"]
     after = f" after {_count(len(record['turns']), 'turn')}" if record["turns"] else ""
     return (
-        f"{record['task']}: could not be played to its end by {_who(record)}{after} (not counted as unsolved)\n"
+        f"could not be played to its end by {_who(record)}{after} (not counted as unsolved)\n"
         f"{error['message']}\ntranscript: {out / record['transcript']}"
     )
+
+
+def same_fault(message: str) -> str:
+    """The words of a fault without how long was tried, by which one of them is told from another that is the same."""
+    return re.sub(r" \((gave up after|not waited for)[^()]*\)", "", message)
 
 
 def weaker(records: Sequence[Record]) -> list[str]:

@@ -80,7 +80,8 @@ def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, resul
     text = words(result)
     assert text.count("ERROR at call of") == 1
     line = f"Incorrect API key provided (asked at {server.url}, without a key: export OPENAI_API_KEY)"
-    assert f"error model:auth (3x): model local: auth: {line}" in text
+    assert text.count(f"model local: auth: {line}") == 1
+    assert "errors, told above: model:auth (3x)" in text
 
 
 HASTY = """\
@@ -109,12 +110,14 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     with ChatServer([]) as gone:
         pass
     result = recode(workers, *ONE_SHOT, "--recode-model=local", f"--recode-api-base={gone.url}")
-    result.assert_outcomes(errors=3, warnings=1)
+    result.assert_outcomes(errors=3)
     reason = f"{gone.url} cannot be reached (Connection refused): start the server there, or correct the address"
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
     [said] = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
     assert lines[said] == f"recode: model local: {reason}; trying again for up to 60 s"
     assert said < next(number for number, line in enumerate(lines) if " ERRORS " in line)
+    assert sum(reason in line for line in lines) == 2  # while it is waited for, and as what ended the first of them
+    assert "errors, told above: model:connection (3x)" in words(result)
     errors = [record["error"] for record in results()]
     assert {error["kind"] for error in errors} == {"model:connection"}
     waited = [error["message"] for error in errors if "(gave up after 6 tries in " in error["message"]]

@@ -49,7 +49,7 @@ def test_unsolved_fails_with_a_text_for_people(
     assert (record["outcome"], record["stop"], record["solved_turn"]) == ("unsolved", "turns", None)
     text = words(result)
     assert "UNSOLVED" in text
-    assert "tiny: not solved in 2 turns by agent tiny_agents:NEVER" in text
+    assert " not solved in 2 turns by agent tiny_agents:NEVER" in text
     assert "turn 1 feedback - 1 of 2 cases pass turn 2 feedback L0 1 of 2 cases pass" in text
     assert "still failing: answer.half: 1 of 1 cases" in text
     assert f"transcript: {pytester.path / 'out' / record['transcript']}" in text
