@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -118,6 +119,24 @@ class Episode:
         return self.turns[-1].number if self.stop is Stop.SOLVED else None
 
 
+class Clock:
+    """The seconds of an episode. Those in which a person is waited for are not counted."""
+
+    def __init__(self) -> None:
+        self._waited = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() - self._waited
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._waited += time.monotonic() - began
+
+
 Judge = Callable[[Files], Verdict]
 Researcher = Callable[[Sequence[Turn], int], Feedback]
 Policy = Callable[[Sequence[Turn]], int | None]
@@ -137,16 +156,17 @@ def run(
     seconds: float,
     on_turn: OnTurn,
     before: Sequence[Turn] = (),
+    clock: Callable[[], float] = time.monotonic,
 ) -> Episode:
     """Play one episode to its end, from after the turns `before`: agent and workspace are as they were then.
 
     Raises what the parts raise (`ModelError`, `BudgetSpent`, `SandboxError`, `GraderError`): an episode that could not be
     played is no Episode. The turns played so far have gone through `on_turn`.
     """
-    start = time.monotonic() - sum(turn.seconds for turn in before)
+    start = clock() - sum(turn.seconds for turn in before)
     played = list(before)
-    while (stop := _stop_reason(played, policy, turns, seconds, start)) is None:
-        began = time.monotonic()
+    while (stop := _stop_reason(played, policy, turns, seconds - (clock() - start))) is None:
+        began = clock()
         feedback = _feedback(played, policy, researcher)
         move = agent.act(brief, feedback, workspace)
         targets = workspace.targets()
@@ -158,21 +178,21 @@ def run(
                 move=move,
                 verdict=verdict,
                 targets=targets,
-                seconds=time.monotonic() - began,
+                seconds=clock() - began,
             )
         )
         on_turn(played[-1])
-    return Episode(task=brief.task, turns=tuple(played), stop=stop, seconds=time.monotonic() - start)
+    return Episode(task=brief.task, turns=tuple(played), stop=stop, seconds=clock() - start)
 
 
-def _stop_reason(played: Sequence[Turn], policy: Policy, turns: int, seconds: float, start: float) -> Stop | None:
+def _stop_reason(played: Sequence[Turn], policy: Policy, turns: int, seconds_left: float) -> Stop | None:
     if not played:
         return None
     if played[-1].verdict.solved:
         return Stop.SOLVED
     if len(played) >= turns or policy(played) is None:
         return Stop.TURNS
-    if time.monotonic() - start >= seconds:
+    if seconds_left <= 0:
         return Stop.TIME
     return None
 

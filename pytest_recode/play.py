@@ -76,6 +76,7 @@ def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path)
         policy=stage.cast.policy,
         seconds=stage.plan.task.limits.episode_seconds,
         on_turn=partial(books.turn_over, agent, workspace),
+        clock=stage.clock,
     )
     if (replay := stage.plan.replay) is not None:
         _go_on(replay.before[-1], agent, workspace)
@@ -269,6 +270,7 @@ def setup(settings: Settings) -> dict[str, Any]:
         "test_seconds": settings.test_seconds,
         "api_base": settings.api_base,
         "image": settings.image,
+        "feedback_from": settings.feedback_from,
         "researcher_prompt": prompts.VERSION,
     }
 
@@ -300,4 +302,4 @@ def _of_first_turn(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts without those of an answer to a failed turn."""
     left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
     own = {key: value for key, value in facts.items() if key not in left_out}
-    return {**own, "settings": {**own["settings"], "researcher_prompt": None, "test_output": None}}
+    return {**own, "settings": {**own["settings"], "researcher_prompt": None, "feedback_from": None, "test_output": None}}

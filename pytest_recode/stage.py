@@ -9,14 +9,16 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind
 from pytest_recode.agents.workspace import SandboxWorkspace
-from pytest_recode.episode import Feedback, Policy, Researcher, Turn
+from pytest_recode.episode import Clock, Feedback, Policy, Researcher, Turn
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.feedback import test_output
+from pytest_recode.feedback.person import Ask, by_person
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Embedder, Ledger, Model, ModelContext, ModelKind, Reach, Usage
 from pytest_recode.oracle.judge import judge
 from pytest_recode.render import records
 from pytest_recode.render.transcript import Transcript
+from pytest_recode.render.transcript import name as transcript_name
 from pytest_recode.replay import Replay
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
@@ -34,6 +36,7 @@ class Cast:
     feedback_model: ModelKind | None
     search_model: ModelKind | None
     table: Mapping[str, Mapping[str, Any]]
+    person: Ask | None = None  # the researcher, where the user wants it to be one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,7 @@ class Stage:
     meter: Meter
     transcript: Transcript
     out: Path
+    clock: Clock = field(default_factory=Clock)
 
     def brief(self) -> Brief:
         return brief(self.plan.task, self.parts, paper=self.settings.paper)
@@ -141,6 +145,9 @@ class Stage:
         plan, settings, cast = self.plan, self.settings, self.cast
         if plan.replay is not None:
             return plan.replay.researcher(plan.task)
+        if cast.person is not None:
+            name = transcript_name(plan.nodeid).removesuffix(".jsonl")
+            return by_person(plan.task, self.parts, cast.person, name=name, waiting=self.clock.stopped)
         model = None
         if cast.feedback_model is not None and settings.feedback_model is not None:
             model = self._model(settings.feedback_model, cast.feedback_model)

@@ -15,12 +15,12 @@ from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import prompts, source
 from pytest_recode.feedback.audit import repeats, secrets_of
 from pytest_recode.feedback.derived import derive
-from pytest_recode.feedback.levels import cut, exceptions, kinds
+from pytest_recode.feedback.levels import cut, tally
 from pytest_recode.feedback.records import CATEGORIES, FIELDS, read_answer
 from pytest_recode.feedback.researcher import written
 from pytest_recode.models import Message, Model, Usage
 from pytest_recode.task import Files, Parts, Task
-from pytest_recode.verdict import Outcome, Verdict
+from pytest_recode.verdict import Verdict
 
 MOST_SECTION = 60_000
 """Characters of each section of the prompt: a candidate may be of any size."""
@@ -96,7 +96,7 @@ def prompt(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> list
         "REPOSITORY": _repository(parts),
         "REFERENCE": _files(parts.reference, task.targets),
         "CANDIDATE": _files(candidate, task.targets),
-        "VERDICT": _verdict(verdict),
+        "VERDICT": tally(verdict),
     }
     # Nobody can write a text that holds its own digest: no section can forge its END.
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
@@ -146,16 +146,6 @@ def _files(files: Files, names: Sequence[str]) -> str:
         text = files[name].decode(errors="replace") if name in files else "(no such file)"
         shown.append(f"### {name}\n{text}")
     return "\n\n".join(shown)
-
-
-def _verdict(verdict: Verdict) -> str:
-    lines = []
-    for interface in dict.fromkeys(case.interface for case in verdict.cases):
-        cases = [case for case in verdict.cases if case.interface == interface]
-        failed = sum(case.outcome is not Outcome.PASSED for case in cases)
-        said = f": {'; '.join(kinds(verdict, interface))}" if failed else ""
-        lines.append(f"{interface}: {failed} of {len(cases)} hidden tests fail{said}")
-    return "\n".join(lines + exceptions(verdict))
 
 
 def _bounded(text: str) -> str:

@@ -74,6 +74,17 @@ def count(verdict: Verdict) -> str:
     return f"hidden tests: {verdict.failed} of {len(verdict.cases)} fail"
 
 
+def tally(verdict: Verdict) -> str:
+    """What a researcher is told of a verdict: by interface how many cases fail and how, and the candidate's exceptions."""
+    lines = []
+    for interface in dict.fromkeys(case.interface for case in verdict.cases):
+        cases = [case for case in verdict.cases if case.interface == interface]
+        failed = sum(case.outcome is not Outcome.PASSED for case in cases)
+        said = f": {'; '.join(kinds(verdict, interface))}" if failed else ""
+        lines.append(f"{interface}: {failed} of {len(cases)} hidden tests fail{said}")
+    return "\n".join(lines + exceptions(verdict))
+
+
 def corrections(text: str) -> tuple[Correction, ...]:
     """What a feedback text of level L4 corrects; () below it."""
     return tuple(

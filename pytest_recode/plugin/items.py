@@ -115,7 +115,8 @@ class EpisodeItem(RecodeItem):
         self.mark(model=model or "", feedback=policy, attempt=attempt)
         limits = self.task.limits
         waits = limits.episode_seconds if len(settings.feedbacks) > 1 else 0.0  # for a first turn that they share
-        self.backstop(waits + limits.episode_seconds + limits.grading_seconds)
+        if settings.feedback_from == "auto":  # a person takes the time that it takes
+            self.backstop(waits + limits.episode_seconds + limits.grading_seconds)
         if reason := run_of(self.config).asks_with(settings):
             self.add_marker(pytest.mark.skip(reason=reason))
 

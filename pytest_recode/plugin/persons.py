@@ -1,0 +1,63 @@
+"""How a person who is the researcher is reached: in pytest's terminal, or by files."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pytest_recode.faults import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from pytest_recode.feedback.person import Ask, Request, Words
+
+LOG = logging.getLogger("pytest_recode")
+
+
+def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
+    """None for `auto`, where nobody is asked."""
+    if who == "person":
+        from pytest_recode.feedback.dialogue import dialogue
+
+        def in_terminal(request: Request) -> Words:
+            with _terminal(config):
+                return dialogue(request, say=print, read=input)
+
+        return in_terminal
+    if who == "files":
+        from pytest_recode.feedback.by_file import by_file
+        from pytest_recode.formats.parts import read_feedback
+
+        return by_file(out / "feedback", read_feedback, LOG.warning)
+    return None
+
+
+def check_terminal(config: pytest.Config) -> None:
+    """Raises `UserError` where nobody could answer."""
+    with _terminal(config):
+        there = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
+    if not there:
+        raise UserError(
+            "--recode-feedback-from=person asks in the terminal, and this run has none: start it in one,"
+            " or answer by files with --recode-feedback-from=files"
+        )
+
+
+@contextmanager
+def _terminal(config: pytest.Config) -> Iterator[None]:
+    """Standard input and output as they were before pytest captured them."""
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if capture is None:
+        yield
+        return
+    capture.suspend_global_capture(in_=True)
+    try:
+        yield
+    finally:
+        capture.resume_global_capture()
