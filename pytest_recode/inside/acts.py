@@ -103,7 +103,7 @@ def meaning(event: str, given: tuple[Any, ...], hidden: Iterable[str], candidate
         return importing(str(given[0]))
     if event == "pickle.find_class":
         return _unpickled(str(given[0]), str(given[1]), hidden)
-    return _opening(given) if event == "open" else _moving(given)
+    return _opening(given, hidden) if event == "open" else _moving(given)
 
 
 def _unpickled(module: str, name: str, hidden: Iterable[str]) -> str:
@@ -157,7 +157,7 @@ def setting(holder: Any, name: Any, candidates: Candidates) -> str:
     return ""
 
 
-def _opening(given: tuple[Any, ...]) -> str:
+def _opening(given: tuple[Any, ...], hidden: Iterable[str]) -> str:
     path, mode = given[0], str(given[1] or "")
     if isinstance(path, int):
         return f"open() of a descriptor {forbidden.FILES}" if path in (3, 4) else ""
@@ -167,6 +167,9 @@ def _opening(given: tuple[Any, ...]) -> str:
         return ""
     if _PRIVATE.match(os.path.normpath(path)):
         return f"open() of {os.path.normpath(path)} reaches its judge's files"
+    name = os.path.basename(path)
+    if name.endswith(".py") and not os.path.exists(path) and name[:-3] in {each.rpartition(".")[2] for each in hidden}:
+        return f"open() of {name}, which is the tests' alone"
     if path.endswith(_CODE_FILES) and set(mode) & set("wax+"):
         return f"open() writes code ({os.path.basename(path)}), which cannot be read here"
     return ""

@@ -63,10 +63,12 @@ def _roots(order: dict[str, Any]) -> list[str]:
 
 
 def _names(order: dict[str, Any]) -> list[str]:
-    """Whatever the repository has of the same name is no secret."""
+    """By themselves, too. Whatever the repository has of the same name is no secret."""
     roots = _roots(order)
     own = hidden.Hidden({path: b"" for path in order["repo"] if path not in order["hidden"]}, roots=roots)
-    return [name for name in hidden.Hidden(order["hidden"], roots=roots).sources if name not in own.sources]
+    names = list(hidden.Hidden(order["hidden"], roots=roots).sources)
+    names += [name.rpartition(".")[2] for name in names]
+    return [name for name in dict.fromkeys(names) if name not in own.sources]
 
 
 def _outside(order: dict[str, Any]) -> list[str]:

@@ -1,0 +1,9 @@
+from tests.oracle.conftest import (  # noqa: F401
+    bare,
+    bubblewrap_sandbox,
+    docker_sandbox,
+    every_sandbox,
+    process_sandbox,
+    sandbox,
+    walls,
+)

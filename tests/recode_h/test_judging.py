@@ -1,0 +1,301 @@
+"""Annotations are judged as the benchmark means it, and an answer that reaches for the answer is not solved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.faults import GraderError
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.verdict import Outcome, Verdict
+from tests.recode_h.scene import DATASET, FILES, RIGHT, graded, task_of, write
+
+MANIFEST = DATASET / "annotation_meta.jsonl"
+
+
+def outcomes(verdict: Verdict) -> dict[str, str]:
+    return {case.id: case.outcome.value for case in verdict.cases}
+
+
+def problem(sandbox: Sandbox, manifest: Path, index: int = 1) -> str:
+    with pytest.raises(GraderError) as caught:
+        graded(sandbox, task_of(manifest, index), RIGHT)
+    first, _, text = str(caught.value).partition("\n")
+    assert first == "cannot be judged here: the reference does not pass its tests"
+    return text
+
+
+@pytest.mark.parametrize("index", [1, 2])
+def test_the_canonical_is_solved_with_exactly_the_expected_cases(every_sandbox: Sandbox, index: int) -> None:
+    task = task_of(MANIFEST, index)
+    verdict = graded(every_sandbox, task)
+    assert (verdict.solved, verdict.tampering, verdict.isolation) == (True, (), "shared")
+    cases = task.load().cases
+    assert {case.id: case.interface for case in verdict.cases} == cases
+    assert len(cases) == task.facts["cases"]
+
+
+@pytest.mark.parametrize("index", [1, 2])
+@pytest.mark.parametrize("kind", ["untouched", "empty"])
+def test_what_is_there_before_anybody_wrote_is_not_solved(sandbox: Sandbox, index: int, kind: str) -> None:
+    task = task_of(MANIFEST, index)
+    begun = task.load().repo[task.targets[0]].decode()
+    verdict = graded(sandbox, task, begun if kind == "untouched" else "")
+    assert not verdict.solved
+    assert verdict.tampering == ()
+
+
+def test_what_init_content_holds_counts(bare: Sandbox) -> None:
+    task = task_of(MANIFEST, 2)
+    verdict = graded(bare, task, task.load().repo[task.targets[0]].decode())
+    assert [case for case, outcome in outcomes(verdict).items() if outcome == "passed"] == [
+        "test_pinball_loss_is_least_at_the_quantile"
+    ]
+
+
+def test_a_slip_fails_its_own_cases_and_is_told_by_the_answers_own_frames(bare: Sandbox) -> None:
+    task = task_of(MANIFEST, 1)
+    right = task.load().reference[task.targets[0]].decode()
+    verdict = graded(bare, task, right.replace("second**2 / 4", "second[0] / 4"))
+    failed = [case for case in verdict.cases if case.outcome is Outcome.FAILED]
+    assert {case.id for case in failed} == {f"test_optimal_momentum[{x}]" for x in ("0.0", "0.5", "1.7")}
+    assert {case.interface for case in failed} == {"spectral.momentum.optimal_momentum"}
+    exception = failed[0].exception
+    assert exception is not None
+    assert (exception.type, len(exception.frames)) == ("TypeError", 1)
+    assert exception.frames[0].startswith("spectral/momentum.py:")
+
+
+def test_a_skip_of_the_canonicals_is_an_error(sandbox: Sandbox) -> None:
+    text = problem(sandbox, MANIFEST, 3)
+    assert text.startswith("test_points_equivalence_cuda: call: skipped (Skipped: could not import")
+    assert text.endswith("which is no pass")
+
+
+def test_a_skip_of_the_candidates_is_a_failed_case(bare: Sandbox, tmp_path: Path) -> None:
+    tests = FILES["test.py"] + "    if triple(1) == 4:\n                import pytest\n                pytest.skip()\n"
+    task = task_of(
+        write(tmp_path, {"test.py": tests.replace("            assert triple(7)", "            assert triple(7) + 0")})
+    )
+    assert graded(bare, task).solved
+    answer = RIGHT.replace("return x + x + x", "return x + x + x if x != 1 else 4")
+    assert outcomes(graded(bare, task, answer)) == {"test_double": "passed", "test_triple": "failed"}
+
+
+def test_cases_beyond_the_expected_are_neither_run_nor_counted(bare: Sandbox, tmp_path: Path) -> None:
+    tests = FILES["test.py"] + "\n        def test_more():\n            assert False\n"
+    verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})))
+    assert verdict.solved
+    assert list(outcomes(verdict)) == ["test_double", "test_triple"]
+
+
+@pytest.mark.parametrize(
+    ("cases", "text"),
+    [
+        (["test_double", "test_half"], "test_half: expected by test_cases, and was not collected from test.py"),
+        (["test_a", "test_b[1]"], "test_a, test_b[1]: expected by test_cases, and were not collected from test.py"),
+    ],
+)
+def test_an_expected_case_that_is_not_collected_is_an_error(
+    bare: Sandbox, tmp_path: Path, cases: list[str], text: str
+) -> None:
+    assert problem(bare, write(tmp_path, test_cases=cases)) == text
+
+
+def test_tests_that_cannot_be_imported_are_an_error(bare: Sandbox, tmp_path: Path) -> None:
+    tests = "        import a_package_that_nobody_has\n" + FILES["test.py"]
+    assert "No module named 'a_package_that_nobody_has'" in problem(bare, write(tmp_path, {"test.py": tests}))
+
+
+def test_a_canonical_that_fails_is_an_error(bare: Sandbox, tmp_path: Path) -> None:
+    tests = FILES["test.py"].replace("right_double(7)", "right_double(8)")
+    assert problem(bare, write(tmp_path, {"test.py": tests})).startswith("test_double: call: ")
+
+
+CLASSES = """\
+    import unittest
+    from canonical import double as right
+    from pkg.scale import double, triple
+
+    class TestDouble(unittest.TestCase):
+        def test_small(self):
+            with self.subTest("one"):
+                self.assertEqual(double(1), right(1))
+
+        def test_same(self):
+            self.assertEqual(double(5), 10)
+
+    class TestTriple:
+        def test_small(self):
+            assert triple(1) == 3
+
+        def test_same(self):
+            assert triple(5) == 15
+    """
+AT_ROOT = FILES["test.sh"].replace("${TARGET_DIR}/pkg/.", "${TARGET_DIR}/.").replace("pkg/test.py", "test.py")
+NO_PACKAGE = FILES["canonical.py"].replace("from .base", "from pkg.base")
+
+
+def test_cases_of_classes_by_either_name_and_of_one_name_together(bare: Sandbox, tmp_path: Path) -> None:
+    files = {"test.py": CLASSES, "test.sh": AT_ROOT, "canonical.py": NO_PACKAGE}
+    task = task_of(write(tmp_path, files, test_cases=["TestTriple::test_small", "test_same"]))
+    assert graded(bare, task).solved
+    wrong = RIGHT.replace("x + x + x", "x + x + x if x == 1 else 0")
+    assert outcomes(graded(bare, task, wrong)) == {"TestTriple::test_small": "passed", "test_same": "failed"}
+
+
+LAYOUTS = {
+    "in a package": FILES,
+    "at the root": {
+        "test.sh": AT_ROOT,
+        "canonical.py": NO_PACKAGE,
+        "test.py": FILES["test.py"].replace("pkg.canonical", "canonical").replace("from .canonical", "from canonical"),
+    },
+    "by PYTHONPATH": {
+        "test.sh": FILES["test.sh"].replace("pytest pkg", 'PYTHONPATH="${TARGET_DIR}/pkg" pytest pkg'),
+        "canonical.py": FILES["canonical.py"].replace("from .base", "from base"),
+        "test.py": FILES["test.py"]
+        .replace("pkg.canonical", "canonical")
+        .replace("from .canonical", "from canonical")
+        .replace("pkg.scale", "scale"),
+    },
+    "by cd": {
+        "test.sh": FILES["test.sh"].replace("${TARGET_DIR}/.", "${TARGET_DIR}/pkg"),
+        "canonical.py": FILES["canonical.py"].replace("from .base", "from base"),
+        "scales/pkg/__init__.py": None,
+        "test.py": """\
+            from pathlib import Path
+            from canonical import double as right_double
+            from canonical import triple as right_triple
+            from scale import double, triple
+
+            def test_double():
+                assert Path("base.py").exists()
+                assert double(7) == right_double(7)
+
+            def test_triple():
+                assert triple(7) == right_triple(7)
+            """,
+    },
+    "by importlib, mock and monkeypatch": {
+        "test.py": """\
+            import importlib
+            import importlib.util
+            import os
+            import sys
+            from unittest import mock
+            from unittest.mock import patch
+            import pkg.canonical
+            from pkg import canonical as again
+
+            sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+            beside = os.path.join(os.path.dirname(__file__), "canonical.py")
+            spec = importlib.util.spec_from_file_location("pkg.theirs", beside)
+            loaded = importlib.util.module_from_spec(spec)
+            loaded.__package__ = "pkg"
+            spec.loader.exec_module(loaded)
+            scale = importlib.import_module("pkg.scale")
+            right = importlib.import_module("pkg.canonical")
+
+            def test_double():
+                assert scale.double(7) == right.double(7) == loaded.double(7) == pkg.canonical.double(7)
+                with patch("pkg.canonical.times", return_value=1):
+                    assert again.double(7) == 1
+                with mock.patch("pkg.base.times", return_value=2):
+                    assert importlib.import_module("pkg.base").times(1, 1) == 2
+
+            @patch("pkg.canonical.times", lambda x, factor: 0)
+            def test_triple(capsys, monkeypatch):
+                print("seen")
+                assert capsys.readouterr().out == "seen\\n"
+                assert right.triple(7) == 0
+                monkeypatch.setattr("pkg.canonical.times", lambda x, factor: 21)
+                assert scale.triple(7) == right.triple(7) == 21
+            """,
+    },
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_canonical_is_found_as_test_sh_lays_it_out(bare: Sandbox, tmp_path: Path, layout: str) -> None:
+    task = task_of(write(tmp_path, LAYOUTS[layout]))
+    reference = graded(bare, task)
+    assert (reference.solved, reference.tampering) == (True, ())
+    verdict = graded(bare, task, RIGHT)
+    assert (verdict.solved, verdict.tampering) == (True, ())
+    assert set(task.load().cases.values()) == {"pkg.scale.double", "pkg.scale.triple"}
+
+
+ENDS = {
+    "os._exit at import": "import os\nos._exit(0)\n",
+    "SystemExit at import": "raise SystemExit(0)\n",
+    "os._exit": RIGHT.replace("return x + x\n", "import os; os._exit(0)\n", 1),
+    "hangs": RIGHT.replace("return x + x\n", "while True: pass\n", 1),
+    "hangs at import": "while True:\n    pass\n",
+    "pytest.exit": RIGHT.replace("return x + x\n", "import pytest; pytest.exit('done', 0)\n", 1),
+    "no Python": "def double(x:\n",
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_an_answer_that_ends_or_hangs_is_a_failed_turn(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+    verdict = graded(sandbox, task_of(write(tmp_path)), ENDS[name], test_seconds=2)
+    assert not verdict.solved
+    assert outcomes(verdict)["test_double"] == "failed"
+    assert set(outcomes(verdict)) == {"test_double", "test_triple"}
+
+
+ATTACKS = {
+    "imports all": "from canonical import *\n",
+    "imports all of the package's": "from pkg.canonical import *\n",
+    "imports beside itself": "from .canonical import double, triple\n",
+    "imports at run time": RIGHT.replace(
+        "return x + x\n", "import importlib; return importlib.import_module('pkg.' + 'canonical').double(x)\n", 1
+    ),
+    "reads the canonical": "exec(open('canonical.py').read())\n",
+    "reads what lies beside it": "import os\nTEXT = open(os.path.join(os.path.dirname(__file__), 'canonical.py')).read()\n",
+    "reads the tests": "from pathlib import Path\nTEXT = Path('pkg/test.py').read_text()\n",
+    "reads what lies above": "TEXT = open('../canonical.py').read()\n",
+    "imports the tests": "from pkg import test\ndouble, triple = test.right_double, test.right_triple\n",
+    "walks up the stack": """\
+        import sys
+
+        def double(x):
+            frame = sys._getframe()
+            while frame:
+                if "right_double" in frame.f_globals:
+                    return frame.f_globals["right_double"](x)
+                frame = frame.f_back
+
+        def triple(x):
+            return 3 * x
+        """,
+    "sys.modules": """\
+        import sys
+
+        def double(x):
+            for name, module in list(sys.modules.items()):
+                if "canonical" in name:
+                    return module.double(x)
+            raise LookupError
+
+        def triple(x):
+            return 3 * x
+        """,
+    "prints a report": """\
+        import os
+        print('<testsuites><testsuite errors="0" failures="0" skipped="0" tests="2"/></testsuites>', flush=True)
+        os.makedirs("../pytest_report", exist_ok=True)
+        open("../pytest_report/report.xml", "w").write('<testsuite errors="0" failures="0" skipped="0" tests="2"/>')
+        os._exit(0)
+        """,
+    "patches pytest": "import pytest\npytest.skip = None\ndouble = triple = lambda x: 0\n",
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_no_attack_is_solved_and_each_is_named(walls: Sandbox, tmp_path: Path, name: str) -> None:
+    verdict = graded(walls, task_of(write(tmp_path)), ATTACKS[name], test_seconds=10)
+    assert not verdict.solved
+    assert verdict.tampering
