@@ -37,7 +37,7 @@ def dialogue(request: Request, say: Callable[[str], None], read: Callable[[str],
 def _fields(
     request: Request, item: FeedbackItem, say: Callable[[str], None], read: Callable[[str], str]
 ) -> dict[str, str]:
-    given = {}
+    given: dict[str, str] = {}
     for field in request.fields:
         draft = getattr(item, field)
         shown = cut(draft, 2000) if field != "correction" else f"{len(draft.splitlines())} lines"

@@ -94,6 +94,17 @@ MODELS = """\
 tiny: {model: openai/tiny-1, params: {top_p: 0.5}, price: {prompt: 1000, completion: 1000}}
 writer: {model: openai/writer-1, price: {prompt: 1000, completion: 1000}}
 """
+# A person who is quick: the answer is there before it is waited for.
+ANSWERS = """\
+from pytest_recode.render.transcript import name
+
+
+def pytest_recode_turn_finished(item, turn):
+    folder = item.config.rootpath / "told/feedback"
+    folder.mkdir(exist_ok=True)
+    episode = name(item.nodeid).removesuffix(".jsonl")
+    (folder / f"{episode}-turn-{turn.number}.yaml").write_text("answer.half: {description: It is whole.}")
+"""
 WRITTEN = {
     "feedbacks": [
         {"interface": interface, "category": "T2", "description": "d", "analysis": "a", "suggestion": "s"}
@@ -211,6 +222,12 @@ CASES = {
         effect=lambda seen: {Path(prefix).name for prefix in seen.told(r"drew [-\d.e]+ by (\S+)")} == {"other"},
     ),
     "feedback-model": asked(values=("writer",), effect=lambda seen: len(seen.asked(feedback=True)) == 1),
+    "feedback-from": Case(
+        session="answered",
+        values=("files",),
+        others=("auto",),
+        effect=lambda seen: [turn["feedback"] and turn["feedback"]["source"] for turn in seen.turns] == [None, "person"],
+    ),
     "max-cost": asked(values=("0.04",), effect=lambda seen: {record["stop"] for record in seen.records} == {"budget"}),
     "validate": Case(
         session="validate",
@@ -251,6 +268,13 @@ CASES = {
 FIRST = ("--recode-model=sim/novice", "--recode-turns=2", "--recode-feedback=L1", "--recode-out=first")
 """The run that another goes on with."""
 ALWAYS = {
+    "answered": (
+        "--recode-sandbox=process",
+        "--recode-agent=own_agents:ONE",
+        "--recode-turns=2",
+        "--recode-feedback=L1",
+        "--recode-out=told",
+    ),
     "played": (),
     "asked": ("--recode-sandbox=process", "--recode-turns=2", "--recode-feedback=L2"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
@@ -306,6 +330,8 @@ def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.
             other_interpreter(pytester.path / "other")
         if session in {"resumed", "replayed"}:
             pytester.runpytest_subprocess("-p", "no:cacheprovider", *FIRST, timeout=120)
+        if session == "answered":
+            pytester.makeconftest(ANSWERS)
         if session == "image":
             places["marked"] = marked(image)
         with ExitStack() as stack:
