@@ -75,8 +75,8 @@ class Retrieval:
             return (), Usage()
         if self._vectors is None:
             self._vectors = Vectors(embedder=self.embedder, shared=self.shared)
-        texts = [[each.text for each in group] for group in (kept, fresh)]
-        places, usage = self._vectors.nearest(query, *texts, MOST)
+        old, new = ([each.text for each in group] for group in (kept, fresh))
+        places, usage = self._vectors.nearest(query, old, new, MOST)
         both = (*kept, *fresh)
         return tuple(both[place] for place in places), usage
 
@@ -88,8 +88,11 @@ class Retrieval:
             return ()
         if self._index is None or self._index[0] != key:
             self._index = key, _indexed([*known.words, *map(words_of, fresh)])
-        asked = list(dict.fromkeys(words(query)))
-        scores = self._index[1].get_scores([word for word in asked if word in self._index[1].vocab_dict])
+        index = self._index[1]
+        asked = [word for word in dict.fromkeys(words(query)) if word in index.vocab_dict]
+        if not asked:
+            return ()
+        scores = index.get_scores(asked)
         best = sorted(range(len(both)), key=lambda place: (-scores[place], both[place].path, both[place].first))
         return tuple(both[place] for place in best[:MOST] if scores[place] > 0)
 
@@ -161,7 +164,7 @@ def _closed(path: str, lines: Sequence[str], stack: list[_Open], end: int) -> De
     name = ".".join([*(each.name for each in stack), done.name])
     if stack:
         stack[-1].holes.append((_body(lines, done.first, end), end))
-    kept = []
+    kept: list[str] = []
     at = done.first
     for start, stop in [*done.holes, (end, end)]:
         kept += lines[at:start]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import os
 import queue
 import threading
@@ -85,3 +86,14 @@ def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | N
     if response is not None:  # with its cached and reasoning tokens
         return float(client.completion_cost(completion_response=response, model=entry.model))
     return float(sum(client.cost_per_token(model=entry.model, prompt_tokens=prompt, completion_tokens=completion)))
+
+
+def vectors_of(response: Any, count: int) -> list[list[float]] | None:
+    """Of an answer to `embedding`, in the order of its texts; None where it is none."""
+    try:
+        rows = sorted(response.data, key=lambda each: each["index"])
+        found = [[float(number) for number in each["embedding"]] for each in rows]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    whole = all(row and all(map(math.isfinite, row)) for row in found)
+    return found if len(found) == count and whole and len({len(row) for row in found}) == 1 else None

@@ -8,19 +8,21 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pytest_recode.faults import ModelFault, UserError
-from pytest_recode.models import Ledger, Message, ModelContext, ModelKind, Reach, Reply, Tool, ToolCall, Usage
-from pytest_recode.models.client import cost, litellm, priced, within
+from pytest_recode.models import Embedded, Ledger, Message, ModelContext, ModelKind, Reach, Reply, Tool, ToolCall, Usage
+from pytest_recode.models.client import cost, litellm, priced, vectors_of, within
 from pytest_recode.models.ledger import unpriced
 from pytest_recode.models.retry import Failure, Retries, failure
 from pytest_recode.models.table import Entry, close_names, names, resolve
 
 LOG = logging.getLogger("pytest_recode")
+
+A = TypeVar("A", Reply, Embedded)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,11 +52,18 @@ class LitellmModel:
         schema: Mapping[str, Any] | None = None,
     ) -> Reply:
         request = self._request(messages, tools, schema)
+        return self._insist(lambda: self._ask(request))
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        return self._insist(lambda: self._ask_vectors(texts))
+
+    def _insist(self, ask: Callable[[], A | Failure]) -> A:
+        """Ask until there is an answer, or no use in asking. Raises what `complete` raises."""
         start = time.monotonic()
         for tried in itertools.count(1):
             self.ledger.before_call(self.name)
-            answer = self._ask(request)
-            if isinstance(answer, Reply):
+            answer = ask()
+            if not isinstance(answer, Failure):
                 self.ledger.spent(self.name, answer.usage)
                 self.ledger.reached(self._where, Reach.ANSWERS)
                 return answer
@@ -103,9 +112,49 @@ class LitellmModel:
         if schema is not None and litellm().supports_response_schema(self.entry.model):
             shape = {"name": "answer", "schema": dict(schema), "strict": _strict(schema)}
             request["response_format"] = {"type": "json_schema", "json_schema": shape}
-        return request | {
+        return request | self._address() | {"messages": [_message(message) for message in messages]}
+
+    def _ask(self, request: Mapping[str, Any]) -> Reply | Failure:
+        try:
+            response = self._called(lambda: litellm().completion(**request, **self._extra))
+        except ModuleNotFoundError as error:
+            # Some releases import an optional package as soon as there are tools. Nothing was sent yet.
+            if error.name != "mcp" or self._extra:
+                raise
+            self._extra["_skip_mcp_handler"] = True
+            return self._ask(request)
+        if isinstance(response, Failure):
+            return response
+        if not getattr(response, "choices", None):
+            return Failure(fault=ModelFault.SERVER, detail="the answer holds no choices")
+        return self._reply(response, request["messages"])
+
+    def _ask_vectors(self, texts: Sequence[str]) -> Embedded | Failure:
+        request = {**self.entry.params, **self._address(), "input": list(texts), "encoding_format": "float"}
+        response = self._called(lambda: litellm().embedding(**request))
+        if isinstance(response, Failure):
+            return response
+        vectors = vectors_of(response, len(texts))
+        if vectors is None:
+            return Failure(fault=ModelFault.SERVER, detail=f"the answer holds no vector for each of {len(texts)} texts")
+        return Embedded(vectors=vectors, usage=self._usage(response, sum(map(len, texts)), 0))
+
+    def _called(self, call: Callable[[], Any]) -> Any:
+        """What the provider answered, or a Failure."""
+        try:
+            return within(self.call_seconds, call)
+        except TimeoutError:
+            return Failure(fault=ModelFault.TIMEOUT, detail=f"no whole answer within {self.call_seconds:g} s")
+        except ModuleNotFoundError:
+            raise
+        except Exception as error:
+            if (failed := failure(error)) is None:
+                raise
+            return self._placed(failed)
+
+    def _address(self) -> dict[str, Any]:
+        return {
             "model": self.entry.model,
-            "messages": [_message(message) for message in messages],
             "api_base": self.entry.api_base,
             "api_key": self.api_key,
             "timeout": self.call_seconds,
@@ -113,26 +162,6 @@ class LitellmModel:
             "num_retries": 0,  # ours alone, so that each is bounded and told
             "max_retries": 0,
         }
-
-    def _ask(self, request: Mapping[str, Any]) -> Reply | Failure:
-        client = litellm()
-        try:
-            response = within(self.call_seconds, lambda: client.completion(**request, **self._extra))
-        except ModuleNotFoundError as error:
-            # Some releases import an optional package as soon as there are tools. Nothing was sent yet.
-            if error.name != "mcp" or self._extra:
-                raise
-            self._extra["_skip_mcp_handler"] = True
-            return self._ask(request)
-        except TimeoutError:
-            return Failure(fault=ModelFault.TIMEOUT, detail=f"no whole answer within {self.call_seconds:g} s")
-        except Exception as error:
-            if (failed := failure(error)) is None:
-                raise
-            return self._placed(failed)
-        if not getattr(response, "choices", None):
-            return Failure(fault=ModelFault.SERVER, detail="the answer holds no choices")
-        return self._reply(response, request["messages"])
 
     @property
     def _where(self) -> str:
@@ -215,7 +244,7 @@ def make(context: ModelContext) -> LitellmModel:
     )
 
 
-KIND = ModelKind(make=make, check=check)
+KIND = ModelKind(make=make, check=check, embedder=make)
 
 
 def _entry(context: ModelContext) -> Entry:

@@ -228,7 +228,11 @@ class SimModel:
         step, steps = _budget(shown)
         wrote = [f"REPLACE {path}\n{work.texts[path]}" for path in work.changed]
         work.unwritten = work.changed[steps:]
-        find = [f"RETRIEVE {(*self.task.interfaces, self.task.title)[0]}"] if work.turn == 1 and steps > len(wrote) + 1 else []
+        find = (
+            [f"RETRIEVE {(*self.task.interfaces, self.task.title)[0]}"]
+            if work.turn == 1 and steps > len(wrote) + 1
+            else []
+        )
         plan = [*find, *wrote, "SUBMIT"]
         said = f"Simulated model {self.name}, turn {work.turn}: {len(self.task.interfaces)} interfaces are asked."
         return f"reflect: {said}\naction:\n{plan[min(step, len(plan)) - 1]}"
