@@ -143,14 +143,17 @@ def need(package: str, number: str) -> None:
 
 
 def without_comments(source: str) -> str:
-    """Python without comments, docstrings and blank lines. What cannot be parsed loses the comments that stand before its fault,
-    and keeps its docstrings."""
+    """Python without comments and docstrings, and without the lines that held nothing else. What cannot be parsed loses the
+    comments that stand before its fault, and keeps its docstrings."""
     lines = [line.encode() for line in source.split("\n")]
+    emptied = set()
     # From the end, so that what is cut moves nothing that is cut after it
     for row, start, stop, instead in sorted(_comments(source) + _docstrings(source), key=_place, reverse=True):
         line = lines[row]
-        lines[row] = line[:start] + instead + line[len(line) if stop is None else stop :]
-    return "".join(line.decode().rstrip() + "\n" for line in lines if line.strip())
+        lines[row] = (line[:start] + instead + line[len(line) if stop is None else stop :]).rstrip()
+        if not lines[row]:
+            emptied.add(row)
+    return "\n".join(line.decode() for row, line in enumerate(lines) if row not in emptied)
 
 
 _Cut = tuple[int, int, int | None, bytes]

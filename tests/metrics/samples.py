@@ -136,6 +136,16 @@ def snippet(of: str, name: str, lines: int, *, solved: bool, **more: Any) -> dic
     )
 
 
+def transcript(path: Path, turns: Sequence[Mapping[str, str]]) -> Path:
+    """Of an episode whose turns ended with these targets."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    events = [
+        {"event": "turn", "time": number, "turn": number, "targets": targets} for number, targets in enumerate(turns, 1)
+    ]
+    path.write_text("".join(json.dumps(event) + "\n" for event in [{"event": "episode", "time": 0}, *events]))
+    return path
+
+
 def run(directory: Path, records: Sequence[Mapping[str, Any]]) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
