@@ -72,6 +72,12 @@ def turn(number: int, passed: int, total: int = 4, *, level: str | None = None, 
     }
 
 
+def sorted_turn(number: int, categories: Sequence[str], *, source: str = "model") -> dict[str, Any]:
+    """A turn that began with feedback whose items have these categories."""
+    items = [{"interface": f"m.f{place}", "category": category} for place, category in enumerate(categories)]
+    return turn(number, 1, level="L2", feedback={"source": source, "model": None, "prompt": None, "items": items})
+
+
 def record(task: str = "t", passed: Sequence[int] = (4,), *, total: int = 4, **more: Any) -> dict[str, Any]:
     """A line of results.jsonl: an episode whose turns passed so many cases; `outcome` follows unless it is given."""
     levels = more.pop("levels", ([None] + ["L0"] * len(passed))[: len(passed)])
@@ -117,6 +123,29 @@ def record(task: str = "t", passed: Sequence[int] = (4,), *, total: int = 4, **m
         "transcript": "episodes/x.jsonl",
         **more,
     }
+
+
+def replay(of: Mapping[str, Any], number: int, passed: int, *, level: str = "L2", **more: Any) -> dict[str, Any]:
+    """The record of a turn of an episode of the run "run", played anew with feedback of `level`, that passed so many cases."""
+    really = of["turns"][number - 1]["level"]
+    found = record(
+        of["task"],
+        feedback=level,
+        turns=[*of["turns"][: number - 1], turn(number, passed, level=level)],
+        replay={"run": "run", "nodeid": of["nodeid"], "turn": number, "level": really},
+        **more,
+    )
+    return found | {"nodeid": f"{found['nodeid']}-turn{number}"}
+
+
+def shared(of: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """The record of an episode that has its first turn from another."""
+    found = record(of["task"], (1, 4), **more)
+    found["turns"][0] |= {
+        "shared": of["nodeid"],
+        "usage": {"prompt_tokens": 30, "completion_tokens": 10, "cost_usd": 0.2},
+    }
+    return found
 
 
 def snippet(of: str, name: str, lines: int, *, solved: bool, **more: Any) -> dict[str, Any]:

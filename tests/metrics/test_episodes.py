@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.compare import compare
 from pytest_recode.metrics.episodes import episodes, mrr, pass_at, recall
 from pytest_recode.metrics.published import SOLVED, TASKS
+from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.score import wilson
-from tests.metrics.samples import record, turn
+from tests.metrics.samples import record, run, shared, turn
 
 
 def attempts(*records: dict[str, Any]) -> list[Attempt]:
@@ -65,6 +67,49 @@ def test_recall_of_the_published_tasks_rounds_to_the_published_table() -> None:
     } == table
 
 
+def test_every_number_with_errors_as_failed() -> None:
+    found = episodes(three())
+    assert found.at_least(found.mrr) == pytest.approx((1 + 1 / 3) / 4)
+    assert found.at_least(found.cases_best) == pytest.approx((1 + 1 + 0.75) / 4)
+    assert found.at_least(found.cases_last) == pytest.approx((1 + 1 + 0.5) / 4)
+    assert episodes([]).at_least(None) is None
+
+
+def test_recall_at_n_counts_what_ended_early() -> None:
+    """Solved in turn 2 of 2 is solved within 3; an episode without a turn (its time was up) is played, and solved by none."""
+    found = episodes(attempts(record("a", (0, 4)), record("b", (1, 2, 3)), record("c", ())))
+    assert found.recall == pytest.approx((0, 1 / 3, 1 / 3))
+    assert found.cases_by_turn == pytest.approx((1 / 12, (1 + 0.5) / 3, (1 + 0.75) / 3))
+
+
+def test_a_shared_first_turn_is_paid_once_and_counted_for_each(tmp_path: Path) -> None:
+    """Every episode of the samples took 100 tokens and 0.5 $; the shared turn 40 and 0.2 $."""
+    first = record("a", (1, 4))
+    directory = run(tmp_path / "run", [first, shared(first, feedback="L2"), shared(first, feedback="L4")])
+    [source] = read([directory])
+    found = {one.row.feedback: episodes([one]) for one in source.attempts}
+    assert {one.tokens for one in found.values()} == {100}
+    assert {one.tokens_per_solved for one in found.values()} == {100}
+    assert {level: one.paid_tokens for level, one in found.items()} == {"L0": 100, "L2": 60, "L4": 60}
+    assert {level: one.paid_usd for level, one in found.items()} == pytest.approx({"L0": 0.5, "L2": 0.3, "L4": 0.3})
+
+
+def test_where_the_episode_that_paid_has_no_record_the_first_that_shares_stands_for_it(tmp_path: Path) -> None:
+    lost = record("a", (1, 4))
+    directory = run(tmp_path / "run", [shared(lost, feedback="L2"), shared(lost, feedback="L4")])
+    [source] = read([directory])
+    assert [episodes([one]).paid_tokens for one in source.attempts] == [100, 60]
+
+
+def test_an_unknown_price_of_a_shared_turn_makes_what_was_paid_unknown(tmp_path: Path) -> None:
+    first = record("a", (1, 4))
+    other = shared(first, feedback="L2")
+    other["turns"][0]["usage"]["cost_usd"] = None
+    [source] = read([run(tmp_path / "run", [first, other])])
+    assert episodes([source.attempts[1]]).paid_usd is None
+    assert episodes([source.attempts[1]]).cost_usd == 0.5
+
+
 def test_nothing_played() -> None:
     found = episodes(attempts(record("a", (), outcome="error")))
     assert (found.played, found.errors, found.recall, found.interval, found.mrr) == (0, 1, (), None, None)
@@ -96,6 +141,7 @@ def test_pass_at_k_over_tasks() -> None:
     assert pass_at(found, 1) == (pytest.approx((1 / 3 + 0 + 1) / 3), 3)
     assert pass_at(found, 2) == (pytest.approx((2 / 3 + 0) / 2), 2)  # c has but one that was played
     assert pass_at(found, 4) is None
+    assert pass_at(found, 2, errors_as_failed=True) == (pytest.approx((2 / 3 + 0 + 1) / 3), 3)
 
 
 def test_two_rows_against_each_other() -> None:

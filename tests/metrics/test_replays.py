@@ -1,0 +1,76 @@
+"""Replayed turns against the turns that were really played, by hand; they are in no number of episodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_recode.metrics.attempt import Attempt
+from pytest_recode.metrics.reading import from_record, read
+from pytest_recode.metrics.replays import replays
+from tests.metrics.samples import record, replay, run
+
+
+def played() -> list[dict[str, Any]]:
+    return [
+        record("a", (0, 4)),  # its second turn solved it
+        record("b", (1, 1, 2)),  # the second gained nothing, the third did
+        record("c", (2, 0)),
+    ]
+
+
+def attempts(records: list[dict[str, Any]], source: str) -> list[Attempt]:
+    return [from_record(one, source) for one in records]
+
+
+def again() -> list[dict[str, Any]]:
+    a, b, c = played()
+    return [
+        replay(a, 2, 3),
+        replay(b, 2, 4),
+        replay(b, 3, 1),
+        replay(c, 2, 3),
+        replay(c, 2, 0, outcome="error", attempt=2),
+    ]
+
+
+def test_by_hand() -> None:
+    found = replays(attempts(again(), "again"), attempts(played(), "run"))
+    assert (found.replayed, found.errors, found.unpaired, found.solved) == (5, 1, 0, 1)
+    solving, gaining = found.solving, found.gaining
+    assert solving is not None
+    assert gaining is not None
+    # a was solved in the turn that was played and is not by the replay; b's second turn the other way round
+    assert (solving.pairs, solving.both, solving.neither) == (4, 0, 2)
+    assert (solving.only_first, solving.only_second) == (("a",), ("b",))
+    assert (solving.difference, solving.p) == (0.0, 1.0)
+    # more cases than in the turn before: played a2 and b3, replayed a2, b2 and c2
+    assert (gaining.both, gaining.only_first, gaining.only_second) == (1, ("b",), ("b", "c"))
+    assert gaining.difference == pytest.approx((3 - 2) / 4)
+
+
+def test_a_replay_of_a_run_that_is_not_here_is_unpaired_and_counted() -> None:
+    for elsewhere in ([], attempts(played(), "another")):
+        found = replays(attempts(again(), "again"), elsewhere)
+        assert (found.replayed, found.errors, found.unpaired) == (5, 1, 4)
+        assert found.solving is None
+
+
+def test_tampering_solves_nothing() -> None:
+    a, *_ = played()
+    one = replay(a, 2, 4)
+    one["turns"][-1]["tampering"] = ["unittest was replaced"]
+    found = replays(attempts([one], "again"), attempts(played(), "run"))
+    assert found.solving is not None
+    assert found.solving.only_first == ("a",)
+
+
+def test_a_run_is_known_by_the_name_of_its_directory_also_where_two_have_one(tmp_path: Path) -> None:
+    one = run(tmp_path / "x/run", played())
+    other = run(tmp_path / "y/more", again())
+    sources = read([one, run(tmp_path / "y/run", [record("z", model="other")]), other])
+    everything = [attempt for source in sources for attempt in source.attempts]
+    found = replays([one for one in everything if one.replay], [one for one in everything if not one.replay])
+    assert found.unpaired == 0
