@@ -87,6 +87,7 @@ def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path)
     elif books.keeper is not None and isinstance(agent, Resumable):
         with first_turn(out, key_of(_of_first_turn(books.facts))) as place:
             if place.found is None:
+                stage.check()
                 scene(turns=1)
                 place.keep(books.last, by=stage.plan.nodeid)
             else:

@@ -15,7 +15,7 @@ from pytest_recode.feedback import test_output
 from pytest_recode.feedback.person import Ask, by_person
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Embedder, Ledger, Model, ModelContext, ModelKind, Reach, Usage
-from pytest_recode.oracle.judge import judge
+from pytest_recode.oracle.judge import check, judge
 from pytest_recode.render import records
 from pytest_recode.render.transcript import Transcript
 from pytest_recode.render.transcript import name as transcript_name
@@ -113,6 +113,10 @@ class Stage:
                 solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,
             )
         )
+
+    def check(self) -> None:
+        """Raises `GraderError` where no verdict is to be had, so that nothing is paid for it."""
+        check(self.plan.task, self.parts, self.sandbox)
 
     def judge(self) -> Callable[[Files], Verdict]:
         def judged(targets: Files) -> Verdict:

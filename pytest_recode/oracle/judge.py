@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside import wire
 from pytest_recode.oracle.programs import GRADER, roots
-from pytest_recode.oracle.shared import judge_shared
+from pytest_recode.oracle.shared import check_shared, judge_shared
 from pytest_recode.oracle.switchboard import START_SECONDS, OpenCase, Switchboard, ending, launch
 from pytest_recode.oracle.words import legible
 from pytest_recode.sandboxes import Connection, Sandbox
@@ -55,6 +55,12 @@ def judge(
     if task.oracle.isolation == "shared":
         return judge_shared(task, parts, targets, sandbox, seed=seed)
     return _Grading(task, parts, targets, sandbox, secrets.randbits(48) if seed is None else seed, fresh).run()
+
+
+def check(task: Task, parts: Parts, sandbox: Sandbox) -> None:
+    """Raises `GraderError` where it can be told before anybody has worked on the task that it cannot be judged here."""
+    if task.oracle.isolation == "shared":
+        check_shared(task, parts, sandbox)
 
 
 @dataclass(slots=True, kw_only=True)

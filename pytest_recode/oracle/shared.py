@@ -38,17 +38,30 @@ def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, 
     """
     chosen = secrets.randbits(48) if seed is None else seed
     grading = _Grading(task=task, seed=chosen)
-    program = replace(_runner(task.oracle), seed=_order(task, parts))
-    environment = replace(task.environment, preload=(*_preload(task, parts), *task.environment.preload))
     files = {path: targets[path] for path in task.targets if path in targets}
     while True:
-        connection = launch(sandbox, program, environment, task.limits)
+        connection = _launched(task, parts, sandbox)
         try:
             grading.follow(sandbox, connection, files)
         finally:
             connection.kill()
         if not grading.goes_on():
             return grading.verdict()
+
+
+def check_shared(task: Task, parts: Parts, sandbox: Sandbox) -> None:
+    """Whether this task can be judged here, before anybody works on it. Raises as `judge_shared` does."""
+    connection = _launched(task, parts, sandbox)
+    try:
+        _Grading(task=task, seed=0).begin(connection, {})
+    finally:
+        connection.kill()
+
+
+def _launched(task: Task, parts: Parts, sandbox: Sandbox) -> Connection:
+    program = replace(_runner(task.oracle), seed=_order(task, parts))
+    environment = replace(task.environment, preload=(*_preload(task, parts), *task.environment.preload))
+    return launch(sandbox, program, environment, task.limits)
 
 
 def _runner(oracle: Oracle) -> Program:
@@ -115,16 +128,7 @@ class _Grading:
 
     def follow(self, sandbox: Sandbox, connection: Connection, targets: Files) -> None:
         """Take in what one judge says of all the cases that are left. Raises `GraderError`, `SandboxError`."""
-        self.token, self.open = secrets.token_hex(16), ""
-        left = [case for case in self.expected if case not in self.cases] if self.cases else None
-        names = list(self.task.targets)
-        order = {"token": self.token, "targets": dict(targets), "names": names, "seed": self.seed, "only": left}
-        try:
-            wire.send_message(connection, order, time.monotonic() + _START_SECONDS)
-            first = wire.receive_message(connection, _MESSAGE_LIMIT, time.monotonic() + _START_SECONDS)
-        except (ConnectionError, EOFError, TimeoutError, wire.WireError) as error:
-            raise SandboxError(f"the judge's sandbox took no files: {connection.kill() or error}") from None
-        self._collected(first)
+        self.begin(connection, targets)
         self.since = time.monotonic()
         self.start = self.start or self.since
         try:
@@ -137,6 +141,21 @@ class _Grading:
             self.rest = ("died", f"the process of the candidate and its tests ended: {how}", None)
         except (wire.WireError, KeyError, TypeError, ValueError) as error:
             self._tampered(f"garbage was sent in place of a result ({type(error).__name__}: {error})")
+
+    def begin(self, connection: Connection, targets: Files) -> None:
+        """Send the candidate, and learn which cases the reference passes: no code of the candidate's has run then."""
+        self.token, self.open = secrets.token_hex(16), ""
+        left = [case for case in self.expected if case not in self.cases] if self.cases else None
+        names = list(self.task.targets)
+        order = {"token": self.token, "targets": dict(targets), "names": names, "seed": self.seed, "only": left}
+        try:
+            wire.send_message(connection, order, time.monotonic() + _START_SECONDS)
+            # in a sandbox without a warm parent, the reference is run only now
+            patience = _START_SECONDS + _LEARNING_SECONDS
+            first = wire.receive_message(connection, _MESSAGE_LIMIT, time.monotonic() + patience)
+        except (ConnectionError, EOFError, TimeoutError, wire.WireError) as error:
+            raise SandboxError(f"the judge's sandbox took no files: {connection.kill() or error}") from None
+        self._collected(first)
 
     def _deadline(self) -> float:
         """A script has one limit for all. With pytest, each case has one, what comes before the first as well."""
