@@ -125,3 +125,12 @@ def test_a_reference_that_does_not_pass_is_an_error(make_task: MakeTask, recode:
 
 def test_the_format_keeps_what_formats_keep(shared: Path) -> None:
     check_format(FORMAT, shared / "task.yaml")
+
+
+def test_nothing_is_paid_for_what_cannot_be_judged(make_task: MakeTask, recode: Run, results: Results) -> None:
+    wrong = FILES["tests/test_answer.py"].replace("== double(x)", "== double(x) + 1")
+    make_task(manifest=SHARED, files={**FILES, "tests/test_answer.py": wrong})
+    result = recode("--recode-model=sim/expert", "--recode-feedback=L0", "--recode-feedback=L4", "--recode-out=out")
+    assert "cannot be judged here: the reference does not pass its tests" in words(result)
+    assert {record["outcome"] for record in results()} == {"error"}
+    assert {record["usage"]["prompt_tokens"] for record in results()} == {0}
