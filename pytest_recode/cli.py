@@ -107,6 +107,7 @@ def _report(given: argparse.Namespace) -> str:
         report,
         report_episodes,
         report_faults,
+        report_feedback,
         report_pairs,
         report_snippets,
         report_table,
@@ -153,6 +154,7 @@ def _report(given: argparse.Namespace) -> str:
         ),
         **report_episodes.tables(own, known),
         **report_faults.tables(own, known),
+        **report_feedback.tables(own),
         **report_pairs.tables(own, replayed, [one for one in attempts if one.replay is None]),
         **_code(given, own, tasks, known),
     }

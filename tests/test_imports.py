@@ -25,9 +25,9 @@ MAY = {
     "models": {"feedback", "agents"},  # the simulated model reads what feedback and protocol write
     "agents": {"checkpoint", "models", "sandboxes", "inside"},
     "checkpoint": {"models", "render"},
-    "metrics": set(),
+    "metrics": {"feedback"},  # its reading of syntax trees
     "render": {"metrics", "models"},
-    "cli": {"formats", "metrics", "render"},
+    "cli": {"feedback", "formats", "metrics", "models", "render"},
     "replay": {"checkpoint", "feedback", "render"},
     "stage": {"replay", "agents", "feedback", "models", "oracle", "render", "sandboxes"},
     "play": {"agents", "checkpoint", "feedback", "models", "render", "sandboxes", "stage"},

@@ -124,7 +124,7 @@ def operators(node: ast.AST) -> Counter[str]:
 
 def same(one: ast.AST | None, other: ast.AST | None) -> bool:
     """Whether two pieces are the same program: comments, layout and docstrings aside."""
-    return one is not None and other is not None and _dump(one) == _dump(other) != ""
+    return one is not None and other is not None and dumped(one) == dumped(other) != ""
 
 
 def pieces(reference: Source, candidate: Source, path: Sequence[str], without: Set[str] = frozenset()) -> str:
@@ -136,10 +136,10 @@ def pieces(reference: Source, candidate: Source, path: Sequence[str], without: S
     if reference.tree is None or candidate.tree is None or not path:
         return reference.text
     wanted = {id(node) for node in _needed(reference.tree, path[0])}
-    theirs = {name: node for node in candidate.tree.body for name in _bound(node)}
+    theirs = {name: node for node in candidate.tree.body for name in bound(node)}
     kept = []
     for node in reference.tree.body:
-        names = _bound(node)
+        names = bound(node)
         differs = not all(same(node, theirs.get(name)) or _imported(node, theirs.get(name), name) for name in names)
         if path[0] in names or (id(node) in wanted and differs and without.isdisjoint(names)):
             kept.append(node)
@@ -168,7 +168,7 @@ def _needed(tree: ast.Module, name: str) -> list[ast.stmt]:
     """The top-level statements that `name` needs, directly or not, itself among them."""
     binding: dict[str, list[ast.stmt]] = {}
     for node in tree.body:
-        for each in _bound(node):
+        for each in bound(node):
             binding.setdefault(each, []).append(node)
     pending, done, found = [name], set(), []
     while pending:
@@ -182,7 +182,7 @@ def _needed(tree: ast.Module, name: str) -> list[ast.stmt]:
     return found
 
 
-def _bound(node: ast.stmt) -> list[str]:
+def bound(node: ast.stmt) -> list[str]:
     """The names that a top-level statement binds."""
     if isinstance(node, Definition):
         return [node.name]
@@ -235,13 +235,14 @@ def _text(node: ast.expr) -> str:
         return "…"
 
 
-def _dump(node: ast.AST) -> str:
+def dumped(node: ast.AST) -> str:
     """The tree as text; "" for one too deep to compare, which is thereby equal to no sensible one."""
     try:
-        dumped = ast.dump(node)
+        text = ast.dump(node)
         for each in ast.walk(node):
             if isinstance(each, Definition) and (doc := ast.get_docstring(each, clean=False)):
-                dumped = dumped.replace(repr(doc), "''")
+                node_of = f"Expr(value=Constant(value={doc!r}))"
+                text = text.replace(f"{node_of}, ", "").replace(node_of, "")
     except RecursionError:
         return ""
-    return dumped
+    return text

@@ -1,0 +1,247 @@
+"""Adoption: what came of each piece of feedback in the turn that had it. Was it followed, and did its interface pass then?
+
+By rule, from the verdicts and the targets of two turns, for every run that has its transcripts. The paper asked a model
+(RECODE-H, arXiv 2510.06186, its analysis of feedback adoption): `feedback/adoption.py` does that on request.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.feedback import source
+from pytest_recode.feedback.interfaces import file_of, path_within
+from pytest_recode.feedback.source import Definition, Source, statements
+
+YES, PARTIAL, NO = ANSWERS = ("yes", "partial", "no")
+WORDS = ("description", "analysis", "suggestion")
+
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_NAME = re.compile(r"[^\W\d]\w*")
+_TELLING = re.compile(r"_|\d|(?<=[a-z])[A-Z]")
+"""What no plain word has: `log_norm`, `x2`, `logSum`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A failed turn, the feedback on it, and the turn that had it: lines of one transcript. At L0 nothing is advised: no Pair."""
+
+    feedback: Mapping[str, Any]
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+    @property
+    def level(self) -> str:
+        return str(self.feedback["level"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """One item of a feedback, and what came of it. `adopted` and `resolved` are "yes", "partial" or "no"."""
+
+    interface: str
+    level: str  # L1 … L4
+    category: str  # T0 … T4; "" not sorted
+    adopted: str
+    resolved: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Of some items: how many were adopted and resolved, wholly and partly, and how many of those resolved had been adopted."""
+
+    items: int
+    adopted: int
+    adopted_partly: int
+    resolved: int
+    resolved_partly: int
+    both: int  # adopted, wholly or partly, and resolved
+
+
+def rate(advice: Sequence[Advice]) -> Rate:
+    """adoption rate = adopted / items; resolution rate = resolved / items."""
+    return Rate(
+        items=len(advice),
+        adopted=sum(one.adopted == YES for one in advice),
+        adopted_partly=sum(one.adopted == PARTIAL for one in advice),
+        resolved=sum(one.resolved == YES for one in advice),
+        resolved_partly=sum(one.resolved == PARTIAL for one in advice),
+        both=sum(one.resolved == YES and one.adopted != NO for one in advice),
+    )
+
+
+def read(transcript: Path | None) -> tuple[Pair, ...] | None:
+    """The pairs that a transcript tells of; None where there is no transcript."""
+    if transcript is None or not transcript.is_file():
+        return None
+    return pairs(json.loads(line) for line in transcript.read_bytes().split(b"\n")[:-1])
+
+
+def pairs(entries: Iterable[Mapping[str, Any]]) -> tuple[Pair, ...]:
+    """Of a run that was gone on with, the latest telling of a turn counts."""
+    turns: dict[int, Mapping[str, Any]] = {}
+    given: dict[int, Mapping[str, Any]] = {}
+    for entry in entries:
+        if entry["event"] == "turn":
+            turns[entry["turn"]] = entry
+        elif entry["event"] == "feedback":
+            given[entry["turn"]] = entry
+    return tuple(
+        Pair(feedback=given[number], before=turns[number], after=turns[number + 1])
+        for number in sorted(given)
+        if given[number]["level"] != "L0" and {number, number + 1} <= turns.keys()
+    )
+
+
+def by_rule(pair: Pair) -> tuple[Advice, ...]:
+    """Each item of the feedback, by what the agent changed.
+
+    adopted: "no" where the code of the interface is the same program after as before; else "yes" where at least half of the
+    names that the feedback brought up are in it now (or it brought up none, or the interface is as the correction
+    shown has it); else "partial".
+    """
+    found = []
+    for item in pair.feedback["items"]:
+        name = item["interface"]
+        before, after = code_of(pair.before["targets"], name), code_of(pair.after["targets"], name)
+        adopted = NO if before == after else PARTIAL
+        if adopted == PARTIAL:
+            new = named(item, pair.level) - before.names
+            if 2 * len(new & after.names) >= len(new) or _as_corrected(item, pair):
+                adopted = YES
+        found.append(advice(pair, item, adopted, resolved(pair, name), item["category"]))
+    return tuple(found)
+
+
+def advice(pair: Pair, item: Mapping[str, Any], adopted: str, resolved: str, category: str) -> Advice:
+    return Advice(interface=item["interface"], level=pair.level, category=category, adopted=adopted, resolved=resolved)
+
+
+def resolved(pair: Pair, interface: str) -> str:
+    """ "yes" where every hidden case of the interface passes after, "partial" where more of them do than before, else "no"."""
+    before, after = _cases(pair.before, interface), _cases(pair.after, interface)
+    if after and all(after):
+        return YES
+    return PARTIAL if sum(after) > sum(before) else NO
+
+
+def _cases(turn: Mapping[str, Any], interface: str) -> list[bool]:
+    return [case["outcome"] == "passed" for case in turn["cases"] if case["interface"] == interface]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """An interface's own code: its definition and what that uses of its file, as programs (comments, layout and docstrings
+    aside), with the names in it. The text where it does not parse."""
+
+    programs: tuple[str, ...]
+    names: frozenset[str]
+
+
+def code_of(targets: Mapping[str, str], interface: str) -> Code:
+    """The whole of its file where that does not define it, and of all targets where none is its file (a unittest's case)."""
+    file = file_of(interface, tuple(targets))
+    if file is None:
+        parts = [_whole(_parsed(targets, path)) for path in sorted(targets)]
+        return Code(
+            programs=tuple(text for part in parts for text in part.programs),
+            names=frozenset().union(*(part.names for part in parts)),
+        )
+    parsed = _parsed(targets, file)
+    path = path_within(interface, file)
+    start = source.definition(parsed, path)
+    if parsed.tree is None or start is None:
+        return _whole(parsed)
+    return _of_nodes(_closure(parsed.tree, path, start))
+
+
+def named(item: Mapping[str, str], level: str) -> frozenset[str]:
+    """The names that an item brings up at a level: in backticks, or of a form that no plain word has; in the correction, all."""
+    shown = int(level[1:])
+    found: set[str] = set()
+    for field in WORDS[:shown]:
+        for quoted in _QUOTED.findall(item[field]):
+            found.update(_NAME.findall(quoted))
+        found.update(name for name in _NAME.findall(item[field]) if _TELLING.search(name))
+    if shown >= 4:
+        tree = source.parse(item["correction"].encode(errors="replace")).tree
+        found |= _names(tree) if tree is not None else set()
+    return frozenset(found)
+
+
+def _as_corrected(item: Mapping[str, str], pair: Pair) -> bool:
+    """Whether the definitions of the correction that was shown are those of the candidate now."""
+    tree = source.parse(item["correction"].encode(errors="replace")).tree if pair.level == "L4" else None
+    wanted = [node for node in tree.body if isinstance(node, Definition)] if tree is not None else []
+    file = file_of(item["interface"], tuple(pair.after["targets"]))
+    if not wanted or file is None:
+        return False
+    now = _parsed(pair.after["targets"], file)
+    return all(source.same(node, source.definition(now, (node.name,))) for node in wanted)
+
+
+def _parsed(targets: Mapping[str, str], path: str) -> Source:
+    return source.parse(targets[path].encode(errors="replace"))
+
+
+def _whole(parsed: Source) -> Code:
+    if parsed.tree is None:
+        return Code(programs=(parsed.text or parsed.problem,), names=frozenset(_NAME.findall(parsed.text)))
+    return _of_nodes(parsed.tree.body)
+
+
+def _of_nodes(nodes: Sequence[ast.stmt]) -> Code:
+    names: set[str] = set()
+    for node in nodes:
+        names |= _names(node)
+    return Code(programs=tuple(source.dumped(node) for node in nodes), names=frozenset(names))
+
+
+def _closure(tree: ast.Module, path: Sequence[str], start: Definition) -> list[ast.stmt]:
+    """`start`, with the statements of its file and the methods of its class that it names, directly or not; in the file's order."""
+    places = _places(tree.body)
+    methods: Mapping[str, Sequence[ast.stmt]] = {}
+    if len(path) > 1:
+        places.pop(path[0], None)  # of its own class only what it names
+        owner = source.definition(Source(text="", tree=tree), path[:-1])
+        methods = _places(statements(owner.body)) if owner is not None else {}
+    found: dict[int, ast.stmt] = {}
+    pending: list[ast.stmt] = [start]
+    while pending:
+        node = pending.pop()
+        if id(node) in found:
+            continue
+        found[id(node)] = node
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name):
+                pending += places.get(each.id, ())
+            elif isinstance(each, ast.Attribute):
+                pending += methods.get(each.attr, ())
+    return sorted(found.values(), key=lambda node: (node.lineno, node.col_offset))
+
+
+def _places(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt]]:
+    found: dict[str, list[ast.stmt]] = {}
+    for node in body:
+        for name in source.bound(node):
+            found.setdefault(name, []).append(node)
+    return found
+
+
+def _names(node: ast.AST) -> set[str]:
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            found.add(each.id)
+        elif isinstance(each, ast.Attribute):
+            found.add(each.attr)
+        elif isinstance(each, Definition):
+            found.add(each.name)
+        elif isinstance(each, ast.arg) or (isinstance(each, ast.keyword) and each.arg):
+            found.add(each.arg)
+    return found

@@ -1,0 +1,91 @@
+"""The tables of what came of feedback: adopted or not, resolved or not, by level and by category; what words repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_recode.metrics.adoption import Advice, by_rule, rate, read
+from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.metrics.score import wilson
+from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents, plural
+
+LEVELS = ("L1", "L2", "L3", "L4")
+CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
+
+Judged = Mapping[Row, Sequence[Advice]]
+"""What a model said of the same items."""
+
+_NUMBERS = (
+    Column(key="items", head="items", kind="count"),
+    Column(key="adopted", head="adopted %", kind="percent"),
+    Column(key="adopted_interval", head="95 %", kind="interval"),
+    Column(key="adopted_partly", head="partly %", kind="percent"),
+    Column(key="resolved", head="resolved %", kind="percent"),
+    Column(key="resolved_partly", head="partly %", kind="percent"),
+    Column(key="both", head="resolved, of them adopted %", kind="percent"),
+)
+
+
+def tables(
+    rows: Rows, judged: Judged | None = None, notes: Sequence[str] = ()
+) -> dict[str, Callable[[], Table | None]]:
+    """How to make each table of feedback, by its name; None: there was none. `judged`: by a model, and `notes` on that."""
+    found: dict[Row, tuple[list[Advice], int]] = {}
+
+    def by_rules() -> dict[Row, tuple[list[Advice], int]]:
+        if not found:
+            found.update({row: _ruled(attempts) for row, attempts in rows.items()})
+        return found
+
+    def table(name: str, title: str, key: str, groups: Sequence[str]) -> Table | None:
+        ruled = by_rules()
+        lost = sum(missing for _, missing in ruled.values())
+        said = [*notes, "by rule: from verdicts and from what the agent changed (docs/metrics.md)"]
+        if lost:
+            said.append(f"{plural(lost, 'episode')} left out: the transcript is gone")
+        lines = [
+            {**identity(row), "judge": judge, key: group, **_numbers(chosen)}
+            for row in rows
+            for judge, advice in (("rule", ruled[row][0]), ("model", (judged or {}).get(row, ())))
+            for group in groups
+            if (chosen := [one for one in advice if getattr(one, key) == group])
+        ]
+        if not lines:
+            return None
+        return Table(
+            name=name,
+            title=title,
+            columns=(*IDENTITY, Column(key="judge", head="by", fold=True), Column(key=key, head=key), *_NUMBERS),
+            rows=tuple(lines),
+            notes=tuple(said),
+        )
+
+    return {
+        "adoption": lambda: table("adoption", "What came of feedback, by its level", "level", LEVELS),
+        "adoption-categories": lambda: table(
+            "adoption-categories", "What came of feedback, by category", "category", CATEGORIES
+        ),
+    }
+
+
+def _ruled(attempts: Sequence[Attempt]) -> tuple[list[Advice], int]:
+    advice, missing = [], 0
+    for attempt in attempts:
+        pairs = read(attempt.transcript)
+        missing += pairs is None and len(attempt.turns) > 1
+        advice += [one for pair in pairs or () for one in by_rule(pair)]
+    return advice, missing
+
+
+def _numbers(advice: Sequence[Advice]) -> dict[str, Any]:
+    found = rate(advice)
+    return {
+        "items": found.items,
+        "adopted": 100 * found.adopted / found.items,
+        "adopted_interval": percents(wilson(found.adopted, found.items)),
+        "adopted_partly": 100 * found.adopted_partly / found.items,
+        "resolved": 100 * found.resolved / found.items,
+        "resolved_partly": 100 * found.resolved_partly / found.items,
+        "both": 100 * found.both / found.resolved if found.resolved else None,
+    }
