@@ -43,7 +43,8 @@ class TaskItem(pytest.Item):
     def __init__(self, *, task: Task, **rest: Any) -> None:
         super().__init__(**rest)
         self.task = task
-        said = [value for value in task.facts.values() if isinstance(value, str)]
+        # a snippet that lies in another names it, and is not it
+        said = [value for key, value in task.facts.items() if isinstance(value, str) and key != "outer"]
         self.extra_keyword_matches.update({task.id, task.domain, task.difficulty, *task.tags, *said} - {""})
 
     def mark(self, **facts: Any) -> None:

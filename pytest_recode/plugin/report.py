@@ -181,11 +181,14 @@ class Reporter:
         if not run.settings.models:
             return None
         settings = run.settings
-        told = f"recode: {', '.join(settings.models)}; feedback {', '.join(settings.feedbacks)}; agent {settings.agent}"
-        # what is not given may be another for a format's tasks, which are not known yet
-        return (
-            told if {"feedbacks", "agent"} <= settings.given else f"{told}, unless a task's format has other defaults"
-        )
+        told = {"feedbacks": f"feedback {', '.join(settings.feedbacks)}", "agent": f"agent {settings.agent}"}
+        if told.keys() <= settings.given:
+            unless = ""
+        elif run.config.getoption("numprocesses", None):
+            unless = ", unless a task's format has other defaults"
+        else:  # each format's are said once they are collected
+            told, unless = {field: words for field, words in told.items() if field in settings.given}, ""
+        return "; ".join([f"recode: {', '.join(settings.models)}", *told.values()]) + unless
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:

@@ -31,7 +31,7 @@ def summary(scores: Sequence[Score]) -> list[str]:
 
 def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
     """A row per task and check, with the seconds of its slowest grading; then what is weak, and what mutants say."""
-    rows = [("task", "check", "finding", "s")]
+    rows = [("task", "check", "finding", "slowest s")]
     for fact in facts:
         finding = "error" if fact["error"] else "wrong" if fact["problem"] else "weak" if fact["warning"] else "right"
         if fact.get("tried"):

@@ -49,10 +49,17 @@ def append(file: int, line: Mapping[str, Any]) -> None:
 
 def name(nodeid: str) -> str:
     """A file name for a node id: readable, free of separators, and different for different ids."""
+    manifest, _, item = nodeid.partition("::")
+    if "/" not in item.partition("[")[0]:  # it does not name its task: the manifest's directory does
+        item = f"{Path(manifest).parent.name}-{item}"
+    readable = re.sub(r"[^\w.\-]+", "-", item).strip("-").encode()
+    if len(readable) > 2 * _HALF_NAME:  # the task begins it, model and policy end it
+        readable = readable[:_HALF_NAME] + b"--" + readable[-_HALF_NAME:]
     digest = hashlib.sha256(nodeid.encode()).hexdigest()[:8]
-    readable = re.sub(r"[^\w.\-]+", "-", nodeid.split("::", 1)[-1]).strip("-")
-    directory = re.sub(r"[^\w.\-]+", "-", Path(nodeid.split("::", 1)[0]).parent.name)
-    return f"{directory[:60]}-{readable[:80]}-{digest}.jsonl".lstrip("-")
+    return f"{readable.decode(errors='ignore')}-{digest}.jsonl"
+
+
+_HALF_NAME = 80  # bytes: a file system takes 255 in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

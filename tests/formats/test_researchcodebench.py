@@ -185,6 +185,7 @@ def test_paper_context_and_instruction(tasks: dict[str, Task]) -> None:
         ([], list(SNIPPETS)),
         (["-k", "running-moments and mean"], ["running-moments/mean of both", "running-moments/weighted mean"]),
         (["-k", "nested"], ["running-moments/mean of both", "running-moments/squares, of both"]),
+        (["-k", "merge and running-moments"], ["running-moments/merge of two summaries"]),  # and not what lies in it
         (["-k", "arXiv2023 and not outermost"], []),
         (["-k", "2023-10-20"], ["shrinkage/threshold", "shrinkage/shrink"]),
         (["-m", "recode(paper='shrinkage')"], ["shrinkage/threshold", "shrinkage/shrink"]),
@@ -222,12 +223,19 @@ def test_options_win_over_the_formats_defaults(
 def test_what_the_defaults_changed_is_said(pytester: pytest.Pytester, papers: Path) -> None:
     args = ("-p", "no:cacheprovider", "--collect-only", "--recode-model=sim/expert")
     line = "recode: researchcodebench tasks: feedback *; agent one-shot; temperature * (their defaults; options win)"
-    pytester.runpytest_inprocess(*args).stdout.fnmatch_lines([line.replace("*", "none", 1).replace("*", "0", 1)])
+    result = pytester.runpytest_inprocess(*args)
+    result.stdout.fnmatch_lines(["recode: sim/expert", line.replace("*", "none", 1).replace("*", "0", 1)])
+    result.stdout.no_fnmatch_line("*feedback escalate*")
+    workers = pytester.runpytest_inprocess(*args, "-n2")
+    workers.stdout.fnmatch_lines(
+        ["recode: sim/expert; * escalate; agent recode, unless a task's format has other defaults"]
+    )
     given = pytester.runpytest_inprocess(*args, "--recode-temperature=0.5", "--recode-feedback=L1")
     given.stdout.fnmatch_lines([line.replace("*", "L1", 1).replace("*", "0.5", 1)])
     whole = pytester.runpytest_inprocess(
         *args, "--recode-temperature=0.5", "--recode-feedback=L1", "--recode-agent=recode"
     )
+    whole.stdout.fnmatch_lines(["recode: sim/expert; feedback L1; agent recode"])
     whole.stdout.no_fnmatch_line("*their defaults*")
 
 

@@ -56,8 +56,16 @@ def test_names_are_files_and_differ() -> None:
         "tasks/a/task.yaml::episode[x/y-L0]",
         "tasks/a/task.yaml::episode[x-y-L0]",
         "tasks/ü b/task.yaml::episode[" + "m" * 300 + "]",
+        "研究" * 30 + "/task.yaml::episode[" + "模型" * 50 + "-L0]",
+        "pset/papers.yaml::minp/min-p sampling/episode[gpt-4.1-none]",
+        "pset/papers.yaml::minp/" + "long name " * 20 + "/episode[gpt-4.1-none]",
+        "task.yaml::episode[x-L0]",
     ]
     names = [transcript.name(nodeid) for nodeid in ids]
-    assert len(set(names)) == 3
+    assert len(set(names)) == len(ids)
     assert all("/" not in name and len(name.encode()) < 255 for name in names)
     assert names[0].startswith("a-episode-x-y-L0-")
+    assert names[4].startswith("minp-min-p-sampling-episode-gpt-4.1-none-")
+    assert names[5].startswith("minp-long-name-")
+    assert "-episode-gpt-4.1-none-" in names[5]  # which model it is of stands in a long name too
+    assert names[6].startswith("episode-x-L0-")
