@@ -84,7 +84,7 @@ def load(path: Path) -> tuple[Task, ...]:
         except UserError as error:
             first = first or str(error)
             known = given.get("index") if given is not None else None
-            whole = isinstance(known, int) and not isinstance(known, bool) and taken.get(known, line) == line
+            whole = isinstance(known, int) and taken.get(known) == line
             made = _unreadable(path, f"annotation_{known}" if whole else name, str(error))
         found.append(made)
     if not readable:
