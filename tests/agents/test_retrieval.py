@@ -119,17 +119,21 @@ def last(): pass'''
 def test_code_is_cut_at_its_functions_classes_and_methods() -> None:
     found = {each.name: each for each in definitions("a.py", CODE)}
     assert {name: (each.first, each.last) for name, each in found.items()} == {
-        "Layer": (4, 19),
+        "Layer": (4, 20),
         "Layer.__init__": (10, 16),
         "Layer.width": (18, 20),
         "top": (23, 31),
         "conditional": (35, 35),
         "last": (37, 37),
-    } | {"Layer": (4, 20)}
-    assert found["top"].code.startswith("def top(\n") and found["top"].code.endswith("return a")
+    }
+    assert found["top"].code.startswith("def top(\n")
+    assert found["top"].code.endswith("return a")
     layer = found["Layer"].code
-    assert "size = 3" in layer and "async def width" in layer and "self, size: int" in layer
-    assert "self.size = size" not in layer and "return 2" not in layer
+    assert "size = 3" in layer
+    assert "async def width" in layer
+    assert "self, size: int" in layer
+    assert "self.size = size" not in layer
+    assert "return 2" not in layer
 
 
 @pytest.mark.parametrize(
