@@ -28,7 +28,12 @@ def yaml_of(page: str) -> str:
 
 
 def test_the_manifest_shown_is_a_good_one(tmp_path: Path) -> None:
-    files = {"reference/sinkhorn.py": "x = 1\n", "reference/stats.py": None, "environment/requirements.txt": "numpy\n"}
+    files = {
+        "reference/sinkhorn.py": "x = 1\n",
+        "reference/stats.py": None,
+        "environment/requirements.txt": "numpy\n",
+        "tests/test_stats.py": "import pytest\n\n\n@pytest.mark.interface('sinkhorn.cost')\ndef test_cost(candidate): ...\n",
+    }
     (task,) = FORMAT.load(write(tmp_path, yaml_of(FORMAT_PAGE), files))
     assert (task.id, task.paper.arxiv, task.paper.date) == ("sinkhorn", "1306.0895", "2013-06-04")
     assert task.load().reference
