@@ -97,8 +97,12 @@ def parse(text: str) -> Step | ProtocolError:
 
 
 def parts_of(text: str) -> dict[str, str]:
-    """The parts in a text beside native tool calls; text without headings is reflection."""
-    step = _read(text[:MAX_ANSWER], (_HEADING,))
+    """The parts in a text beside native tool calls, or in an answer whose actions cannot be used; text without headings is
+    reflection."""
+    lines = text[:MAX_ANSWER].split("\n")
+    heads = ((at, _heading(line.rstrip("\r"), (_HEADING,))) for at, line in enumerate(lines))
+    end = next((at for at, head in heads if head is not None and head[0] == "action"), len(lines))
+    step = _read("\n".join(lines[:end]), (_HEADING,))
     if isinstance(step, ProtocolError):
         return {"reflection": text.strip()}
     if not step.reflection and not step.planning and not _HEADING.match(text.lstrip()):

@@ -7,7 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_recode.agents import AgentContext, AgentKind, Refused, Workspace, noop, one_shot, recode, reference
+from pytest_recode.agents import (
+    AgentContext,
+    AgentKind,
+    Refused,
+    Workspace,
+    noop,
+    one_shot,
+    recode,
+    recode_h,
+    reference,
+)
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import BudgetSpent, ModelError, SandboxError
 from pytest_recode.models import Message, Usage
@@ -17,7 +27,7 @@ from pytest_recode.testing import check_agent
 from tests.agents.scripted import Scripted
 
 
-@pytest.mark.parametrize("kind", [recode.KIND, one_shot.KIND, reference.KIND, noop.KIND])
+@pytest.mark.parametrize("kind", [recode.KIND, recode_h.KIND, one_shot.KIND, reference.KIND, noop.KIND])
 def test_the_projects_own_agents_keep_to_it(kind: AgentKind, sandbox: Sandbox) -> None:
     check_agent(kind, sandbox)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.agents import AgentKind, one_shot, recode
+from pytest_recode.agents import AgentKind, one_shot, recode, recode_h
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.sandboxes import Sandbox
@@ -30,7 +30,7 @@ def test_a_command_sees_neither_tests_nor_reference(walls: Sandbox) -> None:
         assert set(workspace.list()) == set(shown.repo)
 
 
-@pytest.mark.parametrize("kind", [recode.KIND, one_shot.KIND], ids=["recode", "one-shot"])
+@pytest.mark.parametrize("kind", [recode.KIND, recode_h.KIND, one_shot.KIND], ids=["recode", "recode-h", "one-shot"])
 def test_no_prompt_holds_a_line_of_tests_or_reference(kind: AgentKind, walls: Sandbox) -> None:
     (task,) = FORMAT.load(TASKS / "sinkhorn" / "task.yaml")
     parts = task.load()

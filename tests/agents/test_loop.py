@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_recode import episode
-from pytest_recode.agents import Agent, noop, one_shot, recode, reference
+from pytest_recode.agents import Agent, noop, one_shot, recode, recode_h, reference
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Episode, Feedback, Move, Stop, Turn
 from pytest_recode.task import Files
@@ -68,9 +68,9 @@ def test_reference_needs_its_solution() -> None:
 def test_who_needs_what() -> None:
     flags = {
         kind: (kind.needs_model, kind.needs_reference, kind.offline)
-        for kind in (recode.KIND, one_shot.KIND, reference.KIND, noop.KIND)
+        for kind in (recode.KIND, recode_h.KIND, one_shot.KIND, reference.KIND, noop.KIND)
     }
-    assert flags[recode.KIND] == flags[one_shot.KIND] == (True, False, False)
+    assert flags[recode.KIND] == flags[recode_h.KIND] == flags[one_shot.KIND] == (True, False, False)
     assert flags[reference.KIND] == (False, True, True)
     assert flags[noop.KIND] == (False, False, True)
 
@@ -89,3 +89,13 @@ def test_one_shot_solves_once_feedback_says_how(open_workspace: Open) -> None:
     model = Scripted(["No idea.", "```python\ndef solve(x):\n    return 2 * x\n```"])
     played = play(one_shot.KIND.make(a_context(model)), open_workspace())
     assert played.solved_turn == 2
+
+
+def test_recode_h_solves_once_feedback_says_how(open_workspace: Open) -> None:
+    answers = ["reflect: -\naction:\nREAD solver.py", "reflect: -\naction:\nSUBMIT"]
+    mend = "reflect: As told.\naction:\nREPLACE\n```python\ndef solve(x):\n    return 2 * x\n```"
+    model = Scripted([*answers, mend, "reflect: -\naction: SUBMIT"])
+    played = play(recode_h.KIND.make(a_context(model)), open_workspace())
+    assert played.solved_turn == 2
+    assert [turn.move.steps for turn in played.turns] == [2, 2]
+    assert "Return 2 * x." in model.asked[2][-1].content

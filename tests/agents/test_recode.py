@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
 
+from pytest_recode.agents import AgentContext
 from pytest_recode.agents.actions import Action, Step
 from pytest_recode.agents.memory import KEEP, THRESHOLD
 from pytest_recode.agents.protocol import render
-from pytest_recode.agents.recode import KIND
+from pytest_recode.agents.recode import KIND, ReCode
 from pytest_recode.agents.tools import TOOLS
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Feedback
@@ -417,7 +419,70 @@ def test_an_empty_summary_is_replaced_by_what_was_done(open_walled: Open) -> Non
     assert "Result of list:" in played.log.of("memory")[0]["summary"]
 
 
+def test_how_much_is_remembered_is_for_the_run_to_say(open_walled: Open) -> None:
+    model, log = Scripted([script([])] * 40), Logged()
+    context = AgentContext(model=model, steps=6, turns=10, log=log, memory_threshold=4, memory_keep=3)
+    KIND.make(context).act(a_brief(), None, open_walled())
+    # two messages a step: six of them before the fourth, five before each later one but one
+    assert [line["messages"] for line in log.of("memory")] == [3, 2, 2]
+
+
+def test_what_a_summary_drops_is_still_in_the_transcript(open_walled: Open) -> None:
+    """Read back as a person would: the messages that were sent once and then replaced."""
+
+    def answer(messages: Sequence[Message]) -> str:
+        if "You keep the notes" in messages[0].content:
+            return "S"
+        step = re.findall(r"Step (\d+) of", messages[-1].content)[-1]
+        return f"### Action: read file-{step}.py"
+
+    model, log = Scripted([answer] * 40), Logged()
+    context = AgentContext(model=model, steps=9, turns=10, log=log, memory_threshold=6, memory_keep=2)
+    agent = KIND.make(context)
+    agent.act(a_brief(), None, open_walled())
+    assert "file-1.py" not in "".join(message.content for message in model.asked[-1])
+    kept = [line["content"] for line in log.of("message") if line["step"] == 1]
+    assert "### Action: read file-1.py" in kept
+    assert any(content.startswith("Result of read:\nRefused: ") and "file-1.py" in content for content in kept)
+    assert isinstance(agent, ReCode)
+    assert sum(line["messages"] for line in log.of("memory")) + len(agent.memory.messages) == 2 * 9
+
+
 # The transcript
+
+
+PARTS = ("observation", "reflection", "planning")
+
+
+@pytest.mark.parametrize(
+    ("answer", "parts"),
+    [
+        ("### Observation\nO\n### Reflection\nR\n### Planning\nP\n### Action: list", ("O", "R", "P")),
+        ("### Planning\nP\n### Action: list", ("", "", "P")),
+        ("### Action: list", ("", "", "")),
+        ("Prose.\n### Action: list", ("Prose.", "", "")),
+        ("### Observation\nO\n### Planning\nP", ("O", "", "P")),
+        ("### Reflection\nR\n### Action: read", ("", "R", "")),
+        ("I cannot.", ("", "I cannot.", "")),
+        ("", ("", "", "")),
+        (calls(("list", '{"observation": "O", "reflection": "R", "planning": "P"}')), ("O", "R", "P")),
+        (calls(("list", '{"planning": "P"}')), ("", "", "P")),
+        (calls(("list", "{}"), text="### Observation\nO\n### Reflection\nR"), ("O", "R", "")),
+        (calls(("list", "{}"), text="Prose."), ("", "Prose.", "")),
+        (calls(("list", "{}")), ("", "", "")),
+        (calls(("list", "{oops"), text="### Planning\nP"), ("", "", "P")),
+    ],
+)
+def test_the_four_stages_of_every_step_are_recorded(
+    open_walled: Open, answer: str | Reply, parts: tuple[str, str, str]
+) -> None:
+    native = isinstance(answer, Reply)
+    played = Played(open_walled(), answer, steps=1, native=native)
+    played.turn()
+    [step] = played.log.of("step")
+    assert tuple(step[name] for name in PARTS) == parts
+    assert step["actions"] == ([] if step["error"] else ["list"])
+    assert set(step) == {"turn", "step", *PARTS, "actions", "note", "error", "usage", "finish"}
 
 
 def test_the_transcript_tells_everything(open_walled: Open) -> None:

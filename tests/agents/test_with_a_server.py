@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_recode.agents import AgentKind, one_shot, recode
+from pytest_recode.agents import AgentKind, one_shot, recode, recode_h
 from pytest_recode.faults import ModelError
 from pytest_recode.models import ModelContext
 from pytest_recode.models.ledger import NullLedger
@@ -41,6 +41,19 @@ def test_a_text_becomes_a_target(chat_server: Serve, open_walled: Open, kind: Ag
     assert workspace.targets() == {"solver.py": RIGHT.encode()}
     assert "tools" not in server.requests[0].body
     assert "The paper says: solve(x) is 2 x." in server.requests[0].prompt
+
+
+def test_recode_h_asks_for_one_command_at_a_time(chat_server: Serve, open_walled: Open) -> None:
+    answers = [say(f"reflect: Easy.\naction:\nREPLACE\n{RIGHT}"), say("reflect: Done.\naction:\nSUBMIT")]
+    server, workspace = chat_server(answers), open_walled()
+    move = recode_h.KIND.make(a_context(model(server, tools=True))).act(a_brief(), None, workspace)
+    assert (move.steps, move.submitted, move.usage.prompt_tokens) == (2, True, 22)
+    assert workspace.targets() == {"solver.py": RIGHT.encode()}
+    assert [[each["role"] for each in request.body["messages"]] for request in server.requests] == [
+        ["system", "user"]
+    ] * 2
+    assert not any("tools" in request.body for request in server.requests)
+    assert "Result of REPLACE:\nsolver.py was written." in server.requests[1].prompt
 
 
 def test_native_tools_there_and_back(chat_server: Serve, open_walled: Open) -> None:
