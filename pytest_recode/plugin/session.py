@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import secrets
 import sys
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.faults import UserError
+from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.plugin import options, registry
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pytest_recode.stage import Cast
     from pytest_recode.task import Environment
 
+LOG = logging.getLogger("pytest_recode")
+
 RESULTS = "results.jsonl"
 
 
@@ -36,7 +39,7 @@ def _usage() -> Iterator[None]:
     """What is the user's to mend is a usage error: pytest says its line and nothing else."""
     try:
         yield
-    except UserError as error:
+    except (UserError, SandboxError) as error:
         raise pytest.UsageError(str(error)) from None
 
 
@@ -218,7 +221,10 @@ class Run:
         """After an interrupt in the middle of something: the next item gets a fresh one."""
         sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
-            sandbox.close()
+            try:
+                sandbox.close()
+            except SandboxError as error:  # not in the way of what ends here: an interrupt, or the session
+                LOG.warning("%s: what is left of this run is removed by the next one", error)
 
     @functools.cached_property
     def ledger(self) -> Ledger:

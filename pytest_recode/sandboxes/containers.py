@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, host
 from pytest_recode.sandboxes.interpreters import FIXED
 from pytest_recode.sandboxes.leftovers import mark
 from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
@@ -27,7 +27,6 @@ HOST = "pytest-recode.host"
 _NOBODY = "65534:65534"
 _OWN_MB = 64  # of the first process of a container
 _OWN_PIDS = 8
-_API_SECONDS = 120
 _DRAIN_SECONDS = 0.5
 _READ = 1 << 20
 _LINE = 1 << 16  # of the report
@@ -68,28 +67,34 @@ class Container:
         self.then: Callable[[], None] | None = None  # called once, after its end
         self._started = False
         self._socket: socket.socket | None = None
-        self._docker = client()
+        with answering():
+            self._docker = client()
         try:
-            self.id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
-            streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            # The SDK hands out a reader over the connection; the connection itself is wanted
-            attached = self._docker.attach_socket(self.id, params=streams)
-            self._socket = getattr(attached, "_sock", attached)
-            self._socket.setblocking(False)
-            self._docker.start(self.id)
-            self._started = True
-            limits = Limits(memory_mb=wanted.memory_mb, disk_mb=wanted.disk_mb, pids=wanted.pids)
-            setup = {"limits": limits_message(limits, persistent=wanted.key.persistent)}
-            with suppress(ConnectionError):  # `begin` says what became of it
-                self.send(boot_message("container", wanted.key, setup), time.monotonic() + _API_SECONDS)
+            with answering():
+                self._create(wanted, run)
         except BaseException as exc:
-            self.kill()
+            with suppress(SandboxError):  # why it could not be started says more
+                self.kill()
             if not isinstance(exc, docker.errors.APIError | TimeoutError):
                 raise
             reason = " ".join(str(getattr(exc, "explanation", None) or exc).split())
             if "python3" in reason and "not found" in reason:
                 raise UserError(f"image {self._image} has no python3; name one with Python 3.9 or newer") from exc
             raise SandboxError(f"docker could not start a container of {self._image}: {reason}") from exc
+
+    def _create(self, wanted: Wanted, run: str) -> None:
+        self.id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
+        streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        # The SDK hands out a reader over the connection; the connection itself is wanted
+        attached = self._docker.attach_socket(self.id, params=streams)
+        self._socket = getattr(attached, "_sock", attached)
+        self._socket.setblocking(False)
+        self._docker.start(self.id)
+        self._started = True
+        limits = Limits(memory_mb=wanted.memory_mb, disk_mb=wanted.disk_mb, pids=wanted.pids)
+        setup = {"limits": limits_message(limits, persistent=wanted.key.persistent)}
+        with suppress(ConnectionError):  # `begin` says what became of it
+            self.send(boot_message("container", wanted.key, setup), time.monotonic() + API_SECONDS)
 
     def begin(self) -> None:
         """Wait for its imports, then start the program. Raises `UserError` for one that fails, `ContainerGone`."""
@@ -104,7 +109,7 @@ class Container:
             )
         self._heard.clear()
         try:
-            self.send(b"G", time.monotonic() + _API_SECONDS)
+            self.send(b"G", time.monotonic() + API_SECONDS)
         except ConnectionError as exc:
             raise ContainerGone(str(exc)) from exc
 
@@ -140,9 +145,11 @@ class Container:
             if self._socket is not None:
                 self._socket.close()
                 self._socket = None
-            self._end()
-            if self.then is not None:
-                self.then()
+            try:
+                self._end()
+            finally:
+                if self.then is not None:
+                    self.then()
         return self._how
 
     def _take(self, size: int) -> bytes:
@@ -188,40 +195,16 @@ class Container:
         import docker.errors
 
         try:
-            if self._started:
-                self._docker.kill(self.id)
-            elif self.id:
-                self._docker.remove_container(self.id, force=True, v=True)
+            with answering():
+                if self._started:
+                    self._docker.kill(self.id)
+                elif self.id:
+                    self._docker.remove_container(self.id, force=True, v=True)
         except docker.errors.APIError as exc:
             if exc.status_code not in (404, 409):  # it has ended by itself
                 raise SandboxError(f"docker could not end container {self.id[:12]}: {exc.explanation}") from exc
         finally:
             self._docker.close()
-
-
-def wait_removed(ids: list[str]) -> None:
-    """Until the daemon has removed these ended containers."""
-    import docker.errors
-
-    daemon = client()
-    try:
-        for container in ids:
-            with suppress(docker.errors.NotFound):
-                daemon.wait(container, condition="removed")
-    finally:
-        daemon.close()
-
-
-def client() -> Any:
-    """A `docker.APIClient` of one's own, as threads must not share one. Raises `docker.errors.DockerException`."""
-    import docker.utils
-
-    return docker.APIClient(**docker.utils.kwargs_from_env(), version="auto", timeout=_API_SECONDS)
-
-
-def host() -> str:
-    """This boot and pid namespace: where a pid means the same process."""
-    return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}/{Path('/proc/self/ns/pid').readlink()}"
 
 
 def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:

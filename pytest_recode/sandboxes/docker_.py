@@ -9,20 +9,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
-from pytest_recode.sandboxes.containers import (
-    HOST,
-    LABEL,
-    OWNER,
-    Container,
-    ContainerGone,
-    Wanted,
-    client,
-    host,
-    wait_removed,
-)
+from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, Container, ContainerGone, Wanted
+from pytest_recode.sandboxes.daemon import client, connected, host, unanswered, wait_removed
 from pytest_recode.sandboxes.images import BASE, base_image, image_for
 from pytest_recode.sandboxes.leftovers import alive
 from pytest_recode.sandboxes.shipping import WarmKey
@@ -78,13 +70,17 @@ class Docker:
         return container
 
     def close(self) -> None:
-        """Waits until the containers of this sandbox are removed."""
+        """Waits until the containers of this sandbox are removed. Raises `SandboxError` where the daemon is gone."""
         with self._lock:
             self._closed = True
             spares = [spare for kept in self._spares.values() for spare in kept]
             self._spares.clear()
-        for spare in spares:
-            spare.drop()
+        with ExitStack() as each:  # whatever becomes of the one before
+            each.callback(self._wait_removed)
+            for spare in spares:
+                each.callback(spare.drop)
+
+    def _wait_removed(self) -> None:
         started = [self._started.popleft() for _ in range(len(self._started))]
         if started:
             wait_removed(started)
@@ -122,11 +118,8 @@ class Docker:
 
     def _image(self, environment: Environment) -> str:
         if environment not in self._images:
-            daemon = client()
-            try:
+            with connected() as daemon:
                 self._images[environment] = image_for(daemon, environment, self._context.image)
-            finally:
-                daemon.close()
         return self._images[environment]
 
 
@@ -165,12 +158,10 @@ class _Spare:
 
 
 def find_image(image: str) -> None:
-    """Have the image that tasks without one of their own share ("": the default) here, or pulled. Raises `UserError`."""
-    daemon = client()
-    try:
+    """Have the image that tasks without one of their own share ("": the default) here, or pulled. Raises `UserError`,
+    `SandboxError`."""
+    with connected() as daemon:
         base_image(daemon, image)
-    finally:
-        daemon.close()
 
 
 def check(context: SandboxContext) -> str | None:
@@ -182,7 +173,7 @@ def check(context: SandboxContext) -> str | None:
     try:
         client().close()
     except docker.errors.DockerException as exc:
-        return f"docker: its daemon does not answer ({' '.join(str(exc).split())}); start Docker, or set DOCKER_HOST"
+        return unanswered(exc)
     return None
 
 
@@ -192,8 +183,7 @@ def reap(context: SandboxContext) -> None:
         return
     import docker.errors
 
-    daemon = client()
-    try:
+    with connected() as daemon:
         for found in daemon.containers(all=True, filters={"label": [f"{LABEL}=1", f"{HOST}={host()}"]}):
             if not alive(found["Labels"].get(OWNER, "")):
                 try:
@@ -201,8 +191,6 @@ def reap(context: SandboxContext) -> None:
                 except docker.errors.APIError as exc:
                     if exc.status_code not in (404, 409):  # gone, or going
                         raise SandboxError(f"docker could not remove container {found['Id'][:12]}: {exc}") from exc
-    finally:
-        daemon.close()
 
 
 KIND = SandboxKind(make=Docker, check=check, reap=reap)

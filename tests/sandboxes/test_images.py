@@ -16,7 +16,7 @@ import pytest
 from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import SandboxContext, docker_
 from pytest_recode.sandboxes.conformance import Bench
-from pytest_recode.sandboxes.containers import client
+from pytest_recode.sandboxes.daemon import client
 from pytest_recode.sandboxes.docker_ import find_image
 from pytest_recode.sandboxes.images import image_for
 from pytest_recode.task import Environment, Limits
@@ -99,7 +99,7 @@ def test_many_workers_build_once(daemon: Any, folder: Path) -> None:
         file.write("RUN cat /proc/sys/kernel/random/uuid > /once\n")
     script = (
         "import sys\nfrom pathlib import Path\n"
-        "from pytest_recode.sandboxes.containers import client\nfrom pytest_recode.sandboxes.images import image_for\n"
+        "from pytest_recode.sandboxes.daemon import client\nfrom pytest_recode.sandboxes.images import image_for\n"
         "from pytest_recode.task import Environment\n"
         "print(image_for(client(), Environment(dockerfile=Path(sys.argv[1])), ''))"
     )

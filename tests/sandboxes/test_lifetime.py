@@ -20,7 +20,8 @@ from pytest_recode.faults import SandboxError
 from pytest_recode.inside import walls
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, docker_, process
 from pytest_recode.sandboxes.conformance import Bench, marked, running, until
-from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, RUN, client, host
+from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, RUN
+from pytest_recode.sandboxes.daemon import client, host
 from pytest_recode.sandboxes.leftovers import MARK, PREFIX, reap_directories, reap_processes
 from pytest_recode.task import Environment, Limits
 from tests.sandboxes.conftest import IMAGE, KINDS, opened, usable
