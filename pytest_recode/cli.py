@@ -7,17 +7,18 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
+    from pytest_recode.formats.finding import Found
+    from pytest_recode.metrics.adoption import Advice
     from pytest_recode.metrics.attempt import Attempt, Row
-    from pytest_recode.render.report_table import Table
-    from pytest_recode.task import Task
+    from pytest_recode.render.report_feedback import Judge
+    from pytest_recode.render.report_table import Rows, Table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,6 +75,16 @@ def _parser() -> argparse.ArgumentParser:
         help="CodeBERTScore in the table code: needs --tasks, the extra codebertscore, and a model of some 500 MB, which it downloads",
     )
     report.add_argument(
+        "--adoption-model",
+        metavar="NAME",
+        help="let this model judge which feedback was adopted, as RECODE-H did: a call per turn that had feedback; what it judged is kept"
+        " beside the run",
+    )
+    report.add_argument(
+        "--adoption-sample", type=_count, metavar="N", help="of at most N turns per row and level (RECODE-H: 60)"
+    )
+    report.add_argument("--api-base", metavar="URL", help="address of an OpenAI-compatible server for --adoption-model")
+    report.add_argument(
         "--common", action="store_true", help="compare on the tasks alone that every row of a benchmark played"
     )
     report.add_argument(
@@ -84,6 +95,27 @@ def _parser() -> argparse.ArgumentParser:
         help="HARD is what a smaller share of the published models solves (default: 1/3)",
     )
     return parser
+
+
+def _count(value: str) -> int:
+    if not (value.isascii() and value.isdecimal() and int(value) > 0):
+        raise argparse.ArgumentTypeError(f"{value!r} is no whole number above 0")
+    return int(value)
+
+
+def _judge(given: argparse.Namespace) -> Judge:
+    from pytest_recode.judged_adoption import judge
+    from pytest_recode.models import ModelContext, litellm_
+    from pytest_recode.models.ledger import NullLedger
+
+    name, api_base = given.adoption_model, given.api_base
+    litellm_.check(ModelContext(name=name, ledger=NullLedger(), api_base=api_base))
+
+    def judged(rows: Rows) -> tuple[Mapping[Row, Sequence[Advice]], Sequence[str]]:
+        found = judge(rows, name, litellm_.make, _say, sample=given.adoption_sample, api_base=api_base)
+        return found.advice, found.notes
+
+    return judged
 
 
 def _share(value: str) -> float:
@@ -125,8 +157,8 @@ def _report(given: argparse.Namespace) -> str:
             f"--model={given.model[0]}: no such row: there are {models}" if models else "no episode to report"
         )
     notes += _left_out([*everything, *replays], [*shown, *replayed], given.model)
-    tasks = _Tasks.below(given.tasks)
-    notes += tasks.notes
+    tasks = _tasks(given.tasks)
+    notes += [f"--tasks: {note}" for note in tasks.notes]
     if given.common:
         before = shown
         shown = {**report_table.common(shown)}
@@ -143,7 +175,7 @@ def _report(given: argparse.Namespace) -> str:
     best = max(with_lines, key=lambda row: passed(with_lines[row], intervals=False).scaled or 0, default=None)
     detail = list(shown) if given.model else [row for row in with_lines if not row.published]
     # What --common leaves out is left out of what there is to play as well
-    known = {} if given.common else tasks.keys
+    known = {} if given.common else tasks.names
     makers = {
         **report_snippets.tables(
             with_lines,
@@ -154,9 +186,9 @@ def _report(given: argparse.Namespace) -> str:
         ),
         **report_episodes.tables(own, known),
         **report_faults.tables(own, known),
-        **report_feedback.tables(own),
+        **report_feedback.tables(own, _judge(given) if given.adoption_model else None),
         **report_pairs.tables(own, replayed, [one for one in attempts if one.replay is None]),
-        **_code(given, own, tasks, known),
+        **_code(given, own, tasks, notes),
     }
     for name in given.table:
         if name not in makers:
@@ -174,7 +206,7 @@ def _report(given: argparse.Namespace) -> str:
         if len(given.table) > 1:
             raise UserError("--format=csv writes one table: give --table once")
         for note in notes:
-            print(f"pytest-recode: {note}", file=sys.stderr)
+            _say(note)
         return report.as_csv(chosen[0])
     if given.format == "json":
         return report.as_json(chosen, notes)
@@ -197,46 +229,16 @@ def _left_out(rows: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) 
     return [f"--model={' --model='.join(models)}: {len(rows) - len(shown)} of {len(rows)} rows left out: {listed}"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tasks:
-    """What --tasks names: format -> tasks, as Attempts name them."""
+def _tasks(paths: Sequence[Path]) -> Found:
+    from pytest_recode.formats.finding import Found, find
+    from pytest_recode.metrics.reading import task_key
 
-    found: Mapping[tuple[str, str], Task]
-    notes: tuple[str, ...]
-
-    @classmethod
-    def below(cls, paths: Sequence[Path]) -> Self:
-        if not paths:
-            return cls(found={}, notes=())
-        from pytest_recode.formats.finding import find
-        from pytest_recode.metrics.reading import task_key
-
-        tasks, notes = find(paths)
-        keys = {(task.format, task_key(task.id, task.facts)): task for task in tasks}
-        return cls(found=keys, notes=tuple(f"--tasks: {note}" for note in notes))
-
-    @property
-    def keys(self) -> dict[str, set[str]]:
-        keys: dict[str, set[str]] = {}
-        for task_format, key in self.found:
-            keys.setdefault(task_format, set()).add(key)
-        return keys
-
-    def reference(self, task_format: str, key: str) -> Mapping[str, bytes] | None:
-        """None: the task is not here, or cannot be read."""
-        task = self.found.get((task_format, key))
-        if task is None or task.fault:
-            return None
-        try:
-            return task.load().reference
-        except UserError as error:
-            print(f"pytest-recode: --tasks: {error}", file=sys.stderr)
-            return None
+    return find(paths, task_key) if paths else Found()
 
 
 def _code(
-    given: argparse.Namespace, rows: Mapping[Row, Sequence[Attempt]], tasks: _Tasks, known: Mapping[str, set[str]]
-) -> dict[str, Callable[[], Table | None]]:
+    given: argparse.Namespace, rows: Mapping[Row, Sequence[Attempt]], tasks: Found, notes: list[str]
+) -> dict[str, Callable[[], Table]]:
     """The table `code`, which needs --tasks, and a package that only whoever asks for the table must have."""
     if given.codebertscore and not given.tasks:
         raise UserError("--codebertscore needs the references: give --tasks DIR too")
@@ -245,13 +247,38 @@ def _code(
     from pytest_recode.metrics import likeness
     from pytest_recode.render import report_code
 
-    if given.codebertscore:
-        likeness.fetch(lambda told: print(f"pytest-recode: {told}", file=sys.stderr, flush=True))
-    reference = functools.cache(tasks.reference)
-    bert = likeness.codebertscore if given.codebertscore else None
-    return {
-        "code": lambda: report_code.table(rows, lambda one: reference(one.row.format, one.task), known=known, bert=bert)
-    }
+    try:
+        likeness.need("codebleu", "CodeBLEU")
+    except UserError as error:
+        # What else --tasks tells needs no package
+        if "code" in given.table:
+            raise
+        notes.append(f"code: {error}")
+        return {}
+
+    @functools.cache
+    def reference(task_format: str, name: str) -> Mapping[str, bytes] | None:
+        try:
+            return tasks.reference(task_format, name)
+        except UserError as error:
+            _say(f"--tasks: {error}")
+            return None
+
+    def table() -> Table:
+        if given.codebertscore:
+            likeness.fetch(_say)
+        return report_code.table(
+            rows,
+            lambda one: reference(one.row.format, one.task),
+            known={} if given.common else tasks.names,
+            bert=likeness.codebertscore if given.codebertscore else None,
+        )
+
+    return {"code": table}
+
+
+def _say(line: str) -> None:
+    print(f"pytest-recode: {line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.metrics.samples import figures, own_run, record, run, stats
+from tests.metrics.samples import (
+    figures,
+    own_run,
+    record,
+    replay,
+    run,
+    shared,
+    sorted_turn,
+    stats,
+    transcript,
+    turn,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -39,6 +50,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(root / "recode-out/no-paper", own_run("gpt-4.1", "GPT_4_1_MINI", cutoff="2024-06", paper=False))
     run(root / "recode-out/L0", [record("a", (0, 4)), record("b", (1, 1)), record("c", (), outcome="error")])
     run(root / "recode-out/L4", [record(task, (0, 4), feedback="L4", levels=[None, "L4"]) for task in "abc"])
+    (root / "recode-out/killed").mkdir()
+    (root / "recode-out/killed/results.jsonl").write_text("")
+    again = [replay(record("a", (0, 4)), 2, passed, level=level) for passed, level in ((3, "L2"), (4, "L4"))]
+    run(root / "recode-out/again", [{**one, "replay": {**one["replay"], "run": "L0"}} for one in again])
+    (root / "tasks").symlink_to(ROOT / "tasks")
     published = root / "ResearchCodeBench/outputs/20llms_greedy/2025-05-12-17-13-20/overall_stats.json"
     published.parent.mkdir(parents=True)
     published.write_text(json.dumps(stats()))
@@ -119,6 +135,176 @@ def test_recode_h_has_the_published_rows_beside(tmp_path: Path) -> None:
     assert "published" not in report(run(tmp_path / "other", [record("1")]), "--table=episodes").stdout
 
 
+def test_published_rows_are_marked_and_all_there(tmp_path: Path) -> None:
+    mine = run(tmp_path / "mine", [record("1", turns=[turn(1, 0), sorted_turn(2, ["T2"])], format="recode-h")])
+    episodes, errors = json.loads(report(mine, "--table=episodes", "--table=categories", "--format=json").stdout)[
+        "tables"
+    ]
+    found = {
+        (row["model"], row["feedback"]): (row["solved"], row["played"], f"{row['recall']:.1f}", row["turns"])
+        for row in episodes["rows"]
+        if row["published"]
+    }
+    assert found == {
+        (model, level): (solved, 102, recall, 10)
+        for model, *cells in (
+            ("GPT-5", (30, "29.4"), (57, "55.9"), (73, "71.6")),
+            ("DeepSeek-V3.1", (11, "10.8"), (44, "43.1"), (72, "70.6")),
+            ("GPT-5-mini", (20, "19.6"), (48, "47.1"), (68, "66.7")),
+            ("Gemini-2.5-pro", (13, "12.7"), (38, "37.3"), (60, "58.8")),
+            ("Claude-Sonnet-4", (15, "14.7"), (34, "33.3"), (49, "48.0")),
+        )
+        for level, (solved, recall) in zip(("L0", "L2", "L4"), cells, strict=True)
+    }
+    assert {row["model"]: (row.get("T0"), row["T1"], row["T4"]) for row in errors["rows"]} == {
+        "m": (0.0, 0.0, 0.0),
+        "GPT-5": (None, 11.4, 4.4),
+        "Claude-Sonnet-4": (None, 26.5, 7.5),
+        "DeepSeek-chat": (None, 20.6, 7.5),
+    }
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "csv", "json"])
+def test_per_model_and_level_beside_the_published_in_every_form(tmp_path: Path, form: str) -> None:
+    levels = ("L0", "L2", "L4")
+    mine = run(
+        tmp_path / "mine",
+        [record(n, (4,), format="recode-h", feedback=level, model=m) for m in "ba" for level in levels for n in "12"],
+    )
+    done = report(mine, "--table=episodes", f"--format={form}")
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if "published" in line and "71.57" in line]
+    assert len(lines) == (0 if form == "json" else 1)
+    if form == "json":
+        assert '"recall": 71.56' in done.stdout
+    if form == "csv":
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        # by model and level, whatever ended first
+        assert [(row["model"], row["feedback"]) for row in rows[:6]] == [(m, level) for m in "ab" for level in levels]
+
+
+def test_tasks_say_what_was_not_played_and_give_the_references(tmp_path: Path) -> None:
+    reference = (ROOT / "tasks/sinkhorn/reference/sinkhorn.py").read_text()
+    directory = run(
+        tmp_path / "run",
+        [
+            record("sinkhorn", (4,), transcript="a.jsonl"),
+            record("nobody-knows", (4,), transcript="a.jsonl"),
+            record("lora", (), outcome="error"),
+        ],
+    )
+    transcript(directory / "a.jsonl", [{"sinkhorn.py": "x = 1"}, {"sinkhorn.py": reference}])
+    done = report(directory, "--tasks", ROOT / "tasks", "--table=code", "--table=episodes", "--format=json")
+    code, episodes = (table["rows"][0] for table in json.loads(done.stdout)["tables"])
+    assert (code["codebleu"], code["codebleu_bare"], code["compared"]) == (100.0, 100.0, 1)
+    assert (code["played"], code["no_reference"], code["no_code"], code["errors"]) == (2, 1, 0, 1)
+    assert code["codebleu_at_least"] == pytest.approx(100 / 3)
+    # eight bundled tasks, of which two are in the run
+    bundled = len(list(ROOT.glob("tasks/*/task.yaml")))
+    named = sum((ROOT / "tasks" / name).exists() for name in ("sinkhorn", "lora"))
+    assert code["missing"] == episodes["missing"] == bundled - named
+    assert "no reference: the task is not below --tasks" in report(directory, "--tasks", ROOT / "tasks").stdout
+
+
+def test_without_the_extra_the_table_of_code_says_how_to_have_it(tmp_path: Path) -> None:
+    directory = run(tmp_path / "run", [record("sinkhorn", (4,))])
+    hide = (
+        "import sys; sys.modules['codebleu'] = None; from pytest_recode.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    given = ["report", str(directory), "--tasks", str(ROOT / "tasks")]
+    whole, alone = (
+        subprocess.run(
+            [sys.executable, "-c", hide, *given, *more], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        for more in ([], ["--table=code"])
+    )
+    assert whole.returncode == 0
+    assert "code: CodeBLEU needs an extra: pip install 'pytest-recode[codebleu]'" in whole.stdout
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert alone.stderr.count("\n") == 1
+
+
+def test_replays_are_no_episodes(files: Path) -> None:
+    done = report(files / "recode-out/L0", files / "recode-out/again", "--format=json")
+    tables = {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    assert [(row["source"], row["solved"], row["played"]) for row in tables["episodes"]] == [("L0", 1, 2)]
+    assert [
+        (row["played_level"], row["feedback"], row["what"], row["pairs"], row["share_played"], row["share_replayed"])
+        for row in tables["replays"]
+    ] == [
+        ("L0", "L2", "solves", 1, 100.0, 0.0),
+        ("L0", "L2", "gains cases", 1, 100.0, 100.0),
+        ("L0", "L4", "solves", 1, 100.0, 100.0),
+        ("L0", "L4", "gains cases", 1, 100.0, 100.0),
+    ]
+    alone = report(files / "recode-out/again")
+    assert alone.returncode == 0
+    assert "Episodes" not in alone.stdout
+    assert "unpaired: give the run that was replayed as a further FILE" in alone.stdout
+
+
+def test_what_was_paid_is_a_column_where_turns_are_shared(tmp_path: Path) -> None:
+    first = record("a", (1, 4))
+    both = run(tmp_path / "both", [first, shared(first, feedback="L2")])
+    rows = list(csv.DictReader(io.StringIO(report(both, "--table=costs", "--format=csv").stdout)))
+    assert [(row["tokens"], row["paid_tokens"], row["cost_usd"], row["paid_usd"]) for row in rows] == [
+        ("100", "100", "0.50", "0.50"),
+        ("100", "60", "0.50", "0.30"),
+    ]
+    assert "paid: a first turn that several episodes share is counted once" in report(both, "--table=costs").stdout
+    assert "paid" not in report(run(tmp_path / "one", [first]), "--table=costs").stdout
+
+
+def test_what_options_leave_out_is_said(files: Path, tmp_path: Path) -> None:
+    two = run(tmp_path / "two", [record("a", model=name) for name in ("gpt-5", "gpt-5-mini", "o3")])
+    assert "--model=gpt: 1 of 3 rows left out: o3" in report(two, "--model=gpt").stdout
+    assert "left out" not in report(two, "--model=gpt", "--model=o3").stdout
+    common = report(files / "recode-out/L0", files / "recode-out/L4", "--common")
+    assert "--common: 1 task of m, L0, with paper, recode (L0) left out" in common.stdout
+
+
+def test_a_run_that_was_killed_at_once_stops_no_other(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    done = report(files / "recode-out/L0", files / "recode-out/killed", tmp_path / "nothing", "--table=episodes")
+    assert done.returncode == 0
+    assert "killed/results.jsonl: is empty: no episode of it had ended" in done.stdout
+    assert "nothing: holds no results.jsonl: it is left out" in done.stdout
+    torn = tmp_path / "torn"
+    torn.mkdir()
+    (torn / "results.jsonl").write_text('{"schema": 1, "nodeid')
+    assert "the last line is cut off" in report(files / "recode-out/L0", torn).stdout
+    alone = report(files / "recode-out/killed")
+    assert (alone.returncode, alone.stderr) == (2, "pytest-recode: error: no episode to report\n")
+
+
+def test_pass_at_k_says_of_how_many_tasks(tmp_path: Path) -> None:
+    several = [record("a", (4,) if n == 1 else (0,), attempt=n) for n in (1, 2, 3)]
+    mine = run(tmp_path / "mine", [*several, record("b", attempt=1), record("c", (), outcome="error", attempt=1)])
+    [row] = csv.DictReader(io.StringIO(report(mine, "--table=attempts", "--format=csv").stdout))
+    assert (row["tasks_1"], row["tasks_2"], row["tasks_3"]) == ("2", "1", "1")
+    assert (row["pass_at_1"], row["pass_at_1_at_least"]) == ("66.67", "44.44")
+    assert re.search(r"pass@1 +of tasks +pass@2 +of tasks", report(mine, "--table=attempts").stdout)
+
+
+def test_every_table_with_shares_says_what_is_not_in_them(tmp_path: Path) -> None:
+    one = record("a", turns=[turn(1, 0), sorted_turn(2, ["T1"])])
+    mine = run(tmp_path / "mine", [one, record("b", (), outcome="error"), record("a", attempt=2)])
+    tables = json.loads(report(mine, "--format=json", "--tasks", ROOT / "tasks").stdout)["tables"]
+    assert [table["name"] for table in tables] == [
+        "episodes",
+        "curves",
+        "levels",
+        "costs",
+        "attempts",
+        "errors",
+        "categories",
+        "code",
+    ]
+    for table in tables:
+        if table["name"] not in {"costs", "categories"}:
+            assert {"played", "errors", "missing"} <= {column["key"] for column in table["columns"]}, table["name"]
+
+
 def test_rows_of_two_kinds_of_isolation_say_so(tmp_path: Path) -> None:
     mixed = run(tmp_path / "mixed", [record("a"), record("b", isolation="shared")])
     assert "verdicts of two kinds of isolation are mixed in: m, L0" in report(mixed).stdout
@@ -150,6 +336,11 @@ def test_a_killed_run_is_reported_and_said(tmp_path: Path) -> None:
         (["recode-out/L0", "--hard-threshold=2"], "'2' is no share such as 1/3 or 0.25"),
         (["recode-out/L0", "--format=csv", "--table=costs", "--table=errors"], "give --table once"),
         (["recode-out/L0", "--table=comparisons"], "these files have nothing to say of it"),
+        (["recode-out/L0", "--table=code"], "there are episodes, curves, levels"),
+        (["recode-out/L0", "--table=code"], "; code needs --tasks"),
+        (["recode-out/L0", "--tasks", "nowhere"], "nowhere: no such file: give a directory with"),
+        (["recode-out/L0", "--tasks", "recode-out"], "recode-out: holds no tasks: give a directory with"),
+        (["recode-out/L0", "--codebertscore"], "--codebertscore needs the references: give --tasks DIR too"),
     ],
 )
 def test_a_users_fault_is_one_line(files: Path, arguments: list[str], message: str) -> None:

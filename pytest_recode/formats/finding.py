@@ -3,22 +3,49 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from pytest_recode import formats
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format
-from pytest_recode.task import Task
+from pytest_recode.task import Files, Task
 
 
-def find(paths: Sequence[Path]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
-    """Every task of these manifests and of the directories' at any depth, with a line for each manifest that cannot be read.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Tasks by format and by the name that reports have for them; a note for each manifest that cannot be read."""
+
+    tasks: Mapping[tuple[str, str], Task] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> dict[str, set[str]]:
+        """Of every format."""
+        names: dict[str, set[str]] = {}
+        for task_format, name in self.tasks:
+            names.setdefault(task_format, set()).add(name)
+        return names
+
+    def reference(self, task_format: str, name: str) -> Files | None:
+        """None: the task is not here. Raises `UserError` where it cannot be read."""
+        task = self.tasks.get((task_format, name))
+        if task is None:
+            return None
+        if task.fault:
+            raise UserError(task.fault)
+        return task.load().reference
+
+
+def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) -> Found:
+    """Every task of these manifests and of the directories' at any depth; `named` makes a task's name of its id and facts.
 
     The formats are the project's own. Raises `UserError` for a path that is no manifest and holds none.
     """
-    known = own_formats()
+    known = own_formats() if paths else {}
     tasks: dict[tuple[str, str], Task] = {}
     notes = []
     for path in paths:
@@ -29,10 +56,12 @@ def find(paths: Sequence[Path]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
             )
         for manifest in found:
             try:
-                tasks |= {(task.format, task.id): task for task in known[manifest.name].load(manifest)}
+                tasks |= {
+                    (task.format, named(task.id, task.facts)): task for task in known[manifest.name].load(manifest)
+                }
             except UserError as error:
                 notes.append(f"its tasks are left out: {error}")
-    return tuple(tasks.values()), tuple(notes)
+    return Found(tasks=tasks, notes=tuple(notes))
 
 
 def own_formats() -> dict[str, Format]:

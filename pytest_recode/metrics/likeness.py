@@ -103,8 +103,7 @@ def fetch(say: Callable[[str], None], model: str = BERT) -> None:
     need("code_bert_score", "CodeBERTScore")
     if _here(model) is not None:
         return
-    from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.utils import get_session
+    from huggingface_hub import HfApi, constants, snapshot_download
 
     once = "leave --codebertscore out, or fetch the model once where there is a network"
     if constants.HF_HUB_OFFLINE:
@@ -112,7 +111,7 @@ def fetch(say: Callable[[str], None], model: str = BERT) -> None:
     say(f"CodeBERTScore downloads {model} (some 500 MB) from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}")
     try:
         # A single question: the download itself asks for minutes
-        get_session().head(f"{constants.ENDPOINT}/{model}/resolve/main/config.json", timeout=10).raise_for_status()
+        HfApi().model_info(model, timeout=10)
         snapshot_download(model, allow_patterns=list(_FILES))
     except OSError as error:  # requests' and the hub's faults are OSErrors
         raise UserError(

@@ -38,22 +38,19 @@ def replays(replayed: Sequence[Attempt], episodes: Iterable[Attempt]) -> Replays
         if attempt.played and attempt.replay and attempt.turns and (sides := _original(attempt.replay, originals))
     ]
     played = [attempt for attempt in replayed if attempt.played]
-    errors = len(replayed) - len(played)
+    unpaired = len(played) - len(pairs)
     return Replays(
         replayed=len(replayed),
-        errors=errors,
-        unpaired=len(played) - len(pairs),
+        errors=len(replayed) - len(played),
+        unpaired=unpaired,
         solved=sum(attempt.outcome == "solved" for attempt in played),
-        solving=contrast(
-            [(task, really.solved, again.solved) for task, again, _, really in pairs],
-            unpaired=len(replayed) - len(pairs),
-        ),
+        solving=contrast([(task, really.solved, again.solved) for task, again, _, really in pairs], unpaired=unpaired),
         gaining=contrast(
             [
                 (task, really.passed > before.passed, again.passed > before.passed)
                 for task, again, before, really in pairs
             ],
-            unpaired=len(replayed) - len(pairs),
+            unpaired=unpaired,
         ),
     )
 

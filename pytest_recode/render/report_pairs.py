@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.compare import Comparison, compare
+from pytest_recode.metrics.episodes import episodes as totals
 from pytest_recode.metrics.replays import replays
 from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, columns, identity, name, percent, percents
 
@@ -91,8 +92,9 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
         for attempt in attempts:
             if attempt.replay is not None:
                 groups.setdefault((row, attempt.replay.level), []).append(attempt)
-    for (row, level), attempts in groups.items():
+    for (row, level), attempts in sorted(groups.items(), key=lambda item: (list(rows).index(item[0][0]), item[0][1])):
         one = replays(attempts, episodes)
+        took = totals(attempts)
         for what, result in (("solves", one.solving), ("gains cases", one.gaining)):
             pairs = result.pairs if result else 0
             found.append(
@@ -102,6 +104,8 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
                     "played_level": level,
                     "replayed": one.replayed,
                     "errors": one.errors,
+                    "tokens": took.tokens,
+                    "cost_usd": took.cost_usd,
                     "what": what,
                     "share_played": percent((result.both + len(result.only_first)) / pairs) if result else None,
                     "share_replayed": percent((result.both + len(result.only_second)) / pairs) if result else None,
@@ -109,8 +113,8 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
                 }
             )
     notes = ["a replayed turn is a single turn from where a stored one began; it is in no number of episodes"]
-    if any(not one["pairs"] for one in found):
-        notes.append("no pairs: give the run that was replayed as a further FILE")
+    if any(one["unpaired"] for one in found):
+        notes.append("unpaired: give the run that was replayed as a further FILE")
     return Table(
         name="replays",
         title="Replayed turns: the same state with other feedback, against the turn that was really played",
@@ -119,7 +123,9 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
             *columns("text", played_level="played with", feedback="replayed with", what="turns that"),
             *columns("percent", share_played="played %", share_replayed="replayed %"),
             *columns("count", replayed="replays", errors="errors"),
-            *_contrast_columns("played", "replayed", "turns"),
+            *_contrast_columns("played", "replayed", "done"),
+            *columns("count", tokens="tokens"),
+            *columns("money", cost_usd="cost $"),
         ),
         rows=tuple(found),
         notes=tuple(notes),
