@@ -32,6 +32,8 @@ NUMBERS = [
     ("--recode-max-cost=0", "--recode-max-cost=0 is not an amount of US dollars above 0"),
     ("--recode-max-cost=inf", "--recode-max-cost=inf is not an amount of US dollars above 0"),
     ("--recode-fail-under=101", "--recode-fail-under=101 is not a percentage from 0 to 100"),
+    ("--recode-memory-keep=0", "--recode-memory-keep=0 is not a whole number from 1 to 10000"),
+    ("--recode-test-output=some", "--recode-test-output=some is not none or full"),
     ("--recode-seed=-1", "--recode-seed=-1 is not a whole number from 0 to 2**64 - 1"),
 ]
 
@@ -43,7 +45,7 @@ NAMES = [
     ),
     (
         "--recode-agent=recod",
-        "unknown agent 'recod' (did you mean recode?): choose from recode, one-shot, reference, noop, "
+        "unknown agent 'recod' (did you mean recode?): choose from recode, recode-h, one-shot, reference, noop, "
         "or package.module:Name",
     ),
     (
@@ -113,6 +115,36 @@ CONFLICTS = [
         )
         for agent in ("one-shot", "reference", "noop")
     ],
+    *[
+        (
+            ("--recode-agent=one-shot", f"--recode-{option}"),
+            f"--recode-agent=one-shot has no memory and searches nothing: leave out --recode-{option.partition('=')[0]}, or choose"
+            " --recode-agent=recode",
+        )
+        for option in ("memory-threshold=20", "memory-keep=2", "search-model=text-embedding-3-small")
+    ],
+    *[
+        (
+            options,
+            f"--recode-memory-keep={keep} keeps all that --recode-memory-threshold={threshold} allows: give both, the first one"
+            " smaller, such as 10 and 15",
+        )
+        for options, keep, threshold in (
+            (("--recode-memory-threshold=10",), 10, 10),
+            (("--recode-memory-keep=15",), 15, 15),
+            (("--recode-memory-keep=3", "--recode-memory-threshold=2"), 3, 2),
+            (("--recode-agent=recode-h", "--recode-memory-threshold=5"), 5, 5),
+        )
+    ],
+    (
+        ("--recode-model=sim/novice", "--recode-search-model=sim/novice"),
+        "--recode-search-model=sim/novice makes no vectors: name an embedding model, such as text-embedding-3-small, or leave it"
+        " out",
+    ),
+    (
+        ("--recode-model=sim/novice", "--recode-feedback=none", "--recode-test-output=full"),
+        "--recode-test-output is shown with feedback, and there is none with --recode-feedback=none: leave one of the two out",
+    ),
     *[
         (
             ("--recode-validate", option),

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from pytest_recode.plugin.options import OPTIONS
+from tests.agents.vectors_server import embedded
 from tests.chat_server import Answer, ChatServer, Request, say
 
 from .conftest import words
@@ -136,9 +137,17 @@ class Seen:
     @property
     def turns(self) -> list[dict[str, Any]]:
         """Of all episodes, out of the transcripts."""
+        return [event for event in self.events if event["event"] == "turn"]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
         texts = [(self.out / record["transcript"]).read_text() for record in self.records]
-        events = [json.loads(line) for text in texts for line in text.splitlines()]
-        return [event for event in events if event["event"] == "turn"]
+        return [json.loads(line) for text in texts for line in text.splitlines()]
+
+    @property
+    def summed_up(self) -> list[int]:
+        """How many messages each summary took the place of."""
+        return [event["messages"] for event in self.events if event["event"] == "memory"]
 
     def in_target(self, text: str) -> bool:
         return bool(self.turns) and all(text in turn["targets"]["answer.py"] for turn in self.turns)
@@ -229,6 +238,19 @@ CASES = {
         effect=lambda seen: [turn["feedback"] and turn["feedback"]["source"] for turn in seen.turns] == [None, "person"],
     ),
     "max-cost": asked(values=("0.04",), effect=lambda seen: {record["stop"] for record in seen.records} == {"budget"}),
+    "memory-threshold": Case(session="remembered", values=("4",), effect=lambda seen: bool(seen.summed_up)),
+    "memory-keep": Case(session="remembered", values=("3",), effect=lambda seen: seen.summed_up[:1] == [2 * 3 + 1 - 3]),
+    "search-model": Case(
+        session="remembered",
+        values=("openai/vectors",),
+        effect=lambda seen: any(request.path.endswith("/embeddings") for request in seen.requests),
+    ),
+    "test-output": Case(
+        session="remembered",
+        values=("full",),
+        others=("none",),
+        effect=lambda seen: any("assert half == x / 2" in request.prompt for request in seen.requests),
+    ),
     "validate": Case(
         session="validate",
         values=("true",),
@@ -276,6 +298,13 @@ ALWAYS = {
         "--recode-out=told",
     ),
     "played": (),
+    "remembered": (
+        "--recode-sandbox=process",
+        "--recode-model=openai/seeker",
+        "--recode-api-base={url}",
+        "--recode-turns=2",
+        "--recode-feedback=L0",
+    ),
     "asked": ("--recode-sandbox=process", "--recode-turns=2", "--recode-feedback=L2"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
     "resumed": FIRST,
@@ -316,6 +345,10 @@ def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.
     image = os.environ.get("RECODE_TEST_IMAGE", "")
 
     def script(request: Request) -> Answer:
+        if request.path.endswith("/embeddings"):
+            return embedded(request)
+        if request.body["model"] == "seeker":
+            return say("### Action: search\nquery: twice")
         return say(json.dumps(WRITTEN) if request.body["model"] == "writer-1" else "I would rather not.")
 
     def run(session: str, way: Way, workers: str, pick: Callable[[Case], tuple[str, ...]]) -> Seen:
@@ -344,7 +377,7 @@ def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.
             }
             args = way(pytester, given)
             result = pytester.runpytest_subprocess(
-                "-p", "no:cacheprovider", workers, *ALWAYS[session], *args, timeout=120
+                "-p", "no:cacheprovider", workers, *(each.format(**places) for each in ALWAYS[session]), *args, timeout=120
             )
         return Seen(root=pytester.path, result=result, requests=servers[0].requests, elsewhere=servers[1].requests)
 
