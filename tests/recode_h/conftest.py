@@ -7,3 +7,4 @@ from tests.oracle.conftest import (  # noqa: F401
     sandbox,
     walls,
 )
+from tests.plugin.conftest import recode, results, workers  # noqa: F401
