@@ -31,13 +31,13 @@ class Found:
         return names
 
     def reference(self, task_format: str, name: str) -> Files | None:
-        """None: the task is not here. Raises `UserError` where it cannot be read."""
+        """None: the task is not here, or has none. Raises `UserError` where it cannot be read."""
         task = self.tasks.get((task_format, name))
         if task is None:
             return None
         if task.fault:
             raise UserError(task.fault)
-        return task.load().reference
+        return task.load().reference or None
 
 
 def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) -> Found:

@@ -13,7 +13,8 @@ from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.reading import from_published, from_record
 from pytest_recode.metrics.rows import rows
-from tests.metrics.samples import figures, own_run, stats
+from tests.metrics.condense import condense
+from tests.metrics.samples import DATA, figures, own_run, stats
 
 CLONE = os.environ.get("RECODE_RCB", "")
 
@@ -39,6 +40,13 @@ def models(request: pytest.FixtureRequest) -> dict[str, tuple[Attempt, ...]]:
 
 def as_rows(models: dict[str, tuple[Attempt, ...]]) -> dict[Row, tuple[Attempt, ...]]:
     return {attempts[0].row: attempts for attempts in models.values()}
+
+
+def test_the_facts_here_are_what_the_script_makes() -> None:
+    facts = json.loads((DATA / "researchcodebench.json").read_text())
+    assert condense(stats()) == facts
+    if CLONE:
+        assert condense(published_file()) == facts
 
 
 @pytest.mark.parametrize("model", sorted(figures()))

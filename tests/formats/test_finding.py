@@ -1,0 +1,67 @@
+"""Tasks found on disk without pytest."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.faults import UserError
+from pytest_recode.formats.finding import Found, find, own_formats
+from pytest_recode.metrics.reading import task_key
+from pytest_recode.plugin.defaults import pytest_recode_formats
+
+ROOT = Path(__file__).resolve().parents[2]
+BUNDLED = ROOT / "tasks"
+
+
+def test_the_formats_are_those_that_the_plugin_registers() -> None:
+    assert own_formats().keys() == pytest_recode_formats().keys()
+
+
+def test_every_bundled_task_with_its_reference() -> None:
+    found = find([BUNDLED], task_key)
+    assert found.notes == ()
+    assert found.names == {"directory": {path.parent.name for path in BUNDLED.glob("*/task.yaml")}}
+    expected = (BUNDLED / "sinkhorn/reference/sinkhorn.py").read_bytes()
+    assert found.reference("directory", "sinkhorn") == {"sinkhorn.py": expected}
+    assert found.reference("directory", "nobody") is None
+    assert found.reference("recode-h", "sinkhorn") is None
+
+
+def test_a_manifest_its_directory_and_one_above_are_the_same() -> None:
+    ways = [[BUNDLED / "sinkhorn/task.yaml"], [BUNDLED / "sinkhorn"], [BUNDLED / "sinkhorn", BUNDLED / "sinkhorn"]]
+    assert [find(paths, task_key).names for paths in ways] == [{"directory": {"sinkhorn"}}] * 3
+
+
+def test_snippets_have_the_names_of_published_results() -> None:
+    found = find([ROOT / "tests/papers"], task_key)
+    assert {"running-moments/mean of both", "shrinkage/threshold"} < found.names["researchcodebench"]
+
+
+def test_what_cannot_be_read_is_noted_and_stops_no_other(tmp_path: Path) -> None:
+    shutil.copytree(BUNDLED / "sinkhorn", tmp_path / "good")
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad/task.yaml").write_text("schema: 1\nid: bad\n")
+    found = find([tmp_path], task_key)
+    assert found.names == {"directory": {"sinkhorn"}}
+    [note] = found.notes
+    assert "bad/task.yaml" in note
+    assert "\n" not in note
+    shutil.rmtree(tmp_path / "good/reference")
+    assert find([tmp_path / "good"], task_key).reference("directory", "sinkhorn") is None
+    shutil.rmtree(tmp_path / "good/repo")
+    with pytest.raises(UserError, match="good"):
+        find([tmp_path / "good"], task_key).reference("directory", "sinkhorn")
+
+
+@pytest.mark.parametrize(("name", "message"), [("empty", "holds no tasks"), ("nowhere", "no such file")])
+def test_a_path_without_tasks_is_one_line(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match=rf"{name}: {message}: give a directory with .*task\.yaml"):
+        find([tmp_path / name], task_key)
+
+
+def test_nothing_named_is_nothing_found() -> None:
+    assert find([], task_key) == Found()
