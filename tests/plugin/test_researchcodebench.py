@@ -14,6 +14,7 @@ from tests.chat_server import ChatServer, Request, say
 
 Run = Callable[..., pytest.RunResult]
 Results = Callable[..., list[dict[str, Any]]]
+Ask = Callable[..., list[Request]]
 PAPERS = Path(__file__).parents[1] / "papers"
 RIGHT = "        value = max(value, 0.0)"
 
@@ -23,21 +24,23 @@ def papers(pytester: pytest.Pytester) -> Path:
     return Path(shutil.copytree(PAPERS, pytester.path / "pset"))
 
 
-def test_one_answer_at_temperature_0_and_no_feedback(
-    papers: Path, recode: Run, results: Results, workers: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def ask(papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """A session with a model that says the same to everything; what it was asked."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    def script(request: Request) -> Any:
-        return say(f"So:\n```python\n{RIGHT}\n```")
+    def asked(answer: str, *args: str) -> list[Request]:
+        with ChatServer(lambda _: say(answer)) as server:
+            recode("--recode-model=openai/tiny-1", f"--recode-api-base={server.url}", "--recode-out=out", *args)
+        return list(server.requests)
 
-    with ChatServer(script) as server:
-        recode(
-            workers, "-k", "floor or decay", "--recode-model=openai/tiny-1", f"--recode-api-base={server.url}",
-            "--recode-out=out",
-        )  # fmt: skip
-    assert len(server.requests) == 2
-    assert {request.body["temperature"] for request in server.requests} == {0.0}
+    return asked
+
+
+def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, results: Results, workers: str) -> None:
+    requests = ask(f"So:\n```python\n{RIGHT}\n```", workers, "-k", "floor or decay")
+    assert len(requests) == 2
+    assert {request.body["temperature"] for request in requests} == {0.0}
     records = {record["facts"]["snippet"]: record for record in results()}
     for record in records.values():
         assert (record["agent"], record["feedback"], len(record["turns"])) == ("one-shot", "none", 1)
@@ -52,19 +55,8 @@ def test_one_answer_at_temperature_0_and_no_feedback(
 
 
 @pytest.mark.parametrize("reindent", [False, True])
-def test_an_answer_at_another_depth(
-    papers: Path, recode: Run, results: Results, reindent: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-    def script(request: Request) -> Any:
-        return say(f"```python\n{RIGHT.strip()}\n```")
-
-    with ChatServer(script) as server:
-        recode(
-            "-k", "floor", "--recode-model=openai/tiny-1", f"--recode-api-base={server.url}", "--recode-out=out",
-            *(["--recode-reindent"] if reindent else []),
-        )  # fmt: skip
+def test_an_answer_at_another_depth(ask: Ask, results: Results, reindent: bool) -> None:
+    ask(f"```python\n{RIGHT.strip()}\n```", "-k", "floor", *(["--recode-reindent"] if reindent else []))
     [record] = results()
     assert record["settings"]["reindent"] is reindent
     assert [turn["reindented"] for turn in record["turns"]] == [reindent]
