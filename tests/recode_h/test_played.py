@@ -38,7 +38,8 @@ class Seeker:
 
     def act(self, brief, feedback, workspace):
         names = " -o ".join(f"-name {name}" for name in HIDDEN)
-        seen = workspace.run(f"find / -path /proc -prune -o -path '*-packages' -prune -o \\\\( {names} \\\\) -print; ls -A").output
+        others = " -o ".join(f"-path '{path}'" for path in ("/proc", "/sys", "/usr", "*-packages"))
+        seen = workspace.run(f"find / \\( {others} \\) -prune -o \\( {names} \\) -print 2>/dev/null; ls").output
         workspace.write("spectral/momentum.py", f"SEEN = {seen!r}\\n")
         return Move(steps=1)
 
@@ -108,7 +109,8 @@ def test_a_conversation_over_two_turns(
     folder = DATASET / "annotations/annotation_1"
     for part in ((folder / name).read_text() for name in ("instruction.txt", "latex.txt")):
         assert part.strip() in first.prompt
-    for secret in ("both vectors get the same factor", "def problem(", "left over", "conda"):
+    assert "both vectors get the same factor" not in first.prompt
+    for secret in ("def problem(", "left over", "conda"):
         assert secret not in first.prompt + second.prompt
     assert "spectral.momentum.optimal_momentum" in second.prompt
 
@@ -124,8 +126,7 @@ def test_an_agent_finds_nothing_of_the_answer(
     [record] = results()
     transcript = (pytester.path / "out" / record["transcript"]).read_text()
     assert "SEEN = '" in transcript
-    assert "deflation" not in transcript.partition("SEEN = ")[2].partition("README.md")[0]
-    seen = transcript.partition("SEEN = '")[2].partition("\\n'")[0].replace("\\\\n", "\n").split("\n")
+    seen = transcript.partition("SEEN = '")[2].partition("\\\\n'")[0].replace("\\\\n", "\n").split("\n")
     assert seen == ["README.md", "scripts", "spectral"]
 
 
@@ -275,6 +276,7 @@ def with_pytest(place: Path) -> None:
     [packages] = place.glob("lib/python*/site-packages")
     for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"):
         shutil.copytree(Path(pytest.__file__).parents[1] / name, packages / name)
+    shutil.copy(Path(pytest.__file__).parents[1] / "py.py", packages)
 
 
 @pytest.mark.parametrize("sandbox", ["process", "bubblewrap"])
