@@ -11,6 +11,7 @@ Self-contained: stdlib and its neighbours, Python 3.9+.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
 import os
@@ -70,11 +71,15 @@ def grow(data: bytes, runner: Runner) -> None:
     order = wire.read_message(io.BytesIO(data), 1 << 40)
     order["only"] = None
     _grown.update(order)
+    gc.disable()  # imports make hardly any garbage
     for module in runner.outside(order):
         with contextlib.suppress(Exception):  # it is for the tests to say so
             importlib.import_module(module)
     compared.strict()
     intact.Noted().changes()  # what its comparisons import and build on first use is there then
+    gc.collect()
+    gc.freeze()  # what a fork would look through, it would copy
+    gc.enable()
     state = _State()
     here = Path.cwd()
     began = time.monotonic()

@@ -30,11 +30,27 @@ def unread() -> int:
                 queue = struct.unpack_from("=I", found.get(_UNIX_QUEUE, bytes(4)))[0]
                 # a sender that has closed is in no list; what it sent is in the queue of who receives
                 total += max(_held(found.get(_UNIX_MEMORY)), queue)
-            for request in _INET:
+            for request in (
+                _INET if _speaks_ip() else ()
+            ):  # the kernel looks through a table that all its namespaces share
                 total += sum(_held(found.get(_INET_MEMORY)) for found in _dump(asker, request, 72))
     except OSError:
         return total
     return total
+
+
+def _speaks_ip() -> bool:
+    """Whether there may be a socket of TCP or UDP in this network namespace."""
+    try:
+        for name in ("sockstat", "sockstat6"):
+            with open(f"/proc/self/net/{name}") as file:
+                for line in file:
+                    words = line.split()
+                    if words[0].startswith(("TCP", "UDP")) and words[1:3] != ["inuse", "0"]:
+                        return True
+    except FileNotFoundError:  # a kernel without IPv6 has but one; without both, it is asked
+        return name == "sockstat"
+    return False
 
 
 def _held(memory: bytes | None) -> int:

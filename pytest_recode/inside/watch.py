@@ -55,7 +55,7 @@ class Watch:
         self._whose: dict[str, bool] = {}
         self._busy = False
         self.on = False
-        self.kept: dict[int, dict[str, Any]] = {}
+        self.kept: dict[int, Mapping[str, Any]] = {}
 
     def begin(self) -> None:
         """For good: an audit hook cannot be taken back."""
@@ -70,7 +70,7 @@ class Watch:
     def keep(self, module: types.ModuleType, names: Mapping[str, Any]) -> None:
         """From now on the module sees what is set in it: `names` are to stay as they are."""
         if type(module) is types.ModuleType:
-            self.kept[id(module)] = dict(names)
+            self.kept[id(module)] = names  # as they are: a copy would touch, and in a fork copy, thousands of objects
             module.__class__ = self._keeper
 
     @property

@@ -36,6 +36,37 @@ def all_of_it(closing):
             time.sleep(600)
     time.sleep(600)
 """
+BY_ADDRESS = """
+import os, socket, time
+def pair(kind, family, host):
+    if kind == "UDP":
+        taker, giver = (socket.socket(family, socket.SOCK_DGRAM) for _ in range(2))
+        taker.bind((host, 0))
+        giver.connect(taker.getsockname()[:2])
+        return taker, giver
+    with socket.create_server((host, 0), family=family) as server:
+        giver = socket.create_connection(server.getsockname()[:2])
+        return server.accept()[0], giver
+def fill(kind, family, host):
+    kept = []
+    try:
+        while True:
+            kept.append(pair(kind, family, host))
+            giver = kept[-1][1]
+            giver.setblocking(False)
+            try:
+                for _ in range(12): giver.send(bytes(16384))
+            except BlockingIOError: pass
+    except OSError: pass
+    return kept
+def all_of_it(kind, host):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for _ in range(8):
+        if os.fork() == 0:
+            kept = fill(kind, family, host)
+            time.sleep(600)
+    time.sleep(600)
+"""
 
 
 def bench(kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox], *preload: str) -> Bench:
@@ -51,6 +82,16 @@ def test_what_waits_in_sockets_counts(
 ) -> None:
     with bench(kind, context, sandboxes).probe() as probe:
         assert probe.ended(FILL + f"all_of_it({closing})") == "out of memory (64 MiB)"
+
+
+@WALLED
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
+def test_so_does_what_has_an_address(
+    kind: str, protocol: str, host: str, context: SandboxContext, sandboxes: dict[str, Sandbox]
+) -> None:
+    with bench(kind, context, sandboxes).probe() as probe:
+        assert probe.ended(BY_ADDRESS + f"all_of_it({protocol!r}, {host!r})") == "out of memory (64 MiB)"
 
 
 @WALLED
