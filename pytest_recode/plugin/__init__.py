@@ -46,6 +46,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(distributed, "recode-distributed")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Here, and not with the others: what a conftest.py wants comes before it, xdist's own choice after it."""
+    from pytest_recode.plugin import distributed
+
+    return distributed.scheduler(config, log)
+
+
 def run_of(config: pytest.Config) -> Run:
     """This session's Run, made when something first needs it."""
     if RUN not in config.stash:

@@ -20,6 +20,19 @@ OURS = re.compile(r"(::|/)(episode|replay|validate)\[")
 """The controller collects nothing itself: it knows items by their ids."""
 
 
+def scheduler(config: pytest.Config, log: Any) -> Any:
+    """Controller: where nothing was said of it, each worker gets neighbouring items, and takes over from others when it is done.
+
+    Items of one task, or of one paper, share a warm judge. Handed out one by one, every worker would come to need all of them.
+    """
+    given = config.known_args_namespace  # xdist has its own default in `option` by now
+    if given.dist != "no" or given.distload or not options.given(config) or run_of(config).asks:
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
     """Controller: what the user named on the command line is checked before any worker starts."""
     if config.getoption("recode_model") and not config.option.collectonly:
@@ -53,8 +66,8 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
     for nodeid in ids:
         manifest, _, name = nodeid.partition("::")
         found = OURS.search(f"/{name}")
-        task = name[: max(found.start() - 1, 0)] if found is not None else ""
-        wanted.setdefault(run.config.rootpath / manifest, set()).add(task)
+        of = name[: max(found.start() - 1, 0)] if found is not None else ""
+        wanted.setdefault(run.config.rootpath / manifest, set()).add(of)
     environments: dict[Environment, list[str]] = {}
     for path, tasks in wanted.items():
         task_format = run.registry.format(path.name)

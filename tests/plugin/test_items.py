@@ -101,3 +101,47 @@ def test_last_failed_and_stepwise_know_episodes(
     again.assert_outcomes(failed=1)
     assert re.search(r"bench/b/task\.yaml", words(again))
     pytester.runpytest_subprocess(*args, "--sw").assert_outcomes(passed=1, failed=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "firsts"),
+    [
+        (["--recode-agent=reference"], {0, 4}),
+        (["--recode-agent=reference", "--dist=load"], {0, 2}),
+        (["--recode-feedback=L0"], {0, 2}),
+    ],
+    ids=["played", "as the user says", "skipped"],
+)
+def test_neighbouring_items_are_one_workers(
+    make_task: Callable[..., Path], recode: Run, options: list[str], firsts: set[int]
+) -> None:
+    """They share what is kept warm for their task. Told by the item with which each worker begins."""
+    for number in range(8):
+        make_task(f"task{number}")
+    result = recode("-n2", "-v", *options)
+    began: dict[str, int] = {}
+    for line in result.outlines:
+        if found := re.match(r"\[(gw\d)\].* \S*bench/task(\d)/", line):
+            began.setdefault(found[1], int(found[2]))
+    assert set(began.values()) == firsts
+
+
+def test_a_conftest_has_the_first_word_on_how_items_are_spread(
+    make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    pytester.makeconftest(
+        """\
+        from xdist.scheduler import LoadScheduling
+
+        class Mine(LoadScheduling):
+            def schedule(self):
+                print("spread by the conftest")
+                super().schedule()
+
+        def pytest_xdist_make_scheduler(config, log):
+            return Mine(config, log)
+        """
+    )
+    result = recode("-n2", "-s", "--recode-agent=reference")
+    assert "spread by the conftest" in words(result)
