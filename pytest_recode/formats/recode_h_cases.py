@@ -138,8 +138,8 @@ def _assigned(file: _File, name: str, value: ast.expr, names: Names) -> None:
     if isinstance(value, ast.Call):
         called = ast.unparse(value.func).rpartition(".")[2]
         first = value.args[0] if value.args else None
-        imports = called in ("import_module", "__import__") and isinstance(first, ast.Constant)
-        if imports and str(first.value).lstrip(".") in names.modules:
+        named = str(first.value).lstrip(".") if isinstance(first, ast.Constant) else ""
+        if called in ("import_module", "__import__") and named in names.modules:
             file.modules.add(name)
         return
     meant = _meant(file, value)

@@ -112,16 +112,6 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
         raise RuntimeError(f"pytest could not start\n{complaints.getvalue()}")
 
 
-class _MonkeyPatch(pytest.MonkeyPatch):
-    """Finds what is hidden by its name, too."""
-
-    secrets: hidden.Hidden
-
-    def setattr(self, target: Any, *rest: Any, **more: Any) -> None:
-        found = standins.holder(self.secrets, target)
-        super().setattr(*(found or (target,)), *rest, **more)
-
-
 class _Plugin:
     def __init__(self, order: dict[str, Any], say: shared.Say, seed: int, secrets: hidden.Hidden, place: Path) -> None:
         self.say, self.seed, self.secrets = say, seed, secrets
@@ -147,8 +137,14 @@ class _Plugin:
 
     @pytest.fixture
     def monkeypatch(self) -> Iterator[pytest.MonkeyPatch]:
-        patch = _MonkeyPatch()
-        patch.secrets = self.secrets
+        """Finds what is hidden by its name, too."""
+        patch = pytest.MonkeyPatch()
+        put = patch.setattr
+
+        def setattr_(target: Any, *rest: Any, **more: Any) -> None:
+            put(*(standins.holder(self.secrets, target) or (target,)), *rest, **more)
+
+        patch.setattr = setattr_  # type: ignore[method-assign]
         yield patch
         patch.undo()
 
