@@ -24,11 +24,11 @@ from pytest_recode.models.table import resolve
 from pytest_recode.render import records
 from pytest_recode.render.transcript import Earlier, Transcript, earlier
 from pytest_recode.render.transcript import name as transcript_name
-from pytest_recode.render.words import printable
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
 from pytest_recode.stage import Cast, Meter, Plan, Stage
 from pytest_recode.task import digest
+from pytest_recode.verdict import legible
 
 OnTurn = Callable[[Turn], None]
 
@@ -227,8 +227,8 @@ def fault(error: Exception) -> dict[str, str]:
     for kind, name in kinds.items():
         if isinstance(error, kind):
             detail = f":{error.fault.value}" if isinstance(error, ModelError) else ""
-            return {"kind": name + detail, "message": printable(str(error))}
-    return {"kind": "internal", "message": printable("".join(traceback.format_exception(error)))}
+            return {"kind": name + detail, "message": legible(str(error))}
+    return {"kind": "internal", "message": legible("".join(traceback.format_exception(error)))}
 
 
 def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> dict[str, Any]:
@@ -303,4 +303,7 @@ def _of_first_turn(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts without those of an answer to a failed turn."""
     left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
     own = {key: value for key, value in facts.items() if key not in left_out}
-    return {**own, "settings": {**own["settings"], "researcher_prompt": None, "feedback_from": None, "test_output": None}}
+    return {
+        **own,
+        "settings": {**own["settings"], "researcher_prompt": None, "feedback_from": None, "test_output": None},
+    }

@@ -9,11 +9,10 @@ from random import Random
 
 from pytest_recode.models.parts import broken
 from pytest_recode.oracle.judge import judge
-from pytest_recode.render.words import printable
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.slots import emptied
 from pytest_recode.task import Files, Parts, Task
-from pytest_recode.verdict import Outcome, Verdict
+from pytest_recode.verdict import Outcome, Verdict, legible
 
 SEEDS = 3
 """How many secret seeds the reference must pass: enough to show a careless tolerance, few enough for CI."""
@@ -173,7 +172,7 @@ def validate(task: Task, check: Check, sandbox: Sandbox, seed: int | None = None
             weak.append(f"{name} passes {', '.join(passing)}")
     return Validation(
         check=check.name,
-        problem=printable("\n\n".join(problems)),
+        problem=legible("\n\n".join(problems)),
         warning="; ".join(weak),
         seconds=seconds,
         isolation=isolation,

@@ -19,10 +19,9 @@ from pytest_recode.inside import wire
 from pytest_recode.oracle.programs import GRADER, roots
 from pytest_recode.oracle.shared import check_shared, judge_shared
 from pytest_recode.oracle.switchboard import START_SECONDS, OpenCase, Switchboard, ending, launch
-from pytest_recode.oracle.words import legible
 from pytest_recode.sandboxes import Connection, Sandbox
 from pytest_recode.task import Files, Limits, Parts, Task, candidate_files
-from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
 
 STEP_LIMIT = 64 << 20  # bytes of a message from the grader to the judge
 

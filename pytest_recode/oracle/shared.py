@@ -17,10 +17,9 @@ from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside import reach, wire
 from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, roots
 from pytest_recode.oracle.switchboard import ending, launch
-from pytest_recode.oracle.words import legible
 from pytest_recode.sandboxes import Connection, Program, Sandbox
 from pytest_recode.task import Files, Oracle, Parts, Task
-from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
 
 _MESSAGE_LIMIT = 1 << 20
 _START_SECONDS = 60.0

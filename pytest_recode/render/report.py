@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_recode.render.report_table import Column, Table
-from pytest_recode.render.words import printable
+from pytest_recode.verdict import legible
 
 _LISTED = 5
 _LEFT = {"text"}
@@ -23,7 +23,7 @@ def text(tables: Sequence[Table], notes: Sequence[str]) -> str:
         if rows:
             lines += _aligned(columns, rows)
         blocks.append("\n".join([*lines, *_notes(table)]))
-    return printable("\n\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])) + "\n"
+    return legible("\n\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])) + "\n"
 
 
 def markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
@@ -37,7 +37,7 @@ def markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
             lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows]
             lines.append("")
         blocks.append("\n".join([*lines, *(f"- {_escaped(note)}" for note in _notes(table))]).rstrip())
-    return printable("\n\n".join([*blocks, *(f"- {_escaped(note)}" for note in notes)])) + "\n"
+    return legible("\n\n".join([*blocks, *(f"- {_escaped(note)}" for note in notes)])) + "\n"
 
 
 def as_csv(table: Table) -> str:
@@ -56,7 +56,7 @@ def as_csv(table: Table) -> str:
                 cells += ["", ""] if value is None else [f"{value[0]:.2f}", f"{value[1]:.2f}"]
             else:
                 cells.append(_raw(column, value))
-        writer.writerow(map(printable, cells))
+        writer.writerow(map(legible, cells))
     return out.getvalue()
 
 

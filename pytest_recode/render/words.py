@@ -80,12 +80,6 @@ def weaker(records: Sequence[Record]) -> list[str]:
     return lines
 
 
-def printable(text: str) -> str:
-    """Control characters and lone surrogates as their escapes: a candidate's words must neither drive a terminal nor
-    stop a report on its way between processes."""
-    return "".join(char if char in "\n\t" or char.isprintable() else ascii(char)[1:-1] for char in text)
-
-
 def _who(record: Record) -> str:
     name = record["model"] or f"agent {record['agent']}"
     return name + (" (simulated)" if record["simulated"] else "")

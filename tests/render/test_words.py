@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from pytest_recode.render.words import printable, weaker
+from pytest_recode.render.words import weaker
+from pytest_recode.verdict import legible
 
 
 def test_what_would_drive_a_terminal_is_escaped() -> None:
-    assert printable("a\x1b[2J\x1b]0;owned\x07b") == "a\\x1b[2J\\x1b]0;owned\\x07b"
+    assert legible("a\x1b[2J\x1b]0;owned\x07b") == "a\\x1b[2J\\x1b]0;owned\\x07b"
 
 
 def test_lone_surrogates_are_escaped_and_words_are_not() -> None:
-    assert printable("größe 研究\n\t\ud800") == "größe 研究\n\t\\ud800"
+    assert legible("größe 研究\n\t\ud800") == "größe 研究\n\t\\ud800"
 
 
 def test_what_turns_the_reading_direction_is_escaped() -> None:
-    assert printable("a\u202eb") == "a\\u202eb"
+    assert legible("a\u202eb") == "a\\u202eb"
 
 
 def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
