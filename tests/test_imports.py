@@ -27,7 +27,8 @@ MAY = {
     "checkpoint": {"models", "render"},
     "metrics": {"feedback"},  # its reading of syntax trees
     "render": {"metrics", "models"},
-    "cli": {"feedback", "formats", "metrics", "models", "render"},
+    "cli": {"formats", "judged_adoption", "metrics", "models", "render"},
+    "judged_adoption": {"feedback", "metrics", "models", "render"},
     "replay": {"checkpoint", "feedback", "render"},
     "stage": {"replay", "agents", "feedback", "models", "oracle", "render", "sandboxes"},
     "play": {"agents", "checkpoint", "feedback", "models", "render", "sandboxes", "stage"},

@@ -11,8 +11,11 @@ from pytest_recode.feedback.person import Request, Words
 from pytest_recode.feedback.records import WORDS
 
 HELP = """\
-You are the researcher. For each field: your words, as many lines as you like, then an empty line; an empty line alone takes what
-stands in brackets. Code of a correction ends with a line that is a single dot. Ctrl-C ends the run; --recode-resume goes on here."""
+You are the researcher. For each field: your words, as many lines as you like, then an empty line; an empty line alone takes the draft.
+Code of a correction ends with a line that is a single dot. Ctrl-C ends the run; --recode-resume goes on here."""
+
+
+MOST_DRAFT = 4000
 
 
 def dialogue(request: Request, say: Callable[[str], None], read: Callable[[str], str]) -> Words:
@@ -39,9 +42,10 @@ def _fields(
 ) -> dict[str, str]:
     given: dict[str, str] = {}
     for field in request.fields:
-        draft = getattr(item, field)
-        shown = cut(draft, 2000) if field != "correction" else f"{len(draft.splitlines())} lines"
-        while text := _text(field, shown, read):
+        draft = cut(getattr(item, field), MOST_DRAFT)
+        if field != "category":  # on lines of its own: a long prompt cannot be seen while one types
+            say(f"draft of the {field}: {draft or '(none)'}")
+        while text := _text(field, draft, read):
             given.pop(field, None)
             problem = request.check(field, text)
             if not problem:
@@ -57,7 +61,7 @@ def _fields(
 def _text(field: str, draft: str, read: Callable[[str], str]) -> str:
     end = "." if field == "correction" else ""
     lines: list[str] = []
-    line = read(f"{field} [{draft}]: ")
+    line = read(f"{field} [{draft}]: " if field == "category" else f"{field}: ")
     if field == "category" or not line.strip():
         return line.strip()
     while line.rstrip() != end:

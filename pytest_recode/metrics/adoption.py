@@ -242,6 +242,6 @@ def _names(node: ast.AST) -> set[str]:
             found.add(each.attr)
         elif isinstance(each, Definition):
             found.add(each.name)
-        elif isinstance(each, ast.arg) or (isinstance(each, ast.keyword) and each.arg):
+        elif isinstance(each, ast.arg | ast.keyword) and each.arg is not None:
             found.add(each.arg)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from pytest_recode.metrics.adoption import Advice, by_rule, rate, read
@@ -13,8 +14,8 @@ from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, ide
 LEVELS = ("L1", "L2", "L3", "L4")
 CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
 
-Judged = Mapping[Row, Sequence[Advice]]
-"""What a model said of the same items."""
+Judge = Callable[[Rows], tuple[Mapping[Row, Sequence[Advice]], Sequence[str]]]
+"""What a model says of the same items, and notes on that; it is asked when a table is."""
 
 _NUMBERS = (
     Column(key="items", head="items", kind="count"),
@@ -27,19 +28,20 @@ _NUMBERS = (
 )
 
 
-def tables(
-    rows: Rows, judged: Judged | None = None, notes: Sequence[str] = ()
-) -> dict[str, Callable[[], Table | None]]:
-    """How to make each table of feedback, by its name; None: there was none. `judged`: by a model, and `notes` on that."""
-    found: dict[Row, tuple[list[Advice], int]] = {}
+def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Table | None]]:
+    """How to make each table of feedback, by its name; None: there was none."""
 
+    @cache
     def by_rules() -> dict[Row, tuple[list[Advice], int]]:
-        if not found:
-            found.update({row: _ruled(attempts) for row, attempts in rows.items()})
-        return found
+        return {row: _ruled(attempts) for row, attempts in rows.items()}
+
+    @cache
+    def by_model() -> tuple[Mapping[Row, Sequence[Advice]], Sequence[str]]:
+        return judge(rows) if judge is not None else ({}, ())
 
     def table(name: str, title: str, key: str, groups: Sequence[str]) -> Table | None:
         ruled = by_rules()
+        judged, notes = by_model()
         lost = sum(missing for _, missing in ruled.values())
         said = [*notes, "by rule: from verdicts and from what the agent changed (docs/metrics.md)"]
         if lost:
@@ -47,7 +49,7 @@ def tables(
         lines = [
             {**identity(row), "judge": judge, key: group, **_numbers(chosen)}
             for row in rows
-            for judge, advice in (("rule", ruled[row][0]), ("model", (judged or {}).get(row, ())))
+            for judge, advice in (("rule", ruled[row][0]), ("model", judged.get(row, ())))
             for group in groups
             if (chosen := [one for one in advice if getattr(one, key) == group])
         ]

@@ -63,10 +63,10 @@ def report(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def rows(done: subprocess.CompletedProcess[str], table: str = "adoption") -> dict[tuple[str, str], dict[str, Any]]:
+def rows(done: subprocess.CompletedProcess[str]) -> dict[tuple[str, str], dict[str, Any]]:
     assert done.returncode == 0, done.stderr
-    [found] = [one for one in json.loads(done.stdout)["tables"] if one["name"] == table]
-    return {(row["judge"], row.get("level") or row.get("category")): row for row in found["rows"]}
+    [table] = json.loads(done.stdout)["tables"]
+    return {(row["judge"], row["level"]): row for row in table["rows"]}
 
 
 def answer(**fields: str) -> str:
@@ -111,9 +111,14 @@ def test_a_model_is_asked_once_per_turn_and_what_it_took_is_said(played: Path, c
     assert rows(again) == found
     assert len(server.requests) == 3
     assert again.stderr == ""
-    by_category = rows(report(played, *("--table=adoption-categories", *options[1:])), "adoption-categories")
-    assert by_category["model", "T3"]["items"] == 3
-    assert by_category["rule", "T2"]["items"] == 3
+    done = report(played, *("--table=adoption-categories", *options[1:]))
+    [table] = json.loads(done.stdout)["tables"]
+    assert {(row["judge"], row["category"], row["feedback"], row["items"]) for row in table["rows"]} == {
+        ("rule", "T2", "L2", 2),
+        ("model", "T3", "L2", 2),
+        ("rule", "T2", "L3", 1),
+        ("model", "T3", "L3", 1),
+    }
     assert len(server.requests) == 3
 
 
