@@ -120,8 +120,9 @@ class _Books:
 
     def begin(self, plan: Plan, settings: Settings, digest: str) -> None:
         """Raises `UserError` where this is not the episode that an earlier run began."""
-        for then in (self.left.facts, plan.replay.facts if plan.replay is not None else {}):
-            check_setup(then, plan, settings, digest)
+        check_setup(self.left.facts, plan, settings, digest)
+        if plan.replay is not None:
+            check_files(plan.replay.facts, plan, digest)
         self.facts = {**self.facts, "digest": digest}
         self.head()
         for turn in self.turns:
@@ -276,15 +277,20 @@ def setup(settings: Settings) -> dict[str, Any]:
     }
 
 
+def check_files(then: Mapping[str, Any], plan: Plan, digest: str) -> None:
+    """Raises `UserError` where the task was another in the run that `then` are facts of."""
+    if then["digest"] != digest:
+        raise UserError(
+            f"{then['nodeid']} was begun with other files of the task {plan.task.id}: restore them, or give another --recode-out"
+        )
+
+
 def check_setup(then: Mapping[str, Any], plan: Plan, settings: Settings, digest: str) -> None:
     """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup, or the task was
     another: `digest` is that of its parts."""
     if not then:
         return
-    if then["digest"] != digest:
-        raise UserError(
-            f"{plan.nodeid} was begun with other files of the task {plan.task.id}: restore them, or give another --recode-out"
-        )
+    check_files(then, plan, digest)
     now = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
     was = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
     for key in now.keys() - _NO_MATTER:

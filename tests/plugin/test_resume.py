@@ -172,7 +172,7 @@ def test_an_error_is_tried_again_from_where_it_was(
 def test_stored_turns_are_replayed_with_another_level(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
 ) -> None:
-    recode(*OPTIONS, LEVELS[0])
+    recode(*OPTIONS, LEVELS[0], "--recode-feedback-model=sim/expert")
     before = len(calls())
     result = recode(
         "--recode-replay-feedback=out", "--recode-feedback=L0", "--recode-feedback=L4", "--recode-out=again", workers
