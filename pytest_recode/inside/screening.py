@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 if TYPE_CHECKING or __name__ != "_recode_screening":  # the tests read with it, too
-    from pytest_recode.inside import forbidden
+    from pytest_recode.inside import classes, forbidden
 else:
+    import _recode_classes as classes
     import _recode_forbidden as forbidden
 
 _PROC = ("/proc/self", "/proc/thread-self", "/dev/fd", "/dev/mem", "/dev/shm/..")
@@ -105,7 +106,7 @@ def _of(node: ast.AST, read: _Read, taken: bool) -> Iterator[str]:
     elif isinstance(node, ast.Call):
         yield from _call(node, read)
     elif isinstance(node, ast.ClassDef):
-        yield from _class(node)
+        yield from classes.answers(node)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield from _text(node.value, read.hidden)
     elif isinstance(node, ast.BinOp):
@@ -234,8 +235,8 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
     ):
         yield f"{ast.unparse(node.func)}() {forbidden.CHANGES}"
     func = node.func
-    bypass = isinstance(func, ast.Attribute) and name == "__getattribute__" and _last(func.value) == "object"
-    if bypass and not (node.args and _last(node.args[0]) in ("self", "cls")):
+    bypass = isinstance(func, ast.Attribute) and name == "__getattribute__" and classes.last(func.value) == "object"
+    if bypass and not (node.args and classes.last(node.args[0]) in ("self", "cls")):
         yield f"object.__getattribute__() of another {forbidden.LOOKS}"
     names = node.args[2].keys if len(node.args) == 3 and isinstance(node.args[2], ast.Dict) else []
     if any(_constant_in(each, forbidden.ANSWERS | forbidden.OVERRIDES) for each in names if each is not None):
@@ -244,57 +245,6 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
 
 def _constant_in(node: ast.AST, names: Iterable[str]) -> bool:
     return _folded(node) in set(names)
-
-
-def _class(node: ast.ClassDef) -> Iterator[str]:
-    data = any(_last(base) in forbidden.DATA for base in node.bases)
-    methods = {
-        member.name: member for member in node.body if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
-    for name, function in _members(node, methods):
-        if name in forbidden.OVERRIDES:
-            yield f"{node.name}.{name} answers for itself what is computed of it"
-        elif name in forbidden.COMPARISONS and data:
-            yield f"{node.name}.{name} compares as it likes what is a plain value"
-        elif name in forbidden.ANSWERS and function is not None and _blind(function, name in forbidden.COMPARISONS):
-            yield f"{node.name}.{name} answers the same to everything"
-    if any(_last(base) == "AssertionError" for base in node.bases):
-        yield f"{node.name} stands in for the failure of a test"
-
-
-def _members(node: ast.ClassDef, methods: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Methods by each of their names: `__ne__ = yes` is one."""
-    yield from methods.items()
-    for member in node.body:
-        targets = member.targets if isinstance(member, ast.Assign) else []
-        for target in targets:
-            if isinstance(target, ast.Name):
-                value: Any = member.value  # type: ignore[attr-defined]
-                function = methods.get(value.id) if isinstance(value, ast.Name) else value
-                yield target.id, function if isinstance(function, (ast.Lambda, ast.FunctionDef)) else None
-
-
-def _last(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-
-
-def _blind(function: Any, compares: bool) -> bool:
-    """Whether all that it returns are constants, or a comparison does not look at what it is compared with."""
-    if isinstance(function, ast.Lambda):
-        returned: list[Any] = [function.body]
-    else:
-        returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
-    if not returned:
-        return False
-    if all(isinstance(value, ast.Constant) and value.value is not NotImplemented for value in returned):
-        return True
-    given = function.args
-    others = {each.arg for each in [*given.posonlyargs, *given.args][1:]}
-    others |= {each.arg for each in (given.vararg, *given.kwonlyargs) if each is not None}
-    body = function.body if isinstance(function.body, list) else [function.body]
-    used = {each.id for part in body for each in ast.walk(part) if isinstance(each, ast.Name)}
-    stays = all(isinstance(value, ast.Name) and value.id == "NotImplemented" for value in returned)
-    return compares and not stays and not others & used
 
 
 def _assignment(node: Any) -> Iterator[str]:
@@ -311,7 +261,7 @@ def _space(node: ast.AST) -> bool:
     """Whether it is the namespace of what judges: `np.__dict__`, `vars(np)`."""
     if isinstance(node, ast.Attribute) and node.attr == "__dict__":
         return _judge(node.value)
-    return isinstance(node, ast.Call) and _last(node.func) == "vars" and bool(node.args) and _judge(node.args[0])
+    return isinstance(node, ast.Call) and classes.last(node.func) == "vars" and bool(node.args) and _judge(node.args[0])
 
 
 def _changes_a_judge(part: ast.Attribute) -> bool:

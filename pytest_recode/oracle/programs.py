@@ -21,7 +21,7 @@ GRADER = _program(
     "grader", "codec", "wire", "equivalence", "handles", "remote", "naming", "account", "authors", "running", "grader"
 )
 _SHARED = (
-    *("codec", "wire", "hidden", "forbidden", "compared", "versions", "intact", "screening", "reach"),
+    *("codec", "wire", "hidden", "forbidden", "compared", "versions", "intact", "classes", "screening", "reach"),
     *("acts", "seeing", "watch"),
     "shared",
 )
