@@ -153,9 +153,10 @@ def _report(given: argparse.Namespace) -> str:
     shown, replayed = _chosen(everything, given.model), _chosen(replays, given.model)
     if not shown and not replayed:
         models = ", ".join(dict.fromkeys(row.model for row in [*everything, *replays]))
-        raise UserError(
-            f"--model={given.model[0]}: no such row: there are {models}" if models else "no episode to report"
-        )
+        if models:
+            raise UserError(f"--model={given.model[0]}: no such row: there are {models}")
+        more = f" and {len(notes) - 1} more like it" if len(notes) > 1 else ""
+        raise UserError("no episode to report" + (f" ({notes[0]}{more})" if notes else ""))
     notes += _left_out([*everything, *replays], [*shown, *replayed], given.model)
     tasks = _tasks(given.tasks)
     notes += [f"--tasks: {note}" for note in tasks.notes]

@@ -273,8 +273,11 @@ def test_a_run_that_was_killed_at_once_stops_no_other(files: Path, tmp_path: Pat
     torn.mkdir()
     (torn / "results.jsonl").write_text('{"schema": 1, "nodeid')
     assert "the last line is cut off" in report(files / "recode-out/L0", torn).stdout
-    alone = report(files / "recode-out/killed")
-    assert (alone.returncode, alone.stderr) == (2, "pytest-recode: error: no episode to report\n")
+    alone = report("recode-out/killed", cwd=files)
+    assert (alone.returncode, alone.stderr) == (
+        2,
+        "pytest-recode: error: no episode to report (recode-out/killed/results.jsonl: is empty: no episode of it had ended)\n",
+    )
 
 
 def test_pass_at_k_says_of_how_many_tasks(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class Score:
     completion_tokens: int
     cost_usd: float | None  # None: the price of at least one call is not known
     solved_by_turn: tuple[int, ...]  # at [i], episodes solved within i + 1 turns
+    replayed: bool = False  # single turns that were played again, and no episodes
 
     @property
     def share(self) -> float:
@@ -79,6 +80,7 @@ def _score(model: str, feedback: str, paper: bool, group: Sequence[Record]) -> S
         prompt_tokens=sum(record["usage"]["prompt_tokens"] for record in group),
         completion_tokens=sum(record["usage"]["completion_tokens"] for record in group),
         cost_usd=None if None in costs else sum(costs),
+        replayed=any(record.get("replay") for record in group),
         solved_by_turn=_cumulative(turns, max((len(record["turns"]) for record in played), default=0)),
     )
 

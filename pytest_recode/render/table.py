@@ -14,11 +14,17 @@ def summary(scores: Sequence[Score]) -> list[str]:
     """Lines, without a trailing newline each."""
     lines = _table([HEAD, *(_row(score) for score in scores)])
     turns = max((len(score.solved_by_turn) for score in scores), default=0)
-    if turns > 1:
+    replayed = any(score.replayed for score in scores)
+    if turns > 1 and not replayed:
         head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
         lines += ["", *_table([head, *(_curve(score, turns) for score in scores)])]
     if told := _ablation(scores):
         lines += ["", *told]
+    if replayed:
+        lines += [
+            "",
+            "single turns, played again, and no episodes: pytest-recode report holds them against those that were played",
+        ]
     if any(score.simulated for score in scores):
         lines += [
             "",

@@ -48,6 +48,25 @@ def test_a_paired_difference_of_equals_is_nothing() -> None:
     assert bootstrap(sums, difference) == (0.0, 0.0)
 
 
+def test_a_paired_difference_is_scipys() -> None:
+    """Of 60 tasks, one attempt each: the difference of two shares, both drawn at once, against scipy's."""
+    rng = np.random.default_rng(7)
+    before = rng.random(60) < 0.4
+    after = before ^ (rng.random(60) < 0.3)
+    sums = {str(n): (int(b), 1, int(a), 1) for n, (a, b) in enumerate(zip(before, after, strict=True))}
+    theirs = scipy_stats.bootstrap(
+        (after.astype(float), before.astype(float)),
+        lambda b, a, axis: b.mean(axis=axis) - a.mean(axis=axis),
+        paired=True,
+        vectorized=True,
+        method="percentile",
+        n_resamples=20_000,
+        rng=np.random.default_rng(5),
+    ).confidence_interval
+    # a draw moves the difference by a sixtieth at least
+    assert bootstrap(sums, difference, draws=20_000) == pytest.approx((theirs.low, theirs.high), abs=1 / 60 + 1e-9)
+
+
 def test_bootstrap_repeats_itself_and_says_nothing_of_one_cluster() -> None:
     sums = {str(n): (n % 2, 1) for n in range(9)}
     assert bootstrap(sums, ratio) == bootstrap(sums, ratio)
