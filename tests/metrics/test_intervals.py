@@ -52,11 +52,11 @@ def test_a_paired_difference_is_scipys() -> None:
     """Of 60 tasks, one attempt each: the difference of two shares, both drawn at once, against scipy's."""
     rng = np.random.default_rng(7)
     before = rng.random(60) < 0.4
-    after = before ^ (rng.random(60) < 0.3)
-    sums = {str(n): (int(b), 1, int(a), 1) for n, (a, b) in enumerate(zip(before, after, strict=True))}
+    after = before | (rng.random(60) < 0.3)
+    sums = {str(n): (int(a), 1, int(b), 1) for n, (b, a) in enumerate(zip(before, after, strict=True))}
     theirs = scipy_stats.bootstrap(
         (after.astype(float), before.astype(float)),
-        lambda b, a, axis: b.mean(axis=axis) - a.mean(axis=axis),
+        lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
         paired=True,
         vectorized=True,
         method="percentile",
