@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-import os
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,8 +15,9 @@ from pytest_recode.faults import ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, Message, ModelContext, ModelKind, Reach, Reply, Tool, ToolCall, Usage
 from pytest_recode.models.client import cost, litellm, priced, vectors_of, within
 from pytest_recode.models.ledger import unpriced
+from pytest_recode.models.providers import NO_KEY, entry_of, key_of
 from pytest_recode.models.retry import Failure, Retries, failure
-from pytest_recode.models.table import Entry, close_names, names, resolve
+from pytest_recode.models.table import Entry
 
 LOG = logging.getLogger("pytest_recode")
 
@@ -221,16 +220,16 @@ class LitellmModel:
 
 def check(context: ModelContext) -> None:
     """Raises `UserError` for an unknown name, a missing key, or a limit on costs that are not known. Asks nobody."""
-    entry = _entry(context)
-    _key(context.name, entry)
+    entry = entry_of(context)
+    key_of(context.name, entry)
     if context.max_cost is not None and not priced(entry):
         raise UserError(unpriced(context.name, context.max_cost))
 
 
 def make(context: ModelContext) -> LitellmModel:
     """Raises what `check` raises."""
-    entry = _entry(context)
-    key, key_env = _key(context.name, entry)
+    entry = entry_of(context)
+    key, key_env = key_of(context.name, entry)
     tools = entry.tools if entry.tools is not None else litellm().supports_function_calling(entry.model)
     return LitellmModel(
         name=context.name,
@@ -245,83 +244,6 @@ def make(context: ModelContext) -> LitellmModel:
 
 
 KIND = ModelKind(make=make, check=check, embedder=make)
-
-
-def _entry(context: ModelContext) -> Entry:
-    """The name's entry, with a provider that litellm knows. An alias's own api_base beats the run's."""
-    entry = resolve(context.name, context.table)
-    entry = replace(entry, api_base=entry.api_base or context.api_base)
-    if _known(entry.model):
-        return entry
-    if entry.api_base is None:
-        raise UserError(_unknown(context, entry))
-    return replace(entry, model=f"openai/{entry.model}")
-
-
-def _known(model: str) -> bool:
-    """With a provider, any name; without, only what litellm lists: it takes any `claude-…` for Anthropic's."""
-    client = litellm()
-    try:
-        client.get_llm_provider(model)
-    except client.exceptions.BadRequestError:
-        return False
-    return "/" in model or ":" in model or model in client.model_cost
-
-
-def _unknown(context: ModelContext, entry: Entry) -> str:
-    near = close_names(entry.model, context.table)
-    alias = f" (which {context.name} stands for)" if entry.model != context.name else ""
-    guess = f" (did you mean {' or '.join(near)}?)" if near else ""
-    known = "docs/models.md lists the short names" if near else f"short names are {', '.join(names(context.table))}"
-    return (
-        f"unknown model {entry.model!r}{alias}{guess}: {known}; "
-        "any litellm name with its provider works, such as openai/gpt-5; a local server's with --recode-api-base"
-    )
-
-
-# They sign in by other means than one key in the environment as well.
-_OTHER_SIGN_IN = frozenset({"azure", "azure_ai", "bedrock", "sagemaker", "vertex_ai", "watsonx", "github_copilot"})
-
-
-NO_KEY = "none"
-"""Sent to a server of the user's own where there is no key: litellm insists on some, the server on none."""
-
-
-def _key(name: str, entry: Entry) -> tuple[str | None, str]:
-    """The key to send (None: litellm finds the provider's usual one), and its variable ("" where that is not known).
-
-    Raises `UserError` where there is none.
-    """
-    client = litellm()
-    if entry.api_key_env:
-        if key := os.environ.get(entry.api_key_env):
-            return key, entry.api_key_env
-        missing = [entry.api_key_env]
-    else:
-        provider = client.get_llm_provider(entry.model)[1]
-        found = client.validate_environment(entry.model)["missing_keys"]
-        missing = [key for key in found if key.endswith("_API_KEY") and provider not in _OTHER_SIGN_IN]
-    if not missing:
-        return None, _usual(client.get_llm_provider(entry.model)[1])
-    if entry.api_base is not None and not entry.api_key_env:
-        return NO_KEY, missing[0]
-    raise UserError(
-        f"model {name} needs {' or '.join(missing)}, which is not set: export it, "
-        "or try the offline model --recode-model=sim/graduate"
-    )
-
-
-def _usual(provider: str) -> str:
-    """Which variable of this environment holds a provider's key: `XAI_API_KEY` for xai, `TOGETHERAI_…` for together_ai."""
-    plain = re.sub(r"[\W_]", "", provider.lower())
-    wanted = [
-        f"{plain}apikey",
-        f"{plain}aiapikey",
-        f"{plain}authtoken",
-        *(["googleapikey"] if plain == "gemini" else []),
-    ]
-    found = {re.sub(r"[\W_]", "", name.lower()): name for name in os.environ}
-    return next((found[name] for name in wanted if name in found), "")
 
 
 def _strict(schema: object) -> bool:

@@ -1,0 +1,88 @@
+"""Whom a name stands for, as litellm knows providers, and with which key they are asked."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+
+from pytest_recode.faults import UserError
+from pytest_recode.models import ModelContext
+from pytest_recode.models.client import litellm
+from pytest_recode.models.table import Entry, close_names, names, resolve
+
+NO_KEY = "none"
+"""Sent to a server of the user's own where there is no key: litellm insists on some, the server on none."""
+
+
+def entry_of(context: ModelContext) -> Entry:
+    """The name's entry, with a provider that litellm knows. An alias's own api_base beats the run's."""
+    entry = resolve(context.name, context.table)
+    entry = replace(entry, api_base=entry.api_base or context.api_base)
+    if _known(entry.model):
+        return entry
+    if entry.api_base is None:
+        raise UserError(_unknown(context, entry))
+    return replace(entry, model=f"openai/{entry.model}")
+
+
+def _known(model: str) -> bool:
+    """With a provider, any name; without, only what litellm lists: it takes any `claude-…` for Anthropic's."""
+    client = litellm()
+    try:
+        client.get_llm_provider(model)
+    except client.exceptions.BadRequestError:
+        return False
+    return "/" in model or ":" in model or model in client.model_cost
+
+
+def _unknown(context: ModelContext, entry: Entry) -> str:
+    near = close_names(entry.model, context.table)
+    alias = f" (which {context.name} stands for)" if entry.model != context.name else ""
+    guess = f" (did you mean {' or '.join(near)}?)" if near else ""
+    known = "docs/models.md lists the short names" if near else f"short names are {', '.join(names(context.table))}"
+    return (
+        f"unknown model {entry.model!r}{alias}{guess}: {known}; "
+        "any litellm name with its provider works, such as openai/gpt-5; a local server's with --recode-api-base"
+    )
+
+
+# They sign in by other means than one key in the environment as well.
+_OTHER_SIGN_IN = frozenset({"azure", "azure_ai", "bedrock", "sagemaker", "vertex_ai", "watsonx", "github_copilot"})
+
+
+def key_of(name: str, entry: Entry) -> tuple[str | None, str]:
+    """The key to send (None: litellm finds the provider's usual one), and its variable ("" where that is not known).
+
+    Raises `UserError` where there is none.
+    """
+    client = litellm()
+    if entry.api_key_env:
+        if key := os.environ.get(entry.api_key_env):
+            return key, entry.api_key_env
+        missing = [entry.api_key_env]
+    else:
+        provider = client.get_llm_provider(entry.model)[1]
+        found = client.validate_environment(entry.model)["missing_keys"]
+        missing = [key for key in found if key.endswith("_API_KEY") and provider not in _OTHER_SIGN_IN]
+    if not missing:
+        return None, _usual(client.get_llm_provider(entry.model)[1])
+    if entry.api_base is not None and not entry.api_key_env:
+        return NO_KEY, missing[0]
+    raise UserError(
+        f"model {name} needs {' or '.join(missing)}, which is not set: export it, "
+        "or try the offline model --recode-model=sim/graduate"
+    )
+
+
+def _usual(provider: str) -> str:
+    """Which variable of this environment holds a provider's key: `XAI_API_KEY` for xai, `TOGETHERAI_…` for together_ai."""
+    plain = re.sub(r"[\W_]", "", provider.lower())
+    wanted = [
+        f"{plain}apikey",
+        f"{plain}aiapikey",
+        f"{plain}authtoken",
+        *(["googleapikey"] if plain == "gemini" else []),
+    ]
+    found = {re.sub(r"[\W_]", "", name.lower()): name for name in os.environ}
+    return next((found[name] for name in wanted if name in found), "")
