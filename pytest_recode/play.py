@@ -135,9 +135,7 @@ class _Books:
         self.headed = True
 
     def turn_over(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> None:
-        if self.keeper is None:
-            self.over(Checkpoint(turn=turn, agent=None, changes=None))
-        elif isinstance(agent, Resumable):
+        if self.keeper is not None and isinstance(agent, Resumable):
             self.over(Checkpoint(turn=turn, agent=agent.state(), changes=workspace.changes()))
         else:
             self.over(Checkpoint(turn=turn, agent=None, changes=None))

@@ -144,8 +144,6 @@ class LitellmModel:
             return within(self.call_seconds, call)
         except TimeoutError:
             return Failure(fault=ModelFault.TIMEOUT, detail=f"no whole answer within {self.call_seconds:g} s")
-        except ModuleNotFoundError:
-            raise
         except Exception as error:
             if (failed := failure(error)) is None:
                 raise

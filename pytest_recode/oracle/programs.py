@@ -17,39 +17,15 @@ def _program(name: str, *modules: str) -> Program:
 
 
 CANDIDATE = _program("candidate", "codec", "wire", "candidate")
-GRADER = _program(
-    "grader", "codec", "wire", "equivalence", "handles", "remote", "naming", "account", "authors", "running", "grader"
-)
+_PYTEST = ("equivalence", "handles", "remote", "naming", "account", "running")
+GRADER = _program("grader", "codec", "wire", *_PYTEST, "authors", "grader")
 _SHARED = (
     *("codec", "wire", "hidden", "forbidden", "compared", "versions", "intact", "classes", "screening", "reach"),
     *("acts", "seeing", "watch"),
     "shared",
 )
-SHARED_PYTEST = _program(
-    "shared-pytest",
-    *_SHARED,
-    "equivalence",
-    "plain",
-    "handles",
-    "remote",
-    "naming",
-    "account",
-    "running",
-    "worlds",
-    "shared_pytest",
-)
-SHARED_BESIDE = _program(
-    "shared-beside",
-    *_SHARED,
-    "equivalence",
-    "handles",
-    "remote",
-    "naming",
-    "account",
-    "running",
-    "standins",
-    "shared_beside",
-)
+SHARED_PYTEST = _program("shared-pytest", *_SHARED, *_PYTEST, "plain", "worlds", "shared_pytest")
+SHARED_BESIDE = _program("shared-beside", *_SHARED, *_PYTEST, "standins", "shared_beside")
 SHARED_UNITTEST = _program("shared-unittest", *_SHARED, "shared_unittest")
 
 
