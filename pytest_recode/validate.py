@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
+from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.models.parts import broken
 from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import Sandbox
@@ -170,6 +171,8 @@ def validate(task: Task, check: Check, sandbox: Sandbox, seed: int | None = None
         passing = [case.id for case in verdict.cases if case.outcome is Outcome.PASSED]
         if passing and check.must_solve is False and not task.oracle.script:
             weak.append(f"{name} passes {', '.join(passing)}")
+    if check.must_solve:
+        weak += leaks_of(parts)
     return Validation(
         check=check.name,
         problem=legible("\n\n".join(problems)),

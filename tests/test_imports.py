@@ -32,7 +32,7 @@ MAY = {
     "replay": {"checkpoint", "feedback", "render"},
     "stage": {"replay", "agents", "feedback", "models", "oracle", "render", "sandboxes"},
     "play": {"agents", "checkpoint", "feedback", "models", "render", "sandboxes", "stage"},
-    "validate": {"models", "oracle", "render", "sandboxes"},
+    "validate": {"feedback", "models", "oracle", "render", "sandboxes"},
     "testing": {"agents", "formats", "inside", "sandboxes", "oracle", "feedback"},
     "plugin": {
         "formats",

@@ -100,6 +100,20 @@ def repeats(hidden: Secrets, candidate: Files) -> Callable[[str], str]:
     return found
 
 
+def leaks_of(parts: Parts) -> tuple[str, ...]:
+    """What of a task's own feedback.yaml will be cut when it is given, one line each."""
+    hidden = secrets(parts)
+    found = []
+    for interface, fields in (parts.feedback or {}).items():
+        for name in WORDS:
+            words = visible(fields.get(name, ""))
+            for what, theirs in (("the reference", hidden.reference), ("the hidden tests", hidden.tests)):
+                for span in repeated(words, theirs, hidden.brief).spans:
+                    passage = " ".join(words[span.start : span.end].split())
+                    found.append(f"feedback.yaml: {interface}.{name} repeats {what}, which will be cut: {passage!r}")
+    return tuple(found)
+
+
 def visible(words: str) -> str:
     """Without characters that nobody sees, which could stand between those of a secret."""
     return "".join(char for char in words if char.isascii() or unicodedata.category(char) != "Cf")
