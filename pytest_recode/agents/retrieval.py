@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 import re
 import sys
 from collections import OrderedDict
@@ -34,7 +35,7 @@ MAX_KEPT = 2
 _HEADER = re.compile(r"(?:async[ \t]+)?(?P<kind>def|class)[ \t]+(?P<name>\w+)")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_IDENTIFIER = re.compile(r"\w+")
+_IDENTIFIER = re.compile(r"\w{1,100}")  # a longer one is no name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,11 @@ class Definition:
     def text(self) -> str:
         """As it is shown."""
         return f"# {self.path}, lines {self.first} to {self.last}: {self.name}\n{cut(self.code, MAX_SHOWN)}"
+
+    @property
+    def about(self) -> str:
+        """What a vector is made of: not the lines, which move when something above changes."""
+        return f"{self.path} {self.name}\n{self.code}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,7 +81,7 @@ class Retrieval:
             return (), Usage()
         if self._vectors is None:
             self._vectors = Vectors(embedder=self.embedder, shared=self.shared)
-        old, new = ([each.text for each in group] for group in (kept, fresh))
+        old, new = ([each.about for each in group] for group in (kept, fresh))
         places, usage = self._vectors.nearest(query, old, new, MOST)
         both = (*kept, *fresh)
         return tuple(both[place] for place in places), usage
@@ -236,6 +242,7 @@ def digest(files: Mapping[str, bytes]) -> str:
 def _indexed(documents: Iterable[Sequence[str]]) -> Any:
     import bm25s
 
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it tells of each index that it makes
     index = bm25s.BM25()
     index.index([list(each) for each in documents], show_progress=False)
     return index

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.agents import doing, memory, one_shot, prompts, recode
+from pytest_recode.agents import doing, memory, one_shot, prompts, recode, recode_h, retrieval
 from pytest_recode.agents.actions import FORMS, Action, Step
 from pytest_recode.agents.fences import files
 from pytest_recode.agents.protocol import parse
@@ -58,6 +58,8 @@ def test_the_table_of_actions_is_complete() -> None:
         f"answers over {recode.MAX_REMEMBERED:,} and targets over",
         f"{prompts.MAX_TARGET:,} are shown",
         f"up to {one_shot.MAX_REPOSITORY:,} characters",
+        f"five best is shown up to {retrieval.MAX_SHOWN:,} characters",
+        "threshold {memory_threshold} and tail {memory_keep}".format(**recode_h.DEFAULTS),
     ],
 )
 def test_the_numbers_are_those_of_the_code(words: str) -> None:

@@ -74,7 +74,9 @@ def test_targets_are_asked_for_as_they_are_now_and_only_where_they_changed(chat_
     assert names(retrieval, "plan plan", old)[0][0] == "solve"
     assert names(retrieval, "plan plan", old)[0][0] == "solve"
     assert names(retrieval, "plan plan", new)[0][0] == "plan"
-    assert [len(request.body["input"]) for request in server.requests] == [3, 2, 1, 3]
+    moved = {"solver.py": b"# A line more.\n" + new["solver.py"]}
+    assert names(retrieval, "plan plan", moved)[0][0] == "plan"
+    assert [len(request.body["input"]) for request in server.requests] == [3, 2, 1, 3, 1]
 
 
 def test_the_vectors_of_a_repository_are_made_once_for_a_run(chat_server: Serve, tmp_path: Path) -> None:
