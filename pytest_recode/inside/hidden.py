@@ -59,7 +59,7 @@ class Hidden:
             return self.stand_ins[full if fromlist else top]
         if full in self.sources:
             module = self.load(full)
-            return module if fromlist or "." not in full else _Package(full, module, self._import)
+            return module if fromlist or "." not in full else self._package(top)
         if fromlist:
             below = [f"{full}.{entry}" for entry in fromlist if f"{full}.{entry}" in self.sources]
             if below:
@@ -67,7 +67,14 @@ class Hidden:
                 rest = [entry for entry in fromlist if entry not in own]
                 package = self._import(name, globals, locals, tuple(rest) or ("__name__",), level)
                 return Overlay(package, own)
-        return self._import(name, globals, locals, fromlist, level)
+        found = self._import(name, globals, locals, fromlist, level)
+        # `import package.hidden` and `import package.other` bind the same name
+        both = not fromlist and any(loaded.startswith(f"{top}.") for loaded in self._loaded)
+        return self._package(top) if both else found
+
+    def _package(self, top: str) -> types.ModuleType:
+        below = {full: module for full, module in self._loaded.items() if full.startswith(f"{top}.")}
+        return _Package(top, below, self._import)
 
     def load(self, full: str) -> types.ModuleType:
         """In `sys.modules` only while it runs, as a dataclass looks its module up there; under a name that nobody guesses."""
@@ -97,18 +104,19 @@ class Hidden:
 
 
 class _Package(types.ModuleType):
-    """What `import package.hidden` binds: the package, with the hidden module below it."""
+    """What `import package.hidden` binds: the package, with the hidden modules below it."""
 
-    def __init__(self, full: str, module: types.ModuleType, real: Callable[..., Any]) -> None:
-        top, *rest = full.split(".")
+    def __init__(self, top: str, modules: Mapping[str, types.ModuleType], real: Callable[..., Any]) -> None:
         super().__init__(top)
         self.__dict__["_real"] = real(top)
-        place: Any = self
-        for name in rest[:-1]:
-            below = Overlay(getattr(place, name), {})
-            place.__dict__[name] = below
-            place = below
-        place.__dict__[rest[-1]] = module
+        for full, module in modules.items():
+            place: Any = self
+            *way, last = full.split(".")[1:]
+            for name in way:
+                if name not in place.__dict__:
+                    place.__dict__[name] = Overlay(getattr(place, name), {})
+                place = place.__dict__[name]
+            place.__dict__[last] = module
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_real"], name)

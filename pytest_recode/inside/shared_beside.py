@@ -66,9 +66,10 @@ def _names(order: dict[str, Any]) -> list[str]:
     """By themselves, too. Whatever the repository has of the same name is no secret."""
     roots = _roots(order)
     own = hidden.Hidden({path: b"" for path in order["repo"] if path not in order["hidden"]}, roots=roots)
+    taken = {name[:end] for name in own.sources for end in [*(at for at, sign in enumerate(name) if sign == "."), None]}
     names = list(hidden.Hidden(order["hidden"], roots=roots).sources)
     names += [name.rpartition(".")[2] for name in names]
-    return [name for name in dict.fromkeys(names) if name not in own.sources]
+    return [name for name in dict.fromkeys(names) if name not in taken]
 
 
 def _outside(order: dict[str, Any]) -> list[str]:

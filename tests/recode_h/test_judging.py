@@ -187,6 +187,7 @@ LAYOUTS = {
             from unittest import mock
             from unittest.mock import patch
             import pkg.canonical
+            import pkg.base
             from pkg import canonical as again
 
             sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -200,6 +201,7 @@ LAYOUTS = {
 
             def test_double():
                 assert scale.double(7) == right.double(7) == loaded.double(7) == pkg.canonical.double(7)
+                assert pkg.base.times(7, 2) == 14
                 with patch("pkg.canonical.times", return_value=1):
                     assert again.double(7) == 1
                 with mock.patch("pkg.base.times", return_value=2):
@@ -244,6 +246,21 @@ def test_an_answer_that_ends_or_hangs_is_a_failed_turn(sandbox: Sandbox, tmp_pat
     assert not verdict.solved
     assert outcomes(verdict)["test_double"] == "failed"
     assert set(outcomes(verdict)) == {"test_double", "test_triple"}
+
+
+def test_what_the_repository_calls_test_is_no_secret(bare: Sandbox, tmp_path: Path) -> None:
+    files = {
+        "scales/test/__init__.py": "",
+        "scales/test/factors.py": "TWO = 2\n",
+        "scales/pkg/more/canonical.py": "THREE = 3\n",
+    }
+    task = task_of(write(tmp_path, files))
+    answer = (
+        "from test import factors\nfrom pkg.more.canonical import THREE\n\n"
+        "def double(x):\n    return x * factors.TWO\n\n\ndef triple(x):\n    return x * THREE\n"
+    )
+    verdict = graded(bare, task, answer)
+    assert (verdict.solved, verdict.tampering) == (True, ())
 
 
 ATTACKS = {
