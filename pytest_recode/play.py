@@ -120,7 +120,8 @@ class _Books:
 
     def begin(self, plan: Plan, settings: Settings, digest: str) -> None:
         """Raises `UserError` where this is not the episode that an earlier run began."""
-        check_setup(self.left.facts, plan, settings, digest)
+        if self.turns:  # what was cut off before its first turn begins anew
+            check_setup(self.left.facts, plan, settings, digest)
         if plan.replay is not None:
             check_files(plan.replay.facts, plan, digest)
         self.facts = {**self.facts, "digest": digest}
@@ -286,8 +287,6 @@ def check_files(then: Mapping[str, Any], plan: Plan, digest: str) -> None:
 def check_setup(then: Mapping[str, Any], plan: Plan, settings: Settings, digest: str) -> None:
     """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup, or the task was
     another: `digest` is that of its parts."""
-    if not then:
-        return
     check_files(then, plan, digest)
     now = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
     was = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}

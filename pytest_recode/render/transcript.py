@@ -76,7 +76,7 @@ def earlier(path: Path) -> Earlier:
     entries = _entries(path) if path.exists() else []
     usages = [_usage(entry) for entry in entries if entry["event"] == "usage"]
     return Earlier(
-        facts=next((entry for entry in entries if entry["event"] == "episode"), {}),
+        facts=next((entry for entry in reversed(entries) if entry["event"] == "episode"), {}),
         usage=sum(usages, Usage()),
         turns=frozenset(entry["turn"] for entry in entries if entry["event"] == "turn"),
     )

@@ -169,6 +169,20 @@ def test_an_error_is_tried_again_from_where_it_was(
     assert record["usage"]["cost_usd"] == pytest.approx(0.03)
 
 
+def test_a_task_that_was_broken_is_mended_and_played(
+    calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    tests = pytester.path / "bench/one/tests/test_answer.py"
+    whole = tests.read_text()
+    tests.write_text(whole + "raise ValueError\n")
+    recode(*OPTIONS, LEVELS[0], "-k", "one")
+    assert [record["outcome"] for record in results()] == ["error"]
+    tests.write_text(whole)
+    recode(*OPTIONS, LEVELS[0], "-k", "one", "--recode-resume")
+    (record,) = results()
+    assert (record["outcome"], record["solved_turn"]) == ("solved", 3)
+
+
 def test_stored_turns_are_replayed_with_another_level(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
 ) -> None:
