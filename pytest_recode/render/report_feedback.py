@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from pytest_recode.metrics import leaking as leaks
 from pytest_recode.metrics.adoption import Advice, by_rule, rate, read
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.score import wilson
@@ -68,7 +69,51 @@ def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Tab
         "adoption-categories": lambda: table(
             "adoption-categories", "What came of feedback, by category", "category", CATEGORIES
         ),
+        "leaks": lambda: _leaks(rows),
     }
+
+
+def _leaks(rows: Rows) -> Table | None:
+    lines = []
+    for row, attempts in rows.items():
+        by_source: dict[str, list[Mapping[str, Any]]] = {}
+        for attempt in attempts:
+            for source, audit in leaks.read(attempt.transcript) or ():
+                by_source.setdefault(source, []).append(audit)
+        for source, audits in by_source.items():
+            found = leaks.leaking(audits)
+            lines.append(
+                {
+                    **identity(row),
+                    "words": source,
+                    "feedbacks": found.feedbacks,
+                    "leaked": found.leaked,
+                    "passages": found.passages,
+                    "reference_run": found.reference_run,
+                    "reference_share": 100 * found.reference_share,
+                    "tests_run": found.tests_run,
+                    "tests_share": 100 * found.tests_share,
+                }
+            )
+    if not lines:
+        return None
+    return Table(
+        name="leaks",
+        title="What words of feedback repeated of reference and hidden tests, before it was cut",
+        columns=(
+            *IDENTITY,
+            Column(key="words", head="words by"),
+            Column(key="feedbacks", head="feedbacks", kind="count"),
+            Column(key="leaked", head="cut in", kind="count"),
+            Column(key="passages", head="passages", kind="count"),
+            Column(key="reference_run", head="longest of reference", kind="count"),
+            Column(key="reference_share", head="% of words", kind="percent"),
+            Column(key="tests_run", head="longest of tests", kind="count"),
+            Column(key="tests_share", head="% of words", kind="percent"),
+        ),
+        rows=tuple(lines),
+        notes=("longest: tokens in a row that instruction, paper, repository and candidate do not have",),
+    )
 
 
 def _ruled(attempts: Sequence[Attempt]) -> tuple[list[Advice], int]:

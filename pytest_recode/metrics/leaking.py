@@ -1,0 +1,47 @@
+"""Leaking: what the words of feedback repeated of what should stay secret, as its audits say (docs/feedback.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaking:
+    """Of some feedbacks: how many repeated enough to be cut, the longest runs in tokens, the mean shares."""
+
+    feedbacks: int
+    leaked: int
+    passages: int
+    reference_run: int
+    tests_run: int
+    reference_share: float
+    tests_share: float
+
+
+def read(transcript: Path | None) -> tuple[tuple[str, Mapping[str, Any]], ...] | None:
+    """Source and audit of each feedback that a transcript tells of; None where there is no transcript."""
+    if transcript is None or not transcript.is_file():
+        return None
+    found: dict[int, tuple[str, Mapping[str, Any]]] = {}
+    for line in transcript.read_bytes().split(b"\n")[:-1]:
+        entry = json.loads(line)
+        if entry["event"] == "feedback":
+            found[entry["turn"]] = (entry["source"], entry["audit"])
+    return tuple(found.values())
+
+
+def leaking(audits: Iterable[Mapping[str, Any]]) -> Leaking:
+    given = list(audits)
+    return Leaking(
+        feedbacks=len(given),
+        leaked=sum(audit["cut"] > 0 for audit in given),
+        passages=sum(audit["cut"] for audit in given),
+        reference_run=max((audit["reference_run"] for audit in given), default=0),
+        tests_run=max((audit["tests_run"] for audit in given), default=0),
+        reference_share=sum(audit["reference_share"] for audit in given) / len(given) if given else 0.0,
+        tests_share=sum(audit["tests_share"] for audit in given) / len(given) if given else 0.0,
+    )

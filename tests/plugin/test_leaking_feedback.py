@@ -1,0 +1,35 @@
+"""A task whose own feedback gives the answer away: validation says so, and a run cuts it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import words
+
+Run = Callable[..., pytest.RunResult]
+MakeTask = Callable[..., Path]
+
+LEAKING = "answer.half:\n  suggestion: 'They say def twice ( x ) colon def half ( x ) : return x / TWO in the end.'\n"
+
+
+def test_validation_warns_and_a_run_cuts(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, agents: None
+) -> None:
+    make_task(files={"feedback.yaml": LEAKING})
+    result = recode("--recode-validate", "-k", "reference")
+    result.assert_outcomes(passed=1)
+    assert (
+        "tiny (reference): feedback.yaml: answer.half.suggestion repeats the reference, which will be cut: "
+        "'def half ( x ) : return x / TWO'" in words(result)
+    )
+    recode("--recode-agent=tiny_agents:NEVER", "--recode-turns=2", "--recode-feedback=L3", "--recode-out=out")
+    [path] = pytester.path.glob("out/episodes/*.jsonl")
+    [given] = [entry for line in path.read_text().splitlines() if (entry := json.loads(line))["event"] == "feedback"]
+    assert "Suggestion: They say def twice ( x ) colon def [left out] in the end.\n" in given["text"]
+    [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
+    found = record["turns"][1]["feedback"]["audit"]
+    assert (found["reference_run"], found["cut"]) == (10, 1)
