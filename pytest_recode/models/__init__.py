@@ -125,7 +125,7 @@ class Ledger(Protocol):
 class ModelContext:
     """What a model is made with, once per episode (and once for a run's researcher).
 
-    `seed` is the same for the same task, model, policy and attempt. `task` and `parts` are None but for a model
+    `seed` is the same for the same task, model and attempt. `task` and `parts` are None but for a model
     registered with `needs_reference` (the built-in simulation, which breaks the reference and repairs it).
     """
 
