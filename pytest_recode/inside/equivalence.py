@@ -9,13 +9,14 @@ Self-contained: stdlib, numpy where the values come from it, Python 3.9+.
 from __future__ import annotations
 
 import math
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING or __name__ != "_recode_equivalence":  # the host offers it, too
+    from pytest_recode.inside import values
+else:
+    import _recode_values as values
 
 ATOL_SHARE = 1e-3  # the default atol, as a share of rtol times the largest expected value
-_SEQUENCES = (list, tuple)
-_NUMBERS = (bool, int, float, complex)
-_EXACT = (type(None), str, bytes, bytearray, slice, range, type(Ellipsis))
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex", "U": "str", "S": "bytes"}
 
 
@@ -76,18 +77,18 @@ class _Comparison:
         if getattr(type(actual), "_recode_opaque", False):
             raise Mismatch(
                 "protocol",
-                f"{path} is {actual!r}, expected {_name(expected)}; read a plain value from it instead: an attribute, "
+                f"{path} is {actual!r}, expected {values.name(expected)}; read a plain value from it instead: an attribute, "
                 "the result of a method or, of an iterator, list(...)",
             )
-        actual, expected = _text(actual), _text(expected)
-        if _is_numeric(expected) or _is_numpy(expected):
-            if not (_is_numeric(actual) or _is_numpy(actual)):
+        actual, expected = values.text(actual), values.text(expected)
+        if values.is_numeric(expected) or values.is_numpy(expected):
+            if not (values.is_numeric(actual) or values.is_numpy(actual)):
                 raise self._other_type(actual, expected, path)
-            if _is_numpy(actual) or _is_numpy(expected):
+            if values.is_numpy(actual) or values.is_numpy(expected):
                 self._arrays(actual, expected, path, scale)
             else:
                 self._numbers(actual, expected, path, scale)
-        elif isinstance(expected, _SEQUENCES):
+        elif isinstance(expected, values.SEQUENCES):
             self._sequences(actual, expected, path, scale)
         elif isinstance(expected, dict):
             self._dicts(actual, expected, path)
@@ -95,11 +96,11 @@ class _Comparison:
             if type(actual) not in (set, frozenset):
                 raise self._other_type(actual, expected, path)
             self._same_keys(actual, expected, path, "elements")
-        elif isinstance(expected, _EXACT):
-            if not isinstance(actual, _EXACT) or type(actual) is not _plain_type(expected):
+        elif isinstance(expected, values.EXACT):
+            if not isinstance(actual, values.EXACT) or type(actual) is not values.plain_type(expected):
                 raise self._other_type(actual, expected, path)
             if actual != expected:
-                raise Mismatch("mismatch", f"{path} is {_show(actual)}, expected {_show(expected)}")
+                raise Mismatch("mismatch", f"{path} is {values.show(actual)}, expected {values.show(expected)}")
         else:
             raise TypeError(
                 f"the expected {path} is of type {type(expected).__qualname__}, which is no plain data; compare plain "
@@ -107,14 +108,16 @@ class _Comparison:
             )
 
     def _other_type(self, actual: Any, expected: Any, path: str) -> Mismatch:
-        return Mismatch("dtype", f"{path} is {_name(actual)}, expected {_name(expected)}: {_show(actual)}")
+        return Mismatch(
+            "dtype", f"{path} is {values.name(actual)}, expected {values.name(expected)}: {values.show(actual)}"
+        )
 
     def _sequences(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
-        if type(actual) not in _SEQUENCES:
+        if type(actual) not in values.SEQUENCES:
             raise self._other_type(actual, expected, path)
         if len(actual) != len(expected):
             raise Mismatch("shape", f"{path} has {len(actual)} items, expected {len(expected)}")
-        scale = _magnitude(expected) if scale is None else scale
+        scale = values.magnitude(expected) if scale is None else scale
         for number, (mine, theirs) in enumerate(zip(actual, expected)):  # noqa: B905 - Python 3.9
             self.compare(mine, theirs, f"{path}[{number}]", scale)
 
@@ -123,12 +126,12 @@ class _Comparison:
             raise self._other_type(actual, expected, path)
         mine = self._same_keys(actual, expected, path, "keys")
         for key, value in expected.items():
-            self.compare(actual[mine[_key(key)]], value, f"{path}[{_show(key)}]", None)
+            self.compare(actual[mine[values.as_key(key)]], value, f"{path}[{values.show(key)}]", None)
 
     def _same_keys(self, actual: Any, expected: Any, path: str, what: str) -> dict[Any, Any]:
-        mine, theirs = ({_key(key): key for key in keys} for keys in (actual, expected))
-        missing = [_show(theirs[key]) for key in theirs if key not in mine]
-        extra = [_show(mine[key]) for key in mine if key not in theirs]
+        mine, theirs = ({values.as_key(key): key for key in keys} for keys in (actual, expected))
+        missing = [values.show(theirs[key]) for key in theirs if key not in mine]
+        extra = [values.show(mine[key]) for key in mine if key not in theirs]
         if missing or extra:
             parts = [
                 f"{word} {', '.join(sorted(keys)[:5])}"
@@ -139,12 +142,12 @@ class _Comparison:
         return mine
 
     def _numbers(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
-        kinds = [bool if isinstance(x, bool) else _plain_type(x) for x in (actual, expected)]
+        kinds = [bool if isinstance(x, bool) else values.plain_type(x) for x in (actual, expected)]
         if self.check_dtype is not False and kinds[0] is not kinds[1]:
             raise self._other_type(actual, expected, path)
         if not {float, complex} & set(kinds):
             if actual != expected:
-                raise Mismatch("mismatch", f"{path} is {_show(actual)}, expected {_show(expected)}")
+                raise Mismatch("mismatch", f"{path} is {values.show(actual)}, expected {values.show(expected)}")
             return
         try:
             mine, theirs = complex(actual), complex(expected)
@@ -156,11 +159,11 @@ class _Comparison:
                 relative = f", relative error {error / abs(theirs):.3g}" if theirs else ""
                 raise Mismatch(
                     "mismatch",
-                    f"{path} is {_show(actual)}, expected {_show(expected)}: "
+                    f"{path} is {values.show(actual)}, expected {values.show(expected)}: "
                     f"absolute error {error:.3g}{relative}, allowed {allowed:.3g}",
                 )
         elif not all(self._same_odd(x, y) for x, y in ((mine.real, theirs.real), (mine.imag, theirs.imag))):
-            raise Mismatch("mismatch", f"{path} is {_show(actual)}, expected {_show(expected)}")
+            raise Mismatch("mismatch", f"{path} is {values.show(actual)}, expected {values.show(expected)}")
 
     def _same_odd(self, mine: float, theirs: float) -> bool:
         """Parts of numbers of which one is not finite."""
@@ -184,7 +187,7 @@ class _Comparison:
             raise TypeError(f"the expected {path} is an array of dtype {theirs.dtype}, which is no plain data")
         if mine.dtype.kind not in "biufcUSmM":
             raise Mismatch("dtype", f"{path} is an array of dtype {mine.dtype}, expected {theirs.dtype}")
-        self._dtypes(mine, theirs, path, exact=_is_numpy(actual) and _is_numpy(expected))
+        self._dtypes(mine, theirs, path, exact=values.is_numpy(actual) and values.is_numpy(expected))
         if mine.shape != theirs.shape:
             loose = [tuple(size for size in array.shape if size != 1) for array in (mine, theirs)]
             if self.check_shape or loose[0] != loose[1]:
@@ -258,7 +261,7 @@ class _Comparison:
             return
         first = tuple(int(i) for i in np.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape))
         where = f"{path}[{', '.join(map(str, first))}]" if first else path
-        text = f"{where} is {_show(mine[first].item())}, expected {_show(theirs[first].item())}"
+        text = f"{where} is {values.show(mine[first].item())}, expected {values.show(theirs[first].item())}"
         if wrong.ndim:
             text += f"; {count} of {wrong.size} entries differ"
         raise Mismatch("mismatch", text + worst)
@@ -271,68 +274,3 @@ def _where(np: Any, flat: Any, shape: tuple[int, ...]) -> str:
 
 def _kinds(*arrays: Any) -> str:
     return "".join(array.dtype.kind for array in arrays)
-
-
-def _is_numpy(value: Any) -> bool:
-    np = sys.modules.get("numpy")
-    return np is not None and isinstance(value, (np.ndarray, np.generic))
-
-
-def _text(value: Any) -> Any:
-    """A numpy scalar that is text or bytes, as the plain type."""
-    if not (_is_numpy(value) and isinstance(value, (str, bytes))):
-        return value
-    return str(value) if isinstance(value, str) else bytes(value)
-
-
-def _is_numeric(value: Any) -> bool:
-    return isinstance(value, _NUMBERS)
-
-
-def _plain_type(value: Any) -> type:
-    """The plain type that a value of the reference's would travel as."""
-    for kind in (bool, int, float, complex, *_EXACT):
-        if isinstance(value, kind):
-            return kind
-    return type(value)
-
-
-def _magnitude(expected: Any) -> float | None:
-    """The largest finite magnitude in nested lists of numbers; None where there is anything else in them."""
-    largest = 0.0
-    for item in expected:
-        if isinstance(item, _SEQUENCES):
-            size = _magnitude(item)
-        elif isinstance(item, (float, complex)):
-            size = abs(item) if math.isfinite(abs(item)) else 0.0
-        else:
-            size = None
-        if size is None:
-            return None
-        largest = max(largest, float(size))
-    return largest
-
-
-def _key(key: Any) -> Any:
-    """Keys are alike where kind and value are: 1, 1.0 and True are three."""
-    if _is_numpy(key):
-        key = key.item()
-    if isinstance(key, tuple):
-        return tuple(_key(item) for item in key)
-    if isinstance(key, float) and math.isnan(key):
-        return (float, "nan")
-    return (_plain_type(key), key)
-
-
-def _name(value: Any) -> str:
-    if _is_numpy(value):
-        return f"an array of dtype {value.dtype} and shape {value.shape}" if value.ndim else f"a {value.dtype} scalar"
-    return "None" if value is None else f"a value of type {type(value).__name__}"
-
-
-def _show(value: Any) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # an int of too many digits
-        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
-    return text if len(text) <= 200 else f"{text[:197]}..."

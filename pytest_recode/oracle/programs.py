@@ -17,7 +17,7 @@ def _program(name: str, *modules: str) -> Program:
 
 
 CANDIDATE = _program("candidate", "codec", "wire", "candidate")
-_PYTEST = ("equivalence", "handles", "remote", "naming", "account", "running")
+_PYTEST = ("values", "equivalence", "handles", "remote", "naming", "account", "running")
 GRADER = _program("grader", "codec", "wire", *_PYTEST, "authors", "grader")
 _SHARED = (
     *("codec", "wire", "hidden", "forbidden", "compared", "versions", "intact", "classes", "screening", "reach"),
