@@ -31,7 +31,7 @@ class Names:
 class _File:
     """The test file: what its names mean, its functions by name, and what sets up each of its classes."""
 
-    defined: Mapping[str, tuple[str, ...]]  # by the canonical: names, and the methods of each
+    defined: Mapping[str, tuple[str, ...] | None]  # by the canonical: classes with their methods, functions with None
     aliases: dict[str, str] = field(default_factory=dict)  # a name of the tests' -> what is defined
     modules: set[str] = field(default_factory=set)  # dotted names that stand for the target
     functions: dict[str, list[Function]] = field(default_factory=dict)
@@ -88,12 +88,12 @@ def _parsed(source: bytes) -> ast.Module | None:
         return None
 
 
-def _defined(canonical: bytes) -> dict[str, tuple[str, ...]]:
+def _defined(canonical: bytes) -> dict[str, tuple[str, ...] | None]:
     tree = _parsed(canonical)
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[str, ...] | None] = {}
     for node in tree.body if tree is not None else ():
         if isinstance(node, Function):
-            found[node.name] = ()
+            found[node.name] = None
         elif isinstance(node, ast.ClassDef):
             found[node.name] = tuple(each.name for each in node.body if isinstance(each, Function))
     return {name: methods for name, methods in found.items() if not name.startswith("_")} or found
@@ -207,24 +207,37 @@ def _objects(file: _File, functions: Iterable[Function]) -> dict[str, str]:
     found = {}
     for function in functions:
         for node in ast.walk(function):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                made = _meant(file, node.value.func)
-                for target in node.targets if made is not None and file.defined[made] else ():
-                    found[ast.unparse(target)] = made or ""
+            if isinstance(node, ast.Assign):
+                for target, value in _pairs(node):
+                    made = _meant(file, value.func) if isinstance(value, ast.Call) else None
+                    if made is not None and file.defined[made] is not None:
+                        found[ast.unparse(target)] = made
     return found
 
 
+def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """`a, b = f(), g()` is two of them."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
+
+
 def _references(file: _File, functions: Iterable[Function], objects: Mapping[str, str]) -> Iterator[str]:
+    """An object stands for its class."""
     for function in functions:
         for node in ast.walk(function):
-            meant = _meant(file, node) if isinstance(getattr(node, "ctx", None), ast.Load) else None
+            if not isinstance(getattr(node, "ctx", None), ast.Load):
+                continue
+            meant = _meant(file, node) or objects.get(ast.unparse(node))
             if meant is not None:
                 yield meant
             if isinstance(node, ast.Attribute) and not node.attr.startswith("__"):
                 held = objects.get(ast.unparse(node.value)) or _meant(file, node.value)
                 if held is None and isinstance(node.value, ast.Call):
                     held = _meant(file, node.value.func)
-                if held is not None and node.attr in file.defined[held]:
+                if held is not None and node.attr in (file.defined[held] or ()):
                     yield f"{held}.{node.attr}"
 
 

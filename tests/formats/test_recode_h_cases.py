@@ -41,6 +41,15 @@ SPOKEN = {
         "    def test_it(self): self.m.reset()\n",
         "Model.reset",
     ),
+    "an object that is called": (
+        "from model import *\nfrom canonical import Model as Right\nclass TestModel:\n"
+        "    def setUp(self): self.a, self.b = Model(loss), Right(loss)\n    def test_it(self): assert self.a(1) == self.b(1)\n",
+        "Model",
+    ),
+    "what setUp makes, by its name": (
+        "from model import *\nclass TestModel:\n    def setUp(self): self.m = Model(loss)\n    def test_it(self): assert self\n",
+        "loss",
+    ),
     "a class by itself": ("from model import Model, loss\ndef test_it(): assert Model() is not Model()\n", "Model"),
     "the most frequent": ("from model import *\ndef test_it(): loss(loss(forward(1)))\n", "loss"),
     "the one in the test's name": ("from model import *\ndef test_forward(): loss(loss(forward(1)))\n", "forward"),
