@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_recode.agents import AgentContext
 from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.recode_h import DEFAULTS, KIND
 from pytest_recode.agents.recode_h_protocol import Command, parse
@@ -14,6 +15,7 @@ from pytest_recode.models import Message, Reply, Usage
 from pytest_recode.task import Files
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO, USAGE, Answer, Logged, Scripted, a_brief, a_context
+from tests.models.sim_example import PARTS, TASK, sim
 
 ONE = ("solver.py",)
 TWO = ("solver.py", "lib/extra.py")
@@ -288,3 +290,22 @@ def test_the_transcript_holds_every_piece_of_every_prompt(open_walled: Open) -> 
                 assert piece.strip().removeprefix("[result]\n").removeprefix("[you]\n") in told, piece
     steps = played.log.of("step")
     assert [(line["reflection"], line["actions"]) for line in steps[:2]] == [("Look.", ["READ"]), ("no", [])]
+
+
+# The simulated models
+
+
+def test_a_simulation_writes_each_target_however_few_the_steps(open_walled: Open) -> None:
+    workspace, model = open_walled(files=PARTS.repo), sim("s", kind="expert")
+    brief = a_brief(repo=PARTS.repo, targets=TASK.targets)
+    agent = KIND.make(AgentContext(model=model, steps=1, turns=10, log=Logged()))
+    agent.act(brief, None, workspace)
+    assert workspace.read("tools/clip.py") == ""
+    agent.act(
+        brief, Feedback(level=0, text="Feedback on turn 1, level L0.\nhidden tests: 1 of 4 fail.\n", turn=1), workspace
+    )
+    agent.act(
+        brief, Feedback(level=0, text="Feedback on turn 2, level L0.\nhidden tests: 1 of 4 fail.\n", turn=2), workspace
+    )
+    assert "def clip" in workspace.read("tools/clip.py")
+    assert "def mean" in workspace.read("stats.py")
