@@ -21,6 +21,9 @@ from pytest_recode.feedback.source import Definition, Source, statements
 YES, PARTIAL, NO = ANSWERS = ("yes", "partial", "no")
 WORDS = ("description", "analysis", "suggestion")
 
+_TOLD = (b'{"event": "turn"', b'{"event": "feedback"')
+"""How the lines begin that matter: most of a transcript is what was said to models and by them."""
+
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _NAME = re.compile(r"[^\W\d]\w*")
 _TELLING = re.compile(r"_|\d|(?<=[a-z])[A-Z]")
@@ -79,7 +82,8 @@ def read(transcript: Path | None) -> tuple[Pair, ...] | None:
     """The pairs that a transcript tells of; None where there is no transcript."""
     if transcript is None or not transcript.is_file():
         return None
-    return pairs(json.loads(line) for line in transcript.read_bytes().split(b"\n")[:-1])
+    lines = transcript.read_bytes().split(b"\n")[:-1]
+    return pairs(json.loads(line) for line in lines if line.startswith(_TOLD))
 
 
 def pairs(entries: Iterable[Mapping[str, Any]]) -> tuple[Pair, ...]:

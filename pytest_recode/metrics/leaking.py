@@ -28,8 +28,8 @@ def read(transcript: Path | None) -> tuple[tuple[str, Mapping[str, Any]], ...] |
         return None
     found: dict[int, tuple[str, Mapping[str, Any]]] = {}
     for line in transcript.read_bytes().split(b"\n")[:-1]:
-        entry = json.loads(line)
-        if entry["event"] == "feedback":
+        if line.startswith(b'{"event": "feedback"'):
+            entry = json.loads(line)
             found[entry["turn"]] = (entry["source"], entry["audit"])
     return tuple(found.values())
 

@@ -157,7 +157,7 @@ def _check_conflicts(config: pytest.Config, made: Settings) -> Settings:
                 raise pytest.UsageError(
                     f"--recode-{name} is about episodes and --recode-validate plays none: leave one of the two out"
                 )
-        return replace(made, models=(), feedback_model=None, fail_under=None, max_cost=None)
+        return replace(made, models=(), feedback_model=None, feedback_from="auto", fail_under=None, max_cost=None)
     if made.agent in {"reference", "noop"}:
         if made.models and typed("model"):
             raise pytest.UsageError(

@@ -31,6 +31,8 @@ def episode(task: str, level: str = "L2") -> tuple[dict[str, Any], list[dict[str
             "event": "feedback",
             "turn": 1,
             "level": level,
+            "source": "task",
+            "audit": {"reference_run": 9, "reference_share": 0.25, "tests_run": 0, "tests_share": 0.0, "cut": 2},
             "text": f"Feedback on turn 1, level {level}.\nhidden tests: 4 of 4 fail.\n",
             "items": [{"interface": "m.f", **WORDS}],
         },
@@ -79,6 +81,21 @@ def test_by_rule_no_model_is_asked(played: Path) -> None:
     assert {key: (row["items"], row["adopted"], row["resolved"]) for key, row in found.items()} == {
         ("rule", "L2"): (2, 100.0, 100.0),
         ("rule", "L3"): (1, 0.0, 100.0),
+    }
+
+
+def test_what_leaked_is_a_table(played: Path) -> None:
+    clean = played / "episodes/b.jsonl"
+    clean.write_text(
+        clean.read_text().replace('"cut": 2', '"cut": 0').replace('"reference_run": 9', '"reference_run": 4')
+    )
+    done = report(played, "--table=leaks", "--format=json")
+    assert done.returncode == 0, done.stderr
+    [table] = json.loads(done.stdout)["tables"]
+    keys = ("feedback", "words", "feedbacks", "leaked", "passages", "reference_run", "reference_share", "tests_run")
+    assert {tuple(row[key] for key in keys) for row in table["rows"]} == {
+        ("L2", "task", 2, 1, 2, 9, 25.0, 0),
+        ("L3", "task", 1, 1, 2, 9, 25.0, 0),
     }
 
 
