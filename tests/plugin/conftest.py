@@ -133,7 +133,7 @@ def recode(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
 
     def run(*args: str, sandbox: str = "process") -> pytest.RunResult:
         given = [] if any(arg.startswith("--recode-sandbox") for arg in args) else [f"--recode-sandbox={sandbox}"]
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *given, *args, timeout=120)
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *given, *args, timeout=300)
 
     return run
 
