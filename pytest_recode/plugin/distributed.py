@@ -28,7 +28,7 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
     given = config.known_args_namespace  # xdist has its own default in `option` by now
     if given.dist != "no" or given.distload or not options.given(config) or run_of(config).asks:
         return None
-    from xdist.scheduler import WorkStealingScheduling
+    from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 
     return WorkStealingScheduling(config, log)
 
