@@ -24,6 +24,8 @@ Read = Callable[[Path, tuple[str, ...]], Words | None]
 REQUEST = """\
 # {title}
 
+The task: `{task}`
+
 Answer in `{answer}`, beside this file; the run goes on once it is there and well formed. Of what is left out, what stands below is said;
 `{{}}` leaves out everything. Words are words: code is for `correction`, and what repeats the reference or the hidden tests is cut.
 
@@ -86,6 +88,7 @@ def _wrong(request: Request, given: Words) -> str:
 def _asked(request: Request, answer: str) -> str:
     return REQUEST.format(
         title=request.title,
+        task=request.task,
         answer=answer,
         verdict=_fenced(request.verdict, "text"),
         difference=_fenced(request.difference, "diff"),

@@ -23,7 +23,9 @@ def dialogue(request: Request, say: Callable[[str], None], read: Callable[[str],
 
     Raises `UserError` then: what nobody said is no feedback.
     """
-    say(f"\n{'=' * 20} {request.title} {'=' * 20}\n{request.verdict}\n\n{request.difference}\n\n{HELP}")
+    say(
+        f"\n{'=' * 20} {request.title} {'=' * 20}\ntask: {request.task}\n{request.verdict}\n\n{request.difference}\n\n{HELP}"
+    )
     words: dict[str, dict[str, str]] = {}
     try:
         for number, item in enumerate(request.drafts, 1):

@@ -31,6 +31,7 @@ class Request:
 
     name: str  # of episode and turn, fit for a file
     title: str
+    task: str  # its manifest: beside it are instruction, paper and reference
     verdict: str
     difference: str  # of the candidate, to the last turn or to the repository
     drafts: tuple[
@@ -67,6 +68,7 @@ def by_person(
         request = Request(
             name=f"{name}-turn-{turn.number}",
             title=f"{name}, turn {turn.number}, level L{level}: {count(turn.verdict)}",
+            task=str(task.manifest),
             verdict=cut(tally(turn.verdict), MOST_LINES * MOST_LINE),
             difference=difference(before, turn.targets, task.targets),
             drafts=drafts,
