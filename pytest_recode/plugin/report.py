@@ -6,13 +6,13 @@ import functools
 import logging
 import os
 import warnings
-from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Generator, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_recode.plugin import summary
 from pytest_recode.plugin.items import RecodeItem
 
 if TYPE_CHECKING:
@@ -192,10 +192,10 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
-        with _said_once(terminalreporter.stats):
+        with summary.told_once(terminalreporter.stats):
             yield
         if self.run.worker is None:
-            _write_summary(terminalreporter, self.run, self.records, self.validations, len(self.met))
+            summary.write(terminalreporter, self.run, self.records, self.validations, len(self.met))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -205,7 +205,7 @@ class Reporter:
             return
         if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return
-        played, share = _solved(self.records)
+        played, share = summary.solved(self.records)
         whole = played == len(self.met) and not (session.shouldfail or session.shouldstop)
         enough = whole and not self.others_failed and share >= limit
         session.exitstatus = pytest.ExitCode.OK if enough else pytest.ExitCode.TESTS_FAILED
@@ -245,78 +245,6 @@ class Reporter:
         self.records.append({**kept, "turns": turns, "tampering": tampering, "shared": shared})
 
 
-def _solved(records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
-    """How many episodes came to an end, and how many per cent of them solved their task."""
-    played = [record["outcome"] == "solved" for record in records if record["outcome"] != "error"]
-    return len(played), 100 * sum(played) / max(len(played), 1)
-
-
 @functools.cache
 def _counts(passed: int, total: int) -> Mapping[str, int]:
     return {"passed": passed, "total": total}
-
-
-@contextmanager
-def _said_once(stats: dict[str, list[Any]]) -> Iterator[None]:
-    """A fault that many items share (a bad key) is told in full for the first of them; all are counted."""
-    from pytest_recode.render.words import same_fault
-
-    whole = stats.get("error", [])
-    seen: set[str] = set()
-    first = []
-    for report in whole:
-        facts = getattr(report, "recode", {})
-        error = (facts.get("record") or facts.get("validation") or {}).get("error")
-        if error is None or same_fault(error["message"]) not in seen:
-            first.append(report)
-        if error is not None:
-            seen.add(same_fault(error["message"]))
-    if len(first) < len(whole):
-        stats["error"] = first
-    try:
-        yield
-    finally:
-        if len(first) < len(whole):
-            stats["error"] = whole
-
-
-def _write_summary(
-    terminal: Any, run: Run, records: Sequence[Mapping[str, Any]], validations: Sequence[Mapping[str, Any]], met: int
-) -> None:
-    from pytest_recode.metrics.score import scores
-    from pytest_recode.render import table, words
-
-    settings = run.settings
-    if records:
-        order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
-        rows = sorted(records, key=lambda record: (order.get(record["model"], 0), order.get(record["feedback"], 0)))
-        terminal.section("recode", sep="=")
-        for line in table.summary(scores(rows)):
-            terminal.line(line)
-        faults = Counter(record["error"]["kind"] for record in records if record["error"])
-        if faults:
-            told = ", ".join(f"{kind} ({count}x)" for kind, count in faults.items())
-            where = "told above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
-            terminal.line(f"errors, {where}: {told}", red=True)
-        if met < len(run.ids):
-            terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} episodes", red=True)
-        if settings.fail_under is not None:
-            _, share = _solved(records)
-            held = "at least" if share >= settings.fail_under else "below"
-            terminal.line(f"solved {share:.1f} %, {held} --recode-fail-under={settings.fail_under:g}")
-        shared = sum(record["shared"] for record in records)
-        if shared:
-            terminal.line(f"{shared} episodes share their first turn with another: paid once, counted in each")
-        walls = {"process": " (limits only, no walls)"}
-        for name in dict.fromkeys(record["sandbox"] for record in records):
-            terminal.line(f"sandbox: {name}{walls.get(name, '')}")
-        for line in words.weaker(records):
-            terminal.line(line, yellow=True)
-        terminal.line(f"records: {run.out}")
-    elif met and run.asks:
-        terminal.section("recode", sep="=")
-        terminal.line(f"{met} skipped: {run.asks}")
-    if validations:
-        terminal.section("recode: validation", sep="=")
-        for line in table.validation(validations):
-            terminal.line(line)

@@ -1,0 +1,83 @@
+"""What the terminal says at the end of a session."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_recode.plugin.session import Run
+
+
+def solved(records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
+    """How many episodes came to an end, and how many per cent of them solved their task."""
+    played = [record["outcome"] == "solved" for record in records if record["outcome"] != "error"]
+    return len(played), 100 * sum(played) / max(len(played), 1)
+
+
+@contextmanager
+def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
+    """A fault that many items share (a bad key) is told in full for the first of them; all are counted."""
+    from pytest_recode.render.words import same_fault
+
+    whole = stats.get("error", [])
+    seen: set[str] = set()
+    first = []
+    for report in whole:
+        facts = getattr(report, "recode", {})
+        error = (facts.get("record") or facts.get("validation") or {}).get("error")
+        if error is None or same_fault(error["message"]) not in seen:
+            first.append(report)
+        if error is not None:
+            seen.add(same_fault(error["message"]))
+    if len(first) < len(whole):
+        stats["error"] = first
+    try:
+        yield
+    finally:
+        if len(first) < len(whole):
+            stats["error"] = whole
+
+
+def write(
+    terminal: Any, run: Run, records: Sequence[Mapping[str, Any]], validations: Sequence[Mapping[str, Any]], met: int
+) -> None:
+    from pytest_recode.metrics.score import scores
+    from pytest_recode.render import table, words
+
+    settings = run.settings
+    if records:
+        order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
+        rows = sorted(records, key=lambda record: (order.get(record["model"], 0), order.get(record["feedback"], 0)))
+        terminal.section("recode", sep="=")
+        for line in table.summary(scores(rows)):
+            terminal.line(line)
+        faults = Counter(record["error"]["kind"] for record in records if record["error"])
+        if faults:
+            told = ", ".join(f"{kind} ({count}x)" for kind, count in faults.items())
+            where = "told above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
+            terminal.line(f"errors, {where}: {told}", red=True)
+        if met < len(run.ids):
+            terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} episodes", red=True)
+        if settings.fail_under is not None:
+            _, share = solved(records)
+            held = "at least" if share >= settings.fail_under else "below"
+            terminal.line(f"solved {share:.1f} %, {held} --recode-fail-under={settings.fail_under:g}")
+        shared = sum(record["shared"] for record in records)
+        if shared:
+            terminal.line(f"{shared} episodes share their first turn with another: paid once, counted in each")
+        walls = {"process": " (limits only, no walls)"}
+        for name in dict.fromkeys(record["sandbox"] for record in records):
+            terminal.line(f"sandbox: {name}{walls.get(name, '')}")
+        for line in words.weaker(records):
+            terminal.line(line, yellow=True)
+        terminal.line(f"records: {run.out}")
+    elif met and run.asks:
+        terminal.section("recode", sep="=")
+        terminal.line(f"{met} skipped: {run.asks}")
+    if validations:
+        terminal.section("recode: validation", sep="=")
+        for line in table.validation(validations):
+            terminal.line(line)
