@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.agents.vectors_server import embedded
 from tests.chat_server import ChatServer, Request, say
 
 from .conftest import words
@@ -91,3 +92,29 @@ def test_the_simulated_models_play_it(make_task: MakeTask, recode: Run, results:
     assert record["outcome"] == "solved"
     lines = [json.loads(line) for path in Path("out/episodes").iterdir() for line in path.read_text().splitlines()]
     assert {line["kind"] for line in lines if line["event"] == "action"} >= {"RETRIEVE", "REPLACE", "SUBMIT"}
+
+
+@pytest.mark.parametrize("agent", ["recode", "recode-h"])
+def test_summaries_and_searches_are_in_every_account(
+    make_task: MakeTask, recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch, agent: str
+) -> None:
+    """Of the turn, of the record, and of the run."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    make_task()
+    found = "### Action: search\nquery: twice" if agent == "recode" else "reflect: -\naction: RETRIEVE twice"
+    with ChatServer(
+        lambda request: embedded(request) if request.path.endswith("/embeddings") else say(found)
+    ) as server:
+        where = ("--recode-model=openai/any", "--recode-search-model=openai/e", f"--recode-api-base={server.url}")
+        more = ("--recode-memory-threshold=4", "--recode-memory-keep=3", "--recode-turns=2", "--recode-feedback=L0")
+        recode(*where, *more, f"--recode-agent={agent}", "--recode-out=out").assert_outcomes(failed=1)
+    searches = [request for request in server.requests if request.path.endswith("/embeddings")]
+    answers = [request for request in server.requests if request not in searches]
+    assert len(searches) == 6  # one a step: all that is defined is the target, whose vectors come with the query
+    assert len(answers) > 6  # summaries beside the steps
+    asked = 10 * len(searches) + 11 * len(answers)
+    [record] = results()
+    assert record["usage"]["prompt_tokens"] == asked
+    assert sum(turn["usage"]["prompt_tokens"] for turn in record["turns"]) == asked
+    spent = [json.loads(line) for line in Path("out/spending.jsonl").read_text().splitlines()]
+    assert sum(line["prompt_tokens"] for line in spent) == asked
