@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_recode.feedback.prompts import VERSION
+from tests.chat_server import ChatServer, say
+
 from .conftest import words
 
 Run = Callable[..., pytest.RunResult]
@@ -33,3 +36,29 @@ def test_validation_warns_and_a_run_cuts(
     [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
     found = record["turns"][1]["feedback"]["audit"]
     assert (found["reference_run"], found["cut"]) == (10, 1)
+
+
+def test_model_and_prompt_are_in_record_and_transcript(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, agents: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    make_task()
+    item = {"interface": "answer.half", "category": "T3", "description": "d", "analysis": "a", "suggestion": "s"}
+    with ChatServer([say(json.dumps({"feedbacks": [{**item, "correction": "x = 1"}]}))]) as server:
+        recode(
+            *("--recode-agent=tiny_agents:NEVER", "--recode-turns=2", "--recode-feedback=L1", "--recode-out=out"),
+            *("--recode-feedback-model=gpt-5-mini", f"--recode-api-base={server.url}"),
+        )
+    [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
+    first, second = record["turns"]
+    assert first["feedback"] is None
+    assert second["feedback"] == {
+        "source": "model",
+        "model": "gpt-5-mini",
+        "prompt": VERSION,
+        "audit": {"reference_run": 0, "reference_share": 0.0, "tests_run": 0, "tests_share": 0.0, "cut": 0},
+        "items": [{"interface": "answer.half", "category": "T3"}],
+    }
+    [path] = pytester.path.glob("out/episodes/*.jsonl")
+    [given] = [entry for line in path.read_text().splitlines() if (entry := json.loads(line))["event"] == "feedback"]
+    assert (given["model"], given["prompt"], given["source"]) == ("gpt-5-mini", VERSION, "model")
