@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import secrets
 import types
 import unittest
 import unittest.mock
@@ -24,31 +25,37 @@ else:
 class _Loader:
     """Loads a hidden source under whatever name the tests give it."""
 
-    def __init__(self, secrets: hidden.Hidden, full: str) -> None:
-        self._secrets, self._full = secrets, full
+    def __init__(self, known: hidden.Hidden, full: str) -> None:
+        self._secrets, self._full = known, full
 
     def create_module(self, spec: Any) -> None: ...
 
     def exec_module(self, module: types.ModuleType) -> None:
-        self._secrets.fill(module, self._full)
+        """While it runs, under a name that nobody guesses: what it imports may import the candidate."""
+        name = module.__name__
+        module.__name__ = f"{name}_{secrets.token_hex(8)}"
+        try:
+            self._secrets.fill(module, self._full)
+        finally:
+            module.__name__ = name
 
 
-def stand_ins(secrets: hidden.Hidden, place: str) -> dict[str, types.ModuleType]:
+def stand_ins(known: hidden.Hidden, place: str) -> dict[str, types.ModuleType]:
     """By name. `place`: the absolute path of the directory that the hidden files seem to lie in."""
-    files = {os.path.normpath(f"{place}/{path}"): full for full, (path, _) in secrets.sources.items()}
+    files = {os.path.normpath(f"{place}/{path}"): full for full, (path, _) in known.sources.items()}
 
     def import_module(name: str, package: Optional[str] = None) -> Any:
         full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
-        return secrets.load(full) if full in secrets.sources else importlib.import_module(name, package)
+        return known.load(full) if full in known.sources else importlib.import_module(name, package)
 
     def spec_from_file_location(name: str, location: Any = None, *rest: Any, **more: Any) -> Any:
         full = files.get(os.path.abspath(location)) if isinstance(location, (str, os.PathLike)) else None
         if full is None:
             return importlib.util.spec_from_file_location(name, location, *rest, **more)
-        return importlib.util.spec_from_loader(name, _Loader(secrets, full), origin=str(location))  # type: ignore[arg-type]
+        return importlib.util.spec_from_loader(name, _Loader(known, full), origin=str(location))  # type: ignore[arg-type]
 
     def patch(target: Any, *rest: Any, **more: Any) -> Any:
-        found = holder(secrets, target)
+        found = holder(known, target)
         if found is None:
             return unittest.mock.patch(target, *rest, **more)
         return unittest.mock.patch.object(*found, *rest, **more)
@@ -64,12 +71,12 @@ def stand_ins(secrets: hidden.Hidden, place: str) -> dict[str, types.ModuleType]
     }
 
 
-def holder(secrets: hidden.Hidden, target: Any) -> Optional[tuple[Any, str]]:
+def holder(known: hidden.Hidden, target: Any) -> Optional[tuple[Any, str]]:
     """What holds the attribute that a dotted name ends in, and its name; None where it begins with no hidden module."""
     parts = target.split(".") if isinstance(target, str) else []
     for end in range(len(parts) - 1, 0, -1):
-        if ".".join(parts[:end]) in secrets.sources:
-            held: Any = secrets.load(".".join(parts[:end]))
+        if ".".join(parts[:end]) in known.sources:
+            held: Any = known.load(".".join(parts[:end]))
             for part in parts[end:-1]:
                 held = getattr(held, part)
             return held, parts[-1]
