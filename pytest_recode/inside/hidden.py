@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from typing import Any, Optional
 
 _texts: dict[str, str] = {}
+_loading: dict[str, types.ModuleType] = {}
+_OF_ANNOTATIONS = ("typing", "dataclasses")
 
 
 class Hidden:
@@ -77,7 +79,7 @@ class Hidden:
         return _Package(top, below, self._import)
 
     def load(self, full: str) -> types.ModuleType:
-        """In `sys.modules` only while it runs, as a dataclass looks its module up there; under a name that nobody guesses."""
+        """Under a name that nobody guesses. In `sys.modules` is something of that name, and only while it runs."""
         if full not in self._loaded:
             module = types.ModuleType(f"{full}_{secrets.token_hex(8)}")
             self._loaded[full] = module
@@ -96,11 +98,28 @@ class Hidden:
         file = f"{self._shown}/{path}" if self._shown else path
         self.admit(module.__dict__)
         remember(file, data)
-        sys.modules[module.__name__] = module
+        _loading[module.__name__] = module
+        sys.modules[module.__name__] = _Apparent(module.__name__)
         try:
             exec(compile(data, file, "exec", dont_inherit=True), module.__dict__)
         finally:
             sys.modules.pop(module.__name__, None)
+            del _loading[module.__name__]
+
+
+class _Apparent(types.ModuleType):
+    """A hidden module while it runs, as `sys.modules` has it: a dataclass looks there for what its annotations mean. No more of it
+    is to be found, as the candidate may be imported meanwhile, and look there too."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        space = vars(_loading[self.__name__]) if self.__name__ in _loading else {}
+        return {name: value for name, value in space.items() if _of_annotations(value)}
+
+
+def _of_annotations(value: Any) -> bool:
+    of = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return of in _OF_ANNOTATIONS
 
 
 class _Package(types.ModuleType):
