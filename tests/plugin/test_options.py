@@ -235,7 +235,9 @@ CASES = {
         session="answered",
         values=("files",),
         others=("auto",),
-        effect=lambda seen: [turn["feedback"] and turn["feedback"]["source"] for turn in seen.turns] == [None, "person"],
+        effect=lambda seen: (
+            [turn["feedback"] and turn["feedback"]["source"] for turn in seen.turns] == [None, "person"]
+        ),
     ),
     "max-cost": asked(values=("0.04",), effect=lambda seen: {record["stop"] for record in seen.records} == {"budget"}),
     "memory-threshold": Case(session="remembered", values=("4",), effect=lambda seen: bool(seen.summed_up)),
@@ -362,7 +364,7 @@ def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.
         if session == "asked":
             other_interpreter(pytester.path / "other")
         if session in {"resumed", "replayed"}:
-            pytester.runpytest_subprocess("-p", "no:cacheprovider", *FIRST, timeout=120)
+            pytester.runpytest_subprocess("-p", "no:cacheprovider", *FIRST, timeout=300)
         if session == "answered":
             pytester.makeconftest(ANSWERS)
         if session == "image":
@@ -377,7 +379,12 @@ def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.
             }
             args = way(pytester, given)
             result = pytester.runpytest_subprocess(
-                "-p", "no:cacheprovider", workers, *(each.format(**places) for each in ALWAYS[session]), *args, timeout=120
+                "-p",
+                "no:cacheprovider",
+                workers,
+                *(each.format(**places) for each in ALWAYS[session]),
+                *args,
+                timeout=300,
             )
         return Seen(root=pytester.path, result=result, requests=servers[0].requests, elsewhere=servers[1].requests)
 
