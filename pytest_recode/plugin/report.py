@@ -226,7 +226,7 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_recode_episode_finished(self, record: Mapping[str, Any]) -> None:
-        from pytest_recode.plugin.session import RESULTS
+        from pytest_recode.plugin.directory import RESULTS
         from pytest_recode.render.transcript import append
 
         if self._results is None:

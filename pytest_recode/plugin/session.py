@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import secrets
 import sys
 import time
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import SandboxError, UserError
-from pytest_recode.plugin import options, registry
+from pytest_recode.plugin import directory, options, registry
 
 if TYPE_CHECKING:
     from pytest_recode.feedback.person import Ask
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from pytest_recode.task import Environment
 
 LOG = logging.getLogger("pytest_recode")
-
-RESULTS = "results.jsonl"
 
 
 @contextmanager
@@ -163,7 +160,7 @@ class Run:
             self._check_environments()
             self._check_image()
             if not self.settings.validate:  # which has nothing to record
-                self._claim_directory()
+                directory.claim(self.out, self.settings, self.ids)
                 self.hold()
             kind.reap(self._context)
 
@@ -261,12 +258,7 @@ class Run:
     @functools.cached_property
     def finished(self) -> Mapping[str, Mapping[str, Any]]:
         """The records of episodes that an earlier run in this directory has played to their end, by node id."""
-        if not self.settings.resume:
-            return {}
-        from pytest_recode.render.records import read
-
-        found = read(self.out / RESULTS)
-        return {record["nodeid"]: record for record in found if record["outcome"] != "error"}
+        return directory.finished(self.out) if self.settings.resume else {}
 
     def close(self) -> None:
         self.drop_sandbox()
@@ -278,7 +270,7 @@ class Run:
         from pytest_recode.sandboxes import SandboxContext
         from pytest_recode.sandboxes.interpreters import interpreter
 
-        hide = {self.out.resolve()}
+        hide = {path.resolve() for path in (self.out, self.settings.replay_feedback) if path is not None}
         for manifest in self.tasks.values():
             for root in {manifest.parent, manifest.resolve().parent}:
                 hide |= {path.resolve() for path in (root, root / "tests", root / "reference")}
@@ -322,35 +314,3 @@ class Run:
                     table=self._table(),
                 )
             )
-
-    def _claim_directory(self) -> None:
-        """A run writes into a directory of its own, or goes on in that of another. Raises `UserError`."""
-        results = self.out / RESULTS
-        try:
-            if self.settings.resume and results.exists():
-                self._go_on(results)
-                return
-            if self.out.is_dir() and any(self.out.iterdir()):
-                what, also = (
-                    (f"another run ({RESULTS})", ", or --recode-resume to go on with it")
-                    if results.exists()
-                    else ("other files", "")
-                )
-                raise UserError(f"--recode-out={self.out} holds {what}: give a new or an empty directory{also}")
-            self.out.mkdir(parents=True, exist_ok=True)
-            if self.settings.out is None:
-                (self.out.parent / ".gitignore").write_text("*\n")
-            os.close(os.open(results, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-        except OSError as error:
-            raise UserError(
-                f"--recode-out={self.out} cannot be written ({error.strerror}): give a directory that can"
-            ) from None
-
-    def _go_on(self, results: Path) -> None:
-        """What is about to be played again gets its record then: an error of the earlier run, and what was cut off in the middle."""
-        from pytest_recode.checkpoint import wait_until_left
-        from pytest_recode.render.records import read, rewrite
-
-        wait_until_left(self.out)
-        found = read(results)
-        rewrite(results, [each for each in found if each["outcome"] != "error" or each["nodeid"] not in self.ids])
