@@ -100,22 +100,37 @@ class Keeper:
 
 
 def past_of(path: Path) -> Past:
-    """What `Keeper` wrote; a torn last line is left out. `Past()` without a file."""
+    """What `Keeper` wrote; a torn last line is left out. `Past()` without a file. Raises `UserError` where something else wrote in it."""
     if not path.exists():
         return Past()
     found: list[Checkpoint] = []
     feedback: Feedback | None = None
-    for line in path.read_bytes().split(b"\n")[:-1]:
-        entry = json.loads(line)
-        if "turn" not in entry:
-            feedback = _feedback(entry["feedback"])
+    for read in _read(path):
+        if isinstance(read, Feedback):
+            feedback = read
             continue
-        checkpoint = loaded(entry)
+        checkpoint = read
         if checkpoint.agent is None:
             return Past()
         found = [*found[: checkpoint.turn.number - 1], checkpoint]
         feedback = None
     return Past(checkpoints=tuple(found), feedback=feedback)
+
+
+def _read(path: Path) -> list[Checkpoint | Feedback]:
+    found: list[Checkpoint | Feedback] = []
+    try:
+        for text in path.read_bytes().split(b"\n")[:-1]:
+            entry = json.loads(text)
+            found.append(loaded(entry) if "turn" in entry else _feedback(entry["feedback"]))
+    except _DAMAGED as error:
+        raise UserError(
+            f"{path}: line {len(found) + 1} is damaged ({type(error).__name__}: {error}): restore it, or give another --recode-out"
+        ) from None
+    return found
+
+
+_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 class FirstTurn:
@@ -125,7 +140,12 @@ class FirstTurn:
         self._path = path
         self.found: Checkpoint | None = None
         if path.exists():
-            self.found = loaded(json.loads(path.read_bytes()))
+            try:
+                self.found = loaded(json.loads(path.read_bytes()))
+            except _DAMAGED as error:
+                raise UserError(
+                    f"{path}: is damaged ({type(error).__name__}: {error}): remove it, and this first turn is played anew"
+                ) from None
 
     def keep(self, checkpoint: Checkpoint | None, *, by: str) -> None:
         """`by`: the node id of the episode that paid for it."""

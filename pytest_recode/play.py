@@ -121,6 +121,10 @@ class _Books:
     def begin(self, plan: Plan, settings: Settings, digest: str) -> None:
         """Raises `UserError` where this is not the episode that an earlier run began."""
         if self.turns:  # what was cut off before its first turn begins anew
+            if not self.left.facts:
+                raise UserError(
+                    f"{self.transcript.path}: does not say what it is of, and has turns: restore it, or give another --recode-out"
+                )
             check_setup(self.left.facts, plan, settings, digest)
         if plan.replay is not None:
             check_files(plan.replay.facts, plan, digest)

@@ -140,7 +140,7 @@ class EpisodeItem(RecodeItem):
             try:
                 check_setup(kept, plan, self.settings, digest(self.task.load()))
             except UserError as error:
-                raise Fault(str(error)) from None
+                raise self._not_played(error) from None
             self._come_to(kept, kept=True)
             return
         run.hold()
@@ -154,6 +154,8 @@ class EpisodeItem(RecodeItem):
                 run.out,
                 self._turn_finished,
             )
+        except UserError as error:  # what an earlier run left of it cannot be read
+            raise self._not_played(error) from None
         except BaseException as cut:
             # cut off in the middle of something (Ctrl-C, a time-out from outside): no half-done exchange may meet the next item
             run.drop_sandbox()
@@ -162,6 +164,10 @@ class EpisodeItem(RecodeItem):
                 self._tell(transcript.recover(path, outcome="unsolved", stop="time", error=None))
             raise
         self._come_to(record)
+
+    def _not_played(self, error: UserError) -> Fault:
+        self.recode = {"not_played": str(error)}
+        return Fault(str(error))
 
     def _come_to(self, record: Mapping[str, Any], *, kept: bool = False) -> None:
         """`kept`: it was played to its end by an earlier run."""

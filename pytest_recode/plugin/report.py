@@ -94,6 +94,8 @@ class Reporter:
         facts = getattr(report, "recode", None)
         if not facts or report.when not in _RAN:
             return None
+        if "not_played" in facts:
+            return "error", "E", ("ERROR", {"red": True})
         if "validation" in facts:
             if facts["validation"]["error"]:
                 return "error", "E", ("ERROR", {"red": True})

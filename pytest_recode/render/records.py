@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.episode import Audit, Feedback, Turn
+from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
 from pytest_recode.verdict import Case, Verdict
 
@@ -127,11 +128,17 @@ def feedback(given: Feedback) -> dict[str, Any]:
 
 
 def read(path: Path) -> list[Record]:
-    """The whole lines of a results.jsonl; none where there is no file."""
+    """The whole lines of a results.jsonl; none where there is no file. Raises `UserError` where something else wrote in it."""
     if not path.exists():
         return []
     data = path.read_bytes()
-    return [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
+    found = []
+    for line, text in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
+        try:
+            found.append(json.loads(text))
+        except ValueError as error:
+            raise UserError(f"{path}:{line}: is damaged ({error}): restore it, or give another --recode-out") from None
+    return found
 
 
 def rewrite(path: Path, kept: Sequence[Record]) -> None:

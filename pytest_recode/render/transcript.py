@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
 from pytest_recode.render.records import usage
 
@@ -83,7 +84,18 @@ def earlier(path: Path) -> Earlier:
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+    """Raises `UserError` where something else wrote in it."""
+    found: list[dict[str, Any]] = []
+    try:
+        for text in path.read_bytes().split(b"\n")[:-1]:
+            entry = json.loads(text)
+            entry["event"]
+            found.append(entry)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise UserError(
+            f"{path}: line {len(found) + 1} is damaged ({type(error).__name__}: {error}): restore it, or give another --recode-out"
+        ) from None
+    return found
 
 
 def _usage(entry: Mapping[str, Any]) -> Usage:

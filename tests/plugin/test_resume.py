@@ -255,3 +255,34 @@ def test_killed_ten_times_and_gone_on_with(
     assert told(results()) == wanted, f"seed {seed}"
     spending = (pytester.path / "out/spending.jsonl").read_text().splitlines()
     assert all(isinstance(json.loads(line), dict) for line in spending)
+
+
+@pytest.mark.parametrize("folder", ["checkpoints", "episodes", "first-turns"])
+@pytest.mark.parametrize("text", ["no JSON\n", '{"turn": 1}\n'])
+def test_what_something_else_wrote_into_is_one_error_that_names_it(
+    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str, text: str
+) -> None:
+    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
+    (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
+    [path] = [path for path in (pytester.path / "out" / folder).iterdir() if path.suffix != ".lock"]
+    path.write_text(text)
+    if folder == "first-turns":
+        [checkpoints] = (pytester.path / "out/checkpoints").iterdir()
+        checkpoints.unlink()
+    before = calls()
+    result = recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0", "--recode-resume")
+    result.assert_outcomes(errors=1, deselected=2)
+    assert path.name in words(result)
+    assert "damaged" in words(result)
+    assert "Traceback" not in words(result)
+    assert calls() == before
+
+
+def test_records_that_something_else_wrote_into_are_a_usage_error(
+    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester
+) -> None:
+    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
+    (pytester.path / "out/results.jsonl").write_text("no JSON\n")
+    result = recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0", "--recode-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "results.jsonl:1: is damaged" in words(result)
