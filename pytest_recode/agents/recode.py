@@ -15,8 +15,9 @@ Each step is one call of the model. Lines of the transcript that this agent writ
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Workspace
@@ -52,7 +53,7 @@ class ReCode:
         usage, submitted, step = Usage(), False, 0
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         while step < self.context.steps and not submitted:
-            usage += self._shrink(step)
+            usage += shrunk(self.memory, self.model, partial(self._log, "memory", step))
             step += 1
             reply = self.model.complete(
                 self._prompt(brief, feedback, workspace, step), tools=TOOLS if self.model.native_tools else ()
@@ -134,15 +135,6 @@ class ReCode:
             self._remember(Message(role="user", content=self.over), 0)
         self.turn += 1
 
-    def _shrink(self, step: int) -> Usage:
-        old = len(self.memory.messages)
-        reply = self.memory.shrink(self.model)
-        if reply is None:
-            return Usage()
-        replaced = old - len(self.memory.messages)
-        self._log("memory", step, {"messages": replaced, "summary": self.memory.summary, "usage": usage_fields(reply)})
-        return reply.usage
-
     def _remember(self, message: Message, step: int) -> None:
         made = Message(
             role=message.role,
@@ -160,6 +152,16 @@ class ReCode:
 
     def _log(self, kind: str, step: int, fields: dict[str, Any]) -> None:
         self.context.log(kind, {"turn": self.turn, "step": step, **fields})
+
+
+def shrunk(memory: Memory, model: Model, log: Callable[[dict[str, Any]], None]) -> Usage:
+    """What it cost to summarise what memory holds too much of; the summary is logged."""
+    old = len(memory.messages)
+    reply = memory.shrink(model)
+    if reply is None:
+        return Usage()
+    log({"messages": old - len(memory.messages), "summary": memory.summary, "usage": usage_fields(reply)})
+    return reply.usage
 
 
 def make(context: AgentContext) -> Agent:

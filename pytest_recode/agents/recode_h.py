@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
@@ -16,7 +17,7 @@ from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.doing import ended
 from pytest_recode.agents.memory import Memory
 from pytest_recode.agents.prompts import MAX_TARGET, budget_text, cut
-from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, usage_fields
+from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, shrunk
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.checkpoint import give_back, kept_of
@@ -79,7 +80,7 @@ class RecodeH:
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         usage, submitted, step = Usage(), False, 0
         while step < self.context.steps and not submitted:
-            usage += self._shrink(step)
+            usage += shrunk(self.memory, self.model, partial(self._log, "memory", step))
             step += 1
             reply = self.model.complete(self._prompt(brief, words, result, workspace.targets(), step))
             usage += reply.usage
@@ -136,15 +137,6 @@ class RecodeH:
             ok, text = False, cut(f"Refused: {refused}", MAX_TARGET)
         self._log("result", step, {"number": 1, "kind": read.verb, "ok": ok, "text": text})
         return read.verb == "SUBMIT", f"Result of {read.verb}:\n{text}"
-
-    def _shrink(self, step: int) -> Usage:
-        old = len(self.memory.messages)
-        reply = self.memory.shrink(self.model)
-        if reply is None:
-            return Usage()
-        replaced = old - len(self.memory.messages)
-        self._log("memory", step, {"messages": replaced, "summary": self.memory.summary, "usage": usage_fields(reply)})
-        return reply.usage
 
     def _remember(self, role: str, text: str, step: int) -> None:
         self.memory.messages.append(Message(role=role, content=clean(text)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from pytest_recode.faults import UserError
 from pytest_recode.task import Task
 
 
@@ -24,3 +25,22 @@ class Format:
     load: Callable[[Path], Sequence[Task]]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     owns: Callable[[Path, Path], bool] | None = None
+
+
+def unreadable(task_format: str, manifest: Path, name: str, why: str, facts: Mapping[str, Any] | None = None) -> Task:
+    """Stands for what a manifest names and nobody can play; `why` is one line, as of a `UserError`."""
+
+    def no_parts() -> NoReturn:
+        raise UserError(why)
+
+    return Task(
+        id=name,
+        title=name,
+        format=task_format,
+        manifest=manifest,
+        targets=(),
+        interfaces=(),
+        load=no_parts,
+        facts=facts or {},
+        fault=why,
+    )

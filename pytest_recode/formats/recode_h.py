@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats import Format
+from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import kind_of, text_of
 from pytest_recode.formats.parts import RELATIVE
 from pytest_recode.formats.recode_h_cases import Names, bound, dotted, interfaces, taken_from_target
@@ -85,7 +85,7 @@ def load(path: Path) -> tuple[Task, ...]:
             first = first or str(error)
             known = given.get("index") if given is not None else None
             whole = isinstance(known, int) and taken.get(known) == line
-            made = _unreadable(path, f"annotation_{known}" if whole else name, str(error))
+            made = unreadable(FORMAT.name, path, f"annotation_{known}" if whole else name, str(error))
         found.append(made)
     if not readable:
         raise UserError(first or f"{path}: is empty; it holds one line of JSON for each annotation")
@@ -246,22 +246,6 @@ def _reference(row: Row, canonical: bytes, tests: bytes, names: Names) -> bytes:
     if has is None or had is None or not (taken_from_target(tests, names) - has) & had:
         return canonical
     return row.begins.encode(errors="surrogatepass") + b"\n\n" + canonical
-
-
-def _unreadable(manifest: Path, name: str, why: str) -> Task:
-    def no_parts() -> NoReturn:
-        raise UserError(why)
-
-    return Task(
-        id=name,
-        title=name,
-        format=FORMAT.name,
-        manifest=manifest,
-        targets=(),
-        interfaces=(),
-        load=no_parts,
-        fault=why,
-    )
 
 
 def owns(manifest: Path, directory: Path) -> bool:

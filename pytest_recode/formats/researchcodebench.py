@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats import Format
+from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import At, Document, decoded, fault, kind_of, read, text_of
 from pytest_recode.formats.fields import Check, text, wrong
 from pytest_recode.formats.parts import RELATIVE, files_below
@@ -58,7 +58,8 @@ def load(path: Path) -> tuple[Task, ...]:
             entry = _entry(document, index, taken)
             made = list(_tasks(document, index, path, root, entry))
         except UserError as error:
-            made = [_unreadable(path, _name(document, index, found), str(error))]
+            name = _name(document, index, found)
+            made = [unreadable(FORMAT.name, path, name, str(error), {"paper": name})]
         found += made
     return tuple(found)
 
@@ -122,23 +123,6 @@ def _name(document: Document, index: int, found: Sequence[Task]) -> str:
     if isinstance(name, str) and name.strip() and name not in held and "/" not in name and ":" not in name:
         return " ".join(name.split())
     return f"paper {index + 1} of {document.path.name}"
-
-
-def _unreadable(manifest: Path, name: str, why: str) -> Task:
-    def no_parts() -> NoReturn:
-        raise UserError(why)
-
-    return Task(
-        id=name,
-        title=name,
-        format=FORMAT.name,
-        manifest=manifest,
-        targets=(),
-        interfaces=(),
-        load=no_parts,
-        facts={"paper": name},
-        fault=why,
-    )
 
 
 def _tasks(document: Document, index: int, manifest: Path, root: Path, entry: Entry) -> Iterator[Task]:
