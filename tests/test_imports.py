@@ -51,7 +51,9 @@ MAY = {
     },
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
-SPEAK_PYTEST = {f"inside/{name}.py" for name in ("account", "grader", "running", "shared_beside", "shared_pytest")}
+SPEAK_PYTEST = {
+    f"inside/{name}.py" for name in ("account", "grader", "running", "shared_beside", "shared_pytest", "telling")
+}
 """In a sandbox, beside the plugin."""
 
 

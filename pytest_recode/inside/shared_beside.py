@@ -15,21 +15,21 @@ import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import account, hidden, reach, running, shared, standins
+    from pytest_recode.inside import hidden, reach, running, shared, standins, telling
 else:
-    import _recode_account as account
     import _recode_hidden as hidden
     import _recode_reach as reach
     import _recode_running as running
     import _recode_shared as shared
     import _recode_standins as standins
+    import _recode_telling as telling
 
 _ANCHOR = Path(sys.executable)
 """A file that is always there: pytest begins with one, and the tests lie on no disk."""
@@ -107,7 +107,8 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
     complaints = io.StringIO()
     with contextlib.redirect_stderr(complaints):
         pytest.main(
-            [*places, *off, "-q", "-s", "--tb=short", "--continue-on-collection-errors", str(_ANCHOR)], plugins=[plugin]
+            [*places, *off, "-q", "-s", "--tb=short", "--continue-on-collection-errors", str(_ANCHOR)],
+            plugins=[plugin, plugin.teller],
         )
     if not plugin.collected:
         raise RuntimeError(f"pytest could not start\n{complaints.getvalue()}")
@@ -116,6 +117,7 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
 class _Plugin:
     def __init__(self, order: dict[str, Any], say: shared.Say, seed: int, secrets: hidden.Hidden, place: Path) -> None:
         self.say, self.seed, self.secrets = say, seed, secrets
+        self.teller = telling.Teller(say)
         self.test: str = order["test"]
         self.name = hidden.name_of(self.test, order["base"])
         self.place = place
@@ -124,17 +126,7 @@ class _Plugin:
         self.of: dict[str, str] = {}  # the case of each item, by node id
         self.left: Counter[str] = Counter()  # items of each case that have not run
         self.worst: dict[str, dict[str, Any]] = {}  # of the items of one case
-        self.collected = self.ended = False
-        self.reports: list[tuple[Any, BaseException | None]] = []
-
-    def end(self, told: dict[str, Any]) -> None:
-        """Why cases never run: the first reason counts."""
-        if not self.ended:
-            self.say({"op": "ended", **told})
-        self.ended = True
-
-    def wrong(self, text: str) -> None:
-        self.end({"kind": "assertion", "message": text, "exception": None})
+        self.collected = False
 
     @pytest.fixture
     def monkeypatch(self) -> Iterator[pytest.MonkeyPatch]:
@@ -158,12 +150,6 @@ class _Plugin:
         room.plugin = self
         return room
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.skipped:
-            self.wrong(f"{report.nodeid}: {account.words(report)}: what is skipped is not tested")
-        elif report.failed:
-            self.wrong(f"{report.nodeid}: {report.longreprtext}")
-
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         self.collected = True
@@ -174,7 +160,7 @@ class _Plugin:
         missing = [case for case in self.expected if case not in self.of.values()]
         if missing:
             were = "was" if len(missing) == 1 else "were"
-            self.wrong(
+            self.teller.wrong(
                 f"{', '.join(missing)}: expected by test_cases, and {were} not collected from {Path(self.test).name}"
             )
         items[:] = [
@@ -191,48 +177,22 @@ class _Plugin:
             (name for name in (below, "::".join(below.split("::")[-2:]), item.name) if name in self.expected), ""
         )
 
-    def pytest_internalerror(self, excrepr: Any) -> None:
-        self.wrong(f"pytest failed: {excrepr}")
-
     # running
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self.reports = []
         case = self.of[nodeid]
         running.seed_everything(running.entropy(self.seed, case))
         self.say({"op": "started", "id": case})
 
-    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an environment may bring an older pytest (7 and newer will do)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-        with hidden.quoted():
-            report = (yield).get_result()
-        self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
-
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Two tests of one name are one case, which passes where both do."""
         case = self.of[nodeid]
-        comes_to = account.account(self.reports, _Asked)
-        errors = [error for report, error in self.reports if error is not None and report.failed]
-        if errors:
-            told = shared.account(errors[0])
-            comes_to["exception"] = told["exception"]
-            if told["kind"] == "exception":
-                comes_to["kind"] = "exception"
-        if comes_to["outcome"] != "passed":
-            comes_to["outcome"] = "failed"
+        comes_to = self.teller.comes_to()
         if case not in self.worst or self.worst[case]["outcome"] == "passed":
             self.worst[case] = comes_to
-        self.reports = []
         self.left[case] -= 1
         if not self.left[case]:
             self.say({"op": "finished", "id": case, "interface": self.expected[case], **self.worst[case]})
-
-
-class _Asked:
-    """What `account` asks of a line to the candidate; there is none."""
-
-    heard = told = True
-    failed, fault = None, ""
 
 
 class _Room(pytest.File):
@@ -252,32 +212,8 @@ class _Module(pytest.Module):
 
     def collect(self) -> Any:
         plugin = self.plugin
-        try:
-            self.obj = plugin.secrets.load(plugin.name)
-        except pytest.skip.Exception:
-            raise
-        except BaseException as error:  # noqa: BLE001  the reference has been imported here: it is the candidate's doing
-            plugin.end(shared.account(error))
-            raise self.CollectError(f"{type(error).__name__}: {error}") from None
-        marks = getattr(self.obj, "pytestmark", [])
-        for mark in marks if isinstance(marks, (list, tuple)) else [marks]:
-            self.add_marker(mark)
+        plugin.teller.load(self, lambda: plugin.secrets.load(plugin.name))
         return super().collect()
-
-
-def _canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
-    approx, raises = pytest.approx, pytest.raises
-
-    def nothing_raised() -> bool:
-        try:
-            with raises(KeyError):
-                pass
-        except pytest.fail.Exception:
-            return True
-        return False
-
-    yield "pytest.approx is wrong", lambda: approx(2.0) != 1.0 and bool(approx(1.0) == 1.0)
-    yield "pytest.raises does not fail", nothing_raised
 
 
 RUNNER = shared.Runner(
@@ -285,5 +221,5 @@ RUNNER = shared.Runner(
     names=_names,
     outside=_outside,
     packages=("pytest", "_pytest", "pluggy", *(name for name in sys.modules if name.startswith("_recode_"))),
-    canaries=_canaries,
+    canaries=telling.canaries,
 )

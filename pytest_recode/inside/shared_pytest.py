@@ -14,7 +14,7 @@ import sys
 import tempfile
 import types
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any, Optional
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import account, equivalence, hidden, plain, reach, running, shared, worlds
+    from pytest_recode.inside import account, equivalence, plain, reach, running, shared, telling, worlds
 else:
     import _recode_account as account
     import _recode_equivalence as equivalence
-    import _recode_hidden as hidden
     import _recode_plain as plain
     import _recode_reach as reach
     import _recode_running as running
     import _recode_shared as shared
+    import _recode_telling as telling
     import _recode_worlds as worlds
 
 _ANCHOR = Path(sys.executable)
@@ -85,7 +85,13 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
     running.seed_everything(running.entropy(0, ""))
     warnings.filterwarnings("error", category=pytest.PytestReturnNotNoneWarning)
     with contextlib.redirect_stderr(complaints):
-        running.run(place, _ANCHOR, [plugin], "--continue-on-collection-errors", equivalent=plain.assert_equivalent)
+        running.run(
+            place,
+            _ANCHOR,
+            [plugin, plugin.teller],
+            "--continue-on-collection-errors",
+            equivalent=plain.assert_equivalent,
+        )
     if not plugin.collected:
         raise RuntimeError(f"pytest could not start\n{complaints.getvalue()}")
 
@@ -117,7 +123,7 @@ class _Plugin:
         tests: worlds.World,
         reference: Optional[worlds.World],
     ) -> None:
-        self.say = say
+        self.say, self.teller = say, telling.Teller(say)
         self.seed = seed
         self.border, self.tests = border, tests
         self.hidden: Mapping[str, bytes] = types.MappingProxyType(order["hidden"])
@@ -126,17 +132,7 @@ class _Plugin:
         # Now: while the candidate's code runs, its import has no business on the way.
         self.authors = None if reference is None else _Reference(border, reference, self.interfaces)
         self.of: dict[str, str] = {}  # the interface of each case
-        self.collected = self.ended = False
-        self.reports: list[tuple[Any, BaseException | None]] = []
-
-    def end(self, told: dict[str, Any]) -> None:
-        """Why cases never run: the first reason counts."""
-        if not self.ended:
-            self.say({"op": "ended", **told})
-        self.ended = True
-
-    def wrong(self, text: str) -> None:
-        self.end({"kind": "assertion", "message": text, "exception": None})
+        self.collected = False
 
     # fixtures
 
@@ -175,12 +171,6 @@ class _Plugin:
         room.plugin = self
         return room
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.skipped:
-            self.wrong(f"{account.case_id(report.nodeid)}: {account.words(report)}: what is skipped is not tested")
-        elif report.failed:
-            self.wrong(f"{account.case_id(report.nodeid)}: {report.longreprtext}")
-
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         self.collected = True
@@ -190,50 +180,23 @@ class _Plugin:
             if case in self.of:
                 wrong = f"two cases have the id {case}"
             if wrong:
-                self.wrong(wrong)
+                self.teller.wrong(wrong)
                 items[:] = []
                 return
             self.of[case] = interface
         if self.only is not None:
             items[:] = [item for item in items if account.case_id(item.nodeid) in self.only]
 
-    def pytest_internalerror(self, excrepr: Any) -> None:
-        self.wrong(f"pytest failed: {excrepr}")
-
     # running
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self.reports = []
         case = account.case_id(nodeid)
         running.seed_everything(running.entropy(self.seed, case))
         self.say({"op": "started", "id": case})
 
-    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an image may bring an older pytest (7 and newer will do)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-        with hidden.quoted():
-            report = (yield).get_result()
-        self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
-
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         case = account.case_id(nodeid)
-        comes_to = account.account(self.reports, _Asked)
-        errors = [error for report, error in self.reports if error is not None and report.failed]
-        if errors:
-            told = shared.account(errors[0])
-            comes_to["exception"] = told["exception"]
-            if told["kind"] == "exception":
-                comes_to["kind"] = "exception"
-        if comes_to["outcome"] != "passed":
-            comes_to["outcome"] = "failed"
-        self.say({"op": "finished", "id": case, "interface": self.of[case], **comes_to})
-        self.reports = []
-
-
-class _Asked:
-    """What `account` asks of a line to the candidate; there is none."""
-
-    heard = told = True
-    failed, fault = None, ""
+        self.say({"op": "finished", "id": case, "interface": self.of[case], **self.teller.comes_to()})
 
 
 class _Room(pytest.File):
@@ -268,36 +231,22 @@ class _Module(pytest.Module):
 
     def collect(self) -> Any:
         plugin = self.plugin
-        try:
-            self.obj = plugin.border.load(plugin.tests, plugin.tests.name_of(self.source))
-        except pytest.skip.Exception:
-            raise
-        except BaseException as error:  # noqa: BLE001  the reference has been imported here: it is the candidate's doing
-            plugin.end(shared.account(error))
-            raise self.CollectError(f"{type(error).__name__}: {error}") from None  # the other files are judged
-        marks = getattr(self.obj, "pytestmark", [])
-        for mark in marks if isinstance(marks, (list, tuple)) else [marks]:
-            self.add_marker(mark)
+        plugin.teller.load(self, lambda: plugin.border.load(plugin.tests, plugin.tests.name_of(self.source)))
         return super().collect()
 
 
 def _canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
-    approx, raises, same = pytest.approx, pytest.raises, plain.assert_equivalent
+    same, mismatch = plain.assert_equivalent, equivalence.Mismatch
 
-    def fails(kind: type[BaseException], call: Callable[[], Any]) -> bool:
+    def tells_apart() -> bool:
         try:
-            call()
-        except kind:
+            same([1.0], [2.0])
+        except mismatch:
             return True
         return False
 
-    def nothing_raised() -> None:
-        with raises(KeyError):
-            pass
-
-    yield "pytest.approx is wrong", lambda: approx(2.0) != 1.0 and bool(approx(1.0) == 1.0)
-    yield "pytest.raises does not fail", lambda: fails(pytest.fail.Exception, nothing_raised)
-    yield "assert_equivalent does not fail", lambda: fails(equivalence.Mismatch, lambda: same([1.0], [2.0]))
+    yield from telling.canaries()
+    yield "assert_equivalent does not fail", tells_apart
     yield "assert_equivalent fails", lambda: same([1.0], [1.0]) is None
 
 

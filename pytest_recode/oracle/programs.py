@@ -24,8 +24,8 @@ _SHARED = (
     *("acts", "seeing", "watch"),
     "shared",
 )
-SHARED_PYTEST = _program("shared-pytest", *_SHARED, *_PYTEST, "plain", "worlds", "shared_pytest")
-SHARED_BESIDE = _program("shared-beside", *_SHARED, *_PYTEST, "standins", "shared_beside")
+SHARED_PYTEST = _program("shared-pytest", *_SHARED, *_PYTEST, "telling", "plain", "worlds", "shared_pytest")
+SHARED_BESIDE = _program("shared-beside", *_SHARED, *_PYTEST, "telling", "standins", "shared_beside")
 SHARED_UNITTEST = _program("shared-unittest", *_SHARED, "shared_unittest")
 
 

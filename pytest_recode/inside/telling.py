@@ -1,0 +1,104 @@
+"""What the shared judge's pytest runners tell: of each case what it comes to, and why cases never run.
+
+Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_recode.inside import account, hidden, shared
+else:
+    import _recode_account as account
+    import _recode_hidden as hidden
+    import _recode_shared as shared
+
+
+class Teller:
+    """A plugin beside the runner's own."""
+
+    def __init__(self, say: shared.Say) -> None:
+        self.say = say
+        self.ended = False
+        self.reports: list[tuple[Any, BaseException | None]] = []
+
+    def end(self, told: dict[str, Any]) -> None:
+        """Why cases never run: the first reason counts."""
+        if not self.ended:
+            self.say({"op": "ended", **told})
+        self.ended = True
+
+    def wrong(self, text: str) -> None:
+        self.end({"kind": "assertion", "message": text, "exception": None})
+
+    def load(self, module: pytest.Module, load: Callable[[], Any]) -> None:
+        """Give a module of hidden tests its object, with its marks."""
+        try:
+            module.obj = load()
+        except pytest.skip.Exception:
+            raise
+        except BaseException as error:  # noqa: BLE001  the reference has been imported here: it is the candidate's doing
+            self.end(shared.account(error))
+            raise module.CollectError(f"{type(error).__name__}: {error}") from None  # other files are judged
+        marks = getattr(module.obj, "pytestmark", [])
+        for mark in marks if isinstance(marks, (list, tuple)) else [marks]:
+            module.add_marker(mark)
+
+    def comes_to(self) -> dict[str, Any]:
+        """The case whose reports came in since the last one."""
+        reports, self.reports = self.reports, []
+        told = account.account(reports, _Asked)
+        errors = [error for report, error in reports if error is not None and report.failed]
+        if errors:
+            raised = shared.account(errors[0])
+            told["exception"] = raised["exception"]
+            if raised["kind"] == "exception":
+                told["kind"] = "exception"
+        if told["outcome"] != "passed":
+            told["outcome"] = "failed"
+        return told
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.wrong(f"{account.case_id(report.nodeid)}: {account.words(report)}: what is skipped is not tested")
+        elif report.failed:
+            self.wrong(f"{account.case_id(report.nodeid)}: {report.longreprtext}")
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self.wrong(f"pytest failed: {excrepr}")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        self.reports = []
+
+    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an environment may bring an older pytest (7 and newer will do)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        with hidden.quoted():
+            report = (yield).get_result()
+        self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
+
+
+class _Asked:
+    """What `account` asks of a line to the candidate; there is none."""
+
+    heard = told = True
+    failed, fault = None, ""
+
+
+def canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
+    approx, raises = pytest.approx, pytest.raises
+
+    def nothing_raised() -> bool:
+        try:
+            with raises(KeyError):
+                pass
+        except pytest.fail.Exception:
+            return True
+        return False
+
+    yield "pytest.approx is wrong", lambda: approx(2.0) != 1.0 and bool(approx(1.0) == 1.0)
+    yield "pytest.raises does not fail", nothing_raised
