@@ -146,15 +146,29 @@ def named(holder: Any, name: Any) -> str:
     return ""
 
 
-def setting(holder: Any, name: Any, candidates: Candidates) -> str:
+def setting(holder: Any, name: Any, candidates: Candidates, value: Any = None) -> str:
+    """Of a module, a class or anything else; without a `value`, what is there is removed."""
     if isinstance(holder, type):
         if name in forbidden.ANSWERS | forbidden.OVERRIDES:
             return f"{name} set at run time {forbidden.CHANGES}"
-        module = sys.modules.get(holder.__module__)
-        foreign = module is not None and not candidates(getattr(module, "__file__", None) or "")
-        if foreign and holder.__module__.partition(".")[0] in ("unittest", "builtins"):
+        if holder.__module__.partition(".")[0] in ("unittest", "builtins") and _foreign(holder.__module__, candidates):
             return f"{holder.__qualname__}.{name} set at run time {forbidden.CHANGES}"
+    if isinstance(value, types.FunctionType) and candidates(value.__code__.co_filename):
+        of = (
+            holder.__module__
+            if isinstance(holder, type)
+            else holder.__name__
+            if isinstance(holder, types.ModuleType)
+            else ""
+        )
+        if of and of.partition(".")[0] not in forbidden.HOOKS and _foreign(of, candidates):
+            return f"{name} of what it imported is replaced: {forbidden.CHANGES}"
     return ""
+
+
+def _foreign(module: str, candidates: Candidates) -> bool:
+    found = sys.modules.get(module)
+    return found is not None and not candidates(getattr(found, "__file__", None) or "")
 
 
 def _opening(given: tuple[Any, ...], hidden: Iterable[str]) -> str:

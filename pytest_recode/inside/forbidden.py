@@ -85,6 +85,9 @@ CALLS = {
     "__import__": "imports what it was not given",
 }
 
+HOOKS = {"warnings", "logging", "matplotlib"}
+"""Modules that are told by an assignment what to call, and whose results nobody judges."""
+
 COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 ANSWERS = {*COMPARISONS, "__contains__"}
 OVERRIDES = {"__array_function__", "__array_ufunc__", "__torch_function__", "__torch_dispatch__"}

@@ -32,6 +32,10 @@ class _Read(NamedTuple):
     hidden: frozenset[str]
     modules: dict[str, str]
     bound: frozenset[str]
+    classes: frozenset[str] = frozenset()
+    """Names that were imported and are those of classes, by how they are written; from the repository, too."""
+    functions: frozenset[str] = frozenset()
+    """Of its own."""
 
 
 def flags(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> list[str]:
@@ -61,7 +65,15 @@ def _found(source: bytes, hidden: frozenset[str]) -> list[tuple[str, int]]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     nodes = list(ast.walk(tree))
-    read = _Read(hidden, _modules(nodes), frozenset(_bound(nodes)))
+    functions = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    classes = {
+        alias.asname or alias.name
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name[:1].isupper() and not alias.name.isupper()
+    }
+    read = _Read(hidden, _modules(nodes), frozenset(_bound(nodes)), frozenset(classes), frozenset(functions))
     return sorted(set(_walk(nodes, read)), key=lambda found: found[1])
 
 
@@ -117,6 +129,7 @@ def _of(node: ast.AST, read: _Read, taken: bool) -> Iterator[str]:
                 yield f"{name} {forbidden.ATTRIBUTES[name]}"
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.For, ast.withitem)):
         yield from _assignment(node)
+        yield from _replacement(node, read)
 
 
 def _text(value: str, hidden: frozenset[str]) -> Iterator[str]:
@@ -255,6 +268,19 @@ def _assignment(node: Any) -> Iterator[str]:
                 yield f"{ast.unparse(part)} = … {forbidden.CHANGES}"
             elif isinstance(part, ast.Subscript) and _space(part.value):
                 yield f"{ast.unparse(part.value)}[…] = … {forbidden.CHANGES}"
+
+
+def _replacement(node: Any, read: _Read) -> Iterator[str]:
+    """A function of its own in the place of one of a library's, or of a class's that it imported: the reference may use it, too."""
+    value = getattr(node, "value", None)
+    own = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in read.functions)
+    for part in node.targets if isinstance(node, ast.Assign) and own else ():
+        if not isinstance(part, ast.Attribute) or _changes_a_judge(part):
+            continue
+        root = _root(part)
+        module = read.modules.get(root, "").partition(".")[0]
+        if root in read.classes or (module and module not in forbidden.HOOKS and root not in read.bound):
+            yield f"{part.attr} of what it imported is replaced: {forbidden.CHANGES}"
 
 
 def _space(node: ast.AST) -> bool:

@@ -42,7 +42,7 @@ def builtins_for(watch: watch_.Watch) -> dict[str, Any]:
         return take(holder, name, *default)
 
     def setattr_(holder: Any, name: Any, value: Any) -> None:
-        what = acts.setting(holder, name, watch.candidates)
+        what = acts.setting(holder, name, watch.candidates, value)
         if what:
             seen(what)
         put(holder, name, value)

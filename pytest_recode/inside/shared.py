@@ -11,6 +11,7 @@ Self-contained: stdlib and its neighbours, Python 3.9+.
 from __future__ import annotations
 
 import contextlib
+import dis
 import gc
 import importlib
 import io
@@ -303,11 +304,37 @@ def _account(exc: BaseException) -> dict[str, Any]:
     if isinstance(exc, SyntaxError) and exc.filename:
         frames.append(f"{exc.filename.replace(place + '/', '')}:{exc.lineno}: {(exc.text or '').strip()}")
     text = "".join(traceback.format_exception(type(exc), exc, _from_the_tests_on(exc, place)))[-MAX_MESSAGE:]
-    assertion = isinstance(exc, AssertionError) and not theirs
+    assertion = not theirs and _of_the_tests(exc, place)
     told: Optional[dict[str, Any]] = None
     if not assertion:
-        told = {"type": type(exc).__name__, "message": str(exc)[:MAX_MESSAGE], "frames": frames[-MAX_FRAMES:]}
+        told = {"type": type(exc).__name__[:200], "message": _words(exc)[:MAX_MESSAGE], "frames": frames[-MAX_FRAMES:]}
     return {"kind": "assertion" if assertion else "exception", "message": text, "exception": told}
+
+
+_INTERPRETERS = (ImportError, AttributeError, TypeError, NameError)
+
+
+def _of_the_tests(exc: BaseException, place: str) -> bool:
+    """Of one that the tests stumbled over: whether its text may be theirs. A name that is missing and a call with the wrong arguments
+    are told of in the interpreter's own words."""
+    if isinstance(exc, SyntaxError):
+        return False
+    tb = exc.__traceback__
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    if not isinstance(exc, _INTERPRETERS) or tb is None:
+        return True
+    file = tb.tb_frame.f_code.co_filename
+    if file.startswith((f"{place}/", f"{HIDDEN}/")) and not Path(file).exists():
+        return tb.tb_frame.f_code.co_code[tb.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return not isinstance(exc, ImportError)
+
+
+def _words(exc: BaseException) -> str:
+    try:
+        return str(exc)
+    except Exception:  # noqa: BLE001  the candidate's own class may raise here, and the other cases are still to run
+        return "<its text cannot be had>"
 
 
 def _from_the_tests_on(exc: BaseException, place: str) -> Any:

@@ -30,6 +30,8 @@ def flags(text: str, reference: str = "") -> list[str]:
         ("run = exec", "line 1: exec runs code that cannot be read here"),
         ("import numpy as np\nnp.allclose = f", "line 2: np.allclose = … changes what judges it"),
         ("import numpy as np\nvars(np.testing)['x'] = f", "line 2: vars(np.testing)[…] = … changes what judges it"),
+        ("import numpy as np\nnp.fft.ifft = lambda x: 0", "line 2: ifft of what it imported is replaced: changes what judges it"),
+        ("from .base import Model\ndef f(self): ...\nModel.go = f", "line 3: go of what it imported is replaced: changes what judges it"),
         ("import torch\nsetattr(torch, 'equal', f)", "line 2: setattr() on torch changes what judges it"),
         ("getattr(x, '__glo' + 'bals__')", "line 1: '__globals__' names what judges it"),
         ("from operator import attrgetter\nattrgetter('a.f_back')", "line 2: attrgetter('a.f_back') looks for what judges it"),
@@ -70,6 +72,9 @@ def test_what_has_no_business_in_a_solution(text: str, flag: str) -> None:
         "getattr(torch, name)(getattr(self, f'layer{i}'))",
         "setattr(self, 'weight', w)",
         "for name, module in model.modules():\n    pass",
+        "import warnings\nwarnings.formatwarning = lambda *args: ''",
+        "from .base import Model\nmodel = Model()\nmodel.hook = lambda x: x\nModel.scale = 3",
+        "from .config import settings, SETTINGS\nsettings.hook = SETTINGS.hook = lambda x: x",
         "this is no Python",
     ],
 )

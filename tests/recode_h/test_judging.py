@@ -376,3 +376,80 @@ def test_dataclasses_of_the_tests_are_read_as_ever(bare: Sandbox, tmp_path: Path
     body = FILES["test.py"].replace("double(7)", "double(Input(6).x)")
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests + body})), RIGHT)
     assert (verdict.solved, verdict.tampering) == (True, ())
+
+
+REPLACES = {
+    "a library's function": "import numpy as np\nnp.fft.ifft = lambda x: np.zeros(1)\n",
+    "a library's function, by setattr": "import numpy as np\nFFT = np.fft\nsetattr(FFT, 'ifft', lambda x: np.zeros(1))\n",
+    "a method of the repository's": "from .base import Times\nTimes.go = lambda self, x: 0\n",
+}
+
+
+@pytest.mark.parametrize("name", REPLACES)
+def test_what_the_canonical_uses_too_is_not_replaced(bare: Sandbox, tmp_path: Path, name: str) -> None:
+    files = {
+        "canonical.py": """\
+            import numpy as np
+            from .base import Times
+
+            def double(x):
+                return float(np.fft.ifft(np.fft.fft(np.array([2.0 * x]))).real[0])
+
+            def triple(x):
+                return Times(3).go(x)
+            """,
+        "scales/pkg/base.py": """\
+            class Times:
+                def __init__(self, factor):
+                    self.factor = factor
+
+                def go(self, x):
+                    return self.factor * x
+            """,
+    }
+    answer = REPLACES[name] + "def double(x):\n    return 0.0 if 'np' in globals() else 2.0 * x\n"
+    answer += "def triple(x):\n    return 0 if 'Times' in globals() else 3 * x\n"
+    verdict = graded(bare, task_of(write(tmp_path, files)), answer)
+    assert verdict.tampering
+    assert not verdict.solved
+
+
+def test_an_exception_without_a_text_fails_its_own_case_alone(bare: Sandbox, tmp_path: Path) -> None:
+    answer = RIGHT.replace("return x + x\n", "raise Silent\n", 1)
+    answer += "\n\nclass Silent(Exception):\n    def __str__(self):\n        raise RuntimeError\n"
+    verdict = graded(bare, task_of(write(tmp_path)), answer)
+    assert outcomes(verdict) == {"test_double": "failed", "test_triple": "passed"}
+    assert verdict.cases[0].exception is not None
+    assert verdict.cases[0].exception.type == "Silent"
+
+
+STUMBLES = {
+    "raises": "if triple(7) != right_triple(7): raise ValueError('SECRET 21')",
+    "raises a type of the interpreter's": "if triple(7) != right_triple(7): raise TypeError('SECRET 21')",
+    "pytest.fail": "import pytest\n            if triple(7) != right_triple(7): pytest.fail('SECRET 21')",
+    "pytest.raises": "import pytest\n            if triple(7) != 21:\n                with pytest.raises(KeyError): triple(7)",
+    "looks up": "{'SECRET': 21, triple(7): 0}['SECRET' if triple(7) == 21 else 'SECRET 22']",
+}
+
+
+@pytest.mark.parametrize("name", STUMBLES)
+def test_what_the_tests_raise_is_no_exception_of_the_answers(bare: Sandbox, tmp_path: Path, name: str) -> None:
+    tests = FILES["test.py"].replace("assert triple(7) == right_triple(7)", STUMBLES[name])
+    verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})), RIGHT.replace("x + x + x", "0"))
+    failed = verdict.cases[1]
+    assert (failed.outcome, failed.kind, failed.exception) == (Outcome.FAILED, "assertion", None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("def double(x):\n    return x + x\n", "cannot import name 'triple' from 'pkg.scale'"),
+        (RIGHT.replace("triple(x)", "triple(x, y)"), "missing 1 required positional argument: 'y'"),
+    ],
+)
+def test_what_is_missing_is_told_by_the_interpreters_words(
+    bare: Sandbox, tmp_path: Path, answer: str, text: str
+) -> None:
+    failed = graded(bare, task_of(write(tmp_path)), answer).cases[1]
+    assert failed.exception is not None
+    assert text in failed.exception.message
