@@ -292,13 +292,18 @@ def check_setup(then: Mapping[str, Any], plan: Plan, settings: Settings, digest:
     """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup, or the task was
     another: `digest` is that of its parts."""
     check_files(then, plan, digest)
+    check_settings(then, settings)
+
+
+def check_settings(then: Mapping[str, Any], settings: Settings) -> None:
+    """Raises `UserError` where the record or facts `then` are of a run under another setup."""
     now = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
     was = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
     for key in now.keys() - _NO_MATTER:
         if was.get(key) != now[key]:
             raise UserError(
-                f"{plan.nodeid} was played with {key} {was.get(key)}, and this run asks for {now[key]}: give the options of"
-                " the run to go on with, or another --recode-out"
+                f"{then['nodeid']} was played with {key.replace('_', '-')} {was.get(key)}, and this run asks for {now[key]}:"
+                " give the options of the run to go on with, or another --recode-out"
             )
 
 

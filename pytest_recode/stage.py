@@ -115,7 +115,7 @@ class Stage:
         )
 
     def check(self) -> None:
-        """Raises `GraderError` where no verdict is to be had, so that nothing is paid for it."""
+        """Raises `GraderError` or `SandboxError` where no verdict is to be had, so that nothing is paid for it."""
         check(self.plan.task, self.parts, self.sandbox)
 
     def judge(self) -> Callable[[Files], Verdict]:

@@ -149,12 +149,12 @@ def _task(manifest: Path, root: Path, row: Row) -> Task:
     folder = root / FOLDERS / f"annotation_{row.index}"
     where = f"{manifest}:{row.line}"
     if not folder.is_dir():
-        raise UserError(f"{where}: {folder}: no such folder; fetch it, or set if_test of the row to false")
+        raise UserError(f"{where}: {folder}: no such folder; fetch it, or choose other tasks with -k")
     if not (folder / row.repository).is_dir():
         raise UserError(f"{where}: {folder / row.repository}: no such folder; fetch it, or mend repo_dir_name")
     for name in (INSTRUCTION, PAPER, CANONICAL, TESTS, SCRIPT):
         if not (folder / name).is_file():
-            raise UserError(f"{where}: {folder / name}: no such file; fetch it, or set if_test of the row to false")
+            raise UserError(f"{where}: {folder / name}: no such file; fetch it, or choose other tasks with -k")
     script = read_script(folder / SCRIPT, row.repository)
     beside = _beside(folder / row.repository, script)
     seconds = LIMITS.test_seconds if script.seconds is None else script.seconds

@@ -57,9 +57,12 @@ def judge(
 
 
 def check(task: Task, parts: Parts, sandbox: Sandbox) -> None:
-    """Raises `GraderError` where it can be told before anybody has worked on the task that it cannot be judged here."""
+    """Raises what can be told before anybody has worked on the task: `GraderError` where it cannot be judged here, `SandboxError`
+    where its environment lacks what is loaded before the task's code."""
     if task.oracle.isolation == "shared":
         check_shared(task, parts, sandbox)
+    else:
+        launch(sandbox, GRADER, task.environment, task.limits).kill()
 
 
 @dataclass(slots=True, kw_only=True)

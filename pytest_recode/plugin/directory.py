@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,16 @@ if TYPE_CHECKING:
 RESULTS = "results.jsonl"
 
 
-def claim(out: Path, settings: Settings, ids: Collection[str]) -> None:
-    """A run writes into a directory of its own, or with `--recode-resume` goes on in that of another; `ids` are of the items it is
-    about to play. Raises `UserError`."""
+def claim(out: Path, settings: Settings, ids: Collection[str], check: Callable[[Mapping[str, Any]], None]) -> set[str]:
+    """A run writes into a directory of its own, or with `--recode-resume` goes on in that of another.
+
+    `ids` are of the items it is about to play; those of them come back that the earlier run has an error of. `check` gets every
+    record that is there. Raises `UserError`.
+    """
     results = out / RESULTS
     try:
-        if settings.resume and results.exists():
-            _go_on(out, ids)
-            return
+        if settings.resume:
+            return _go_on(out, ids, check)
         if out.is_dir() and any(out.iterdir()):
             what, also = (
                 (f"another run ({RESULTS})", ", or --recode-resume to go on with it")
@@ -34,6 +37,7 @@ def claim(out: Path, settings: Settings, ids: Collection[str]) -> None:
         if settings.out is None:
             (out.parent / ".gitignore").write_text("*\n")
         os.close(os.open(results, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        return set()
     except OSError as error:
         raise UserError(f"--recode-out={out} cannot be written ({error.strerror}): give a directory that can") from None
 
@@ -45,11 +49,25 @@ def finished(out: Path) -> Mapping[str, Mapping[str, Any]]:
     return {record["nodeid"]: record for record in read(out / RESULTS) if record["outcome"] != "error"}
 
 
-def _go_on(out: Path, ids: Collection[str]) -> None:
-    """What is about to be played again gets its record then: an error of the earlier run, and what was cut off in the middle."""
-    from pytest_recode.checkpoint import wait_until_left
+def forget(out: Path, nodeid: str) -> None:
+    """The error that an earlier run has of an episode: it has come to something else."""
     from pytest_recode.render.records import read, rewrite
 
+    rewrite(out / RESULTS, [record for record in read(out / RESULTS) if record["nodeid"] != nodeid])
+
+
+def _go_on(out: Path, ids: Collection[str], check: Callable[[Mapping[str, Any]], None]) -> set[str]:
+    from pytest_recode.checkpoint import wait_until_left
+    from pytest_recode.render.records import read
+
+    if not (out / RESULTS).exists():
+        near = difflib.get_close_matches(out.name, [path.parent.name for path in out.parent.glob(f"*/{RESULTS}")], 1)
+        guess = f" (did you mean {near[0]}?)" if near else ""
+        raise UserError(
+            f"--recode-out={out}: there is no run to go on with{guess}: leave out --recode-resume to begin one"
+        )
     wait_until_left(out)
     found = read(out / RESULTS)
-    rewrite(out / RESULTS, [each for each in found if each["outcome"] != "error" or each["nodeid"] not in ids])
+    for record in found:
+        check(record)
+    return {record["nodeid"] for record in found if record["outcome"] == "error" and record["nodeid"] in ids}

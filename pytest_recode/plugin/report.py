@@ -213,6 +213,9 @@ class Reporter:
         session.exitstatus = pytest.ExitCode.OK if enough else pytest.ExitCode.TESTS_FAILED
 
     def pytest_unconfigure(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self._results is not None:
             os.close(self._results)
             self._results = None
@@ -228,12 +231,15 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_recode_episode_finished(self, record: Mapping[str, Any]) -> None:
-        from pytest_recode.plugin.directory import RESULTS
-        from pytest_recode.render.transcript import append
+        from pytest_recode.plugin.directory import RESULTS, forget
+        from pytest_recode.render.transcript import append, opened
 
+        if record["nodeid"] in self.run.retried:
+            self.run.retried.remove(record["nodeid"])
+            self._close()
+            forget(self.run.out, record["nodeid"])
         if self._results is None:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            self._results = os.open(self.run.out / RESULTS, flags, 0o644)
+            self._results = opened(self.run.out / RESULTS)
         append(self._results, record)
         self._count(record)
 

@@ -57,6 +57,7 @@ class Run:
         self.by_format: dict[str, Settings] = {}  # of the formats met at collection
         self.ids: frozenset[str] = frozenset()  # of this run's items, once collected
         self.environments: Mapping[Environment, Sequence[str]] = {}  # of these items' tasks, with the tasks' ids
+        self.retried: set[str] = set()  # ids of episodes that an earlier run has an error of
         self._sandbox: Sandbox | None = None
         self._held = ExitStack()
         self._holds = False
@@ -160,7 +161,7 @@ class Run:
             self._check_environments()
             self._check_image()
             if not self.settings.validate:  # which has nothing to record
-                directory.claim(self.out, self.settings, self.ids)
+                self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings)
                 self.hold()
             kind.reap(self._context)
 
@@ -259,6 +260,14 @@ class Run:
     def finished(self) -> Mapping[str, Mapping[str, Any]]:
         """The records of episodes that an earlier run in this directory has played to their end, by node id."""
         return directory.finished(self.out) if self.settings.resume else {}
+
+    def _check_settings(self, record: Mapping[str, Any]) -> None:
+        """Raises `UserError` where an earlier run in this directory was another experiment."""
+        from pytest_recode.play import check_settings
+
+        task_format = self.registry.format(Path(record["nodeid"].partition("::")[0]).name)
+        if task_format is not None and record["replay"] is None:
+            check_settings(record, self.settings_for(task_format))
 
     def close(self) -> None:
         self.drop_sandbox()

@@ -67,13 +67,20 @@ def write(
             terminal.line(f"solved {share:.1f} %, {held} --recode-fail-under={settings.fail_under:g}")
         shared = sum(record["shared"] for record in records)
         if shared:
-            terminal.line(f"{shared} episodes share their first turn with another: paid once, counted in each")
+            noun = "episode shares its" if shared == 1 else "episodes share their"
+            terminal.line(f"{shared} {noun} first turn with another: paid once, counted in each")
         walls = {"process": " (limits only, no walls)"}
         for name in dict.fromkeys(record["sandbox"] for record in records):
             terminal.line(f"sandbox: {name}{walls.get(name, '')}")
         for line in words.weaker(records):
             terminal.line(line, yellow=True)
         terminal.line(f"records: {run.out}")
+        if met < len(run.ids):
+            terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
+    elif run.prepared and len(run.ids) > len(validations):
+        terminal.section("recode", sep="=")
+        terminal.line(f"not played: all {len(run.ids)} episodes; records: {run.out}", red=True)
+        terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
     elif met and run.asks:
         terminal.section("recode", sep="=")
         terminal.line(f"{met} skipped: {run.asks}")

@@ -272,7 +272,7 @@ def test_a_missing_file(tmp_path: Path, name: str) -> None:
     good, bad = FORMAT.load(manifest)
     assert good.fault == ""
     path = tmp_path / "annotations/annotation_1" / name
-    assert bad.fault == f"{manifest}:2: {path}: no such file; fetch it, or set if_test of the row to false"
+    assert bad.fault == f"{manifest}:2: {path}: no such file; fetch it, or choose other tasks with -k"
 
 
 def test_a_missing_folder(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_missing_folder(tmp_path: Path) -> None:
     assert bad.fault == f"{manifest}:1: {folder / 'scales'}: no such folder; fetch it, or mend repo_dir_name"
     shutil.rmtree(folder)
     [bad] = FORMAT.load(manifest)
-    assert bad.fault == f"{manifest}:1: {folder}: no such folder; fetch it, or set if_test of the row to false"
+    assert bad.fault == f"{manifest}:1: {folder}: no such folder; fetch it, or choose other tasks with -k"
 
 
 def test_a_row_that_is_not_to_be_run_needs_nothing(tmp_path: Path) -> None:

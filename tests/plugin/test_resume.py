@@ -169,6 +169,29 @@ def test_an_error_is_tried_again_from_where_it_was(
     assert record["usage"]["cost_usd"] == pytest.approx(0.03)
 
 
+def test_a_directory_without_a_run_is_not_gone_on_with(
+    calls: Callable[[], list[str]], recode: Run, workers: str
+) -> None:
+    recode(*OPTIONS, LEVELS[0], "-k", "one")
+    before = calls()
+    result = recode(*OPTIONS[:-1], "--recode-out=ou", LEVELS[0], "--recode-resume", workers)
+    assert "ou: there is no run to go on with (did you mean out?): leave out --recode-resume to begin one" in words(
+        result
+    )
+    assert calls() == before
+
+
+def test_an_error_is_kept_until_its_episode_came_to_something(
+    calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
+) -> None:
+    recode(*OPTIONS, LEVELS[0], "--recode-max-cost=0.015", "-k", "one", workers)
+    before = results()
+    recode(*OPTIONS, LEVELS[0], "--recode-max-cost=0.015", "-k", "two", "--recode-resume", workers)
+    assert before[0] in results(), "another one was played"
+    recode(*OPTIONS, LEVELS[0], "-k", "one", "--recode-resume", workers)
+    assert sorted((record["task"], record["outcome"]) for record in results()) == [("one", "solved"), ("two", "error")]
+
+
 def test_a_task_that_was_broken_is_mended_and_played(
     calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
@@ -244,7 +267,7 @@ def test_killed_ten_times_and_gone_on_with(
         monkeypatch.setenv("VICTIM", victim)
         subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--recode-sandbox=process", *OPTIONS, *LEVELS,
-             "-n2", "--recode-resume"],
+             "-n2", *(["--recode-resume"] if kill else [])],
             cwd=pytester.path, capture_output=True, check=False, timeout=120, env=dict(os.environ),
         )  # fmt: skip
         again = [call for call in calls()[len(before) :] if call in saved]

@@ -85,7 +85,7 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
             assert record["isolation"] == "shared"
             assert not any(turn["tampering"] for turn in record["turns"])
     assert {record["outcome"] for record in found if record["feedback"] == "L4"} >= {"solved"}
-    assert "annotation_5: no such folder; fetch it, or set if_test of the row to false" in words(result)
+    assert "annotation_5: no such folder; fetch it, or choose other tasks with -k" in words(result)
 
 
 def test_a_conversation_over_two_turns(
