@@ -58,7 +58,11 @@ def _parser() -> argparse.ArgumentParser:
         help="only this table (repeatable): scores, papers, episodes …; csv writes one, the first if none is named",
     )
     report.add_argument(
-        "--model", action="append", default=[], metavar="TEXT", help="only rows whose model contains TEXT (repeatable)"
+        "--model",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only rows whose model contains TEXT (repeatable); RECODE-H's published rows stay beside them",
     )
     report.add_argument(
         "--tasks",
