@@ -172,10 +172,11 @@ class Doomed:
     @staticmethod
     def _doom() -> None:
         for parent in walls.children(os.getpid()):
-            if RUN.encode() in Path(f"/proc/{parent}/environ").read_bytes():
-                for pid in [parent, *walls.descendants(parent)]:
-                    with suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # one that ended meanwhile
+                if RUN.encode() in Path(f"/proc/{parent}/environ").read_bytes():
+                    for pid in [parent, *walls.descendants(parent)]:
+                        with suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
 
     def kill(self) -> str:
         return self._connection.kill()

@@ -232,7 +232,8 @@ def test_a_directory_that_holds_another_run(
     before = (pytester.path / "out/results.jsonl").read_bytes()
     result = recode(workers, "--recode-agent=reference", "--recode-out=out")
     assert one_line(result) == (
-        f"--recode-out={pytester.path / 'out'} holds another run (results.jsonl): give a new or an empty directory"
+        f"--recode-out={pytester.path / 'out'} holds another run (results.jsonl): give a new or an empty directory,"
+        " or --recode-resume to go on with it"
     )
     assert (pytester.path / "out/results.jsonl").read_bytes() == before
 
