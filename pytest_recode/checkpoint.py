@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -183,17 +183,21 @@ def in_use(out: Path) -> Iterator[None]:
         yield
 
 
-def wait_until_left(out: Path, seconds: float = 30.0) -> None:
-    """Until no process writes to `out`: those of a killed run take some time to notice.
+def wait_until_left(out: Path, tell: Callable[[str], None], seconds: float = 30.0) -> None:
+    """Until no process writes to `out`: those of a killed run take some time to notice. `tell` is told at once that it is waited for.
 
     Raises `UserError` where one still does after `seconds`.
     """
     deadline = time.monotonic() + seconds
+    told = False
     with _marker(out) as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                if not told:
+                    tell(f"{out}: another run is still writing there: it is waited for, up to {seconds:.0f} s")
+                    told = True
                 if time.monotonic() > deadline:
                     raise UserError(
                         f"--recode-out={out}: another run is still writing there: wait for its end"

@@ -25,7 +25,7 @@ from pytest_recode.render import records
 from pytest_recode.render.transcript import Earlier, Transcript, earlier
 from pytest_recode.render.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
-from pytest_recode.settings import Settings
+from pytest_recode.settings import NO_MATTER, Settings
 from pytest_recode.stage import Cast, Meter, Plan, Stage
 from pytest_recode.task import digest
 from pytest_recode.verdict import legible
@@ -299,16 +299,12 @@ def check_settings(then: Mapping[str, Any], settings: Settings) -> None:
     """Raises `UserError` where the record or facts `then` are of a run under another setup."""
     now = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
     was = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
-    for key in now.keys() - _NO_MATTER:
+    for key in now.keys() - NO_MATTER:
         if was.get(key) != now[key]:
             raise UserError(
                 f"{then['nodeid']} was played with {key.replace('_', '-')} {was.get(key)}, and this run asks for {now[key]}:"
                 " give the options of the run to go on with, or another --recode-out"
             )
-
-
-_NO_MATTER = frozenset({"version", "image", "researcher_prompt"})
-"""What a run may be gone on with another one of: an update in between, or a rebuilt image."""
 
 
 def _of_first_turn(facts: Mapping[str, Any]) -> dict[str, Any]:

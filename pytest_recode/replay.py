@@ -19,7 +19,7 @@ from pytest_recode.render.transcript import earlier
 from pytest_recode.settings import Settings
 from pytest_recode.task import Task
 
-_OPTIONS = (
+STORED = (
     *("agent", "turns", "steps", "temperature", "paper", "reindent", "test_seconds"),
     *("memory_threshold", "memory_keep", "search_model", "test_output"),
 )
@@ -50,7 +50,7 @@ class Replay:
     def settings(self, now: Settings) -> Settings:
         """The stored run's, but for what another run may have otherwise (addresses, limits of cost, the interpreter)."""
         stored = {**self.facts["settings"], "agent": self.facts["agent"], "paper": self.facts["paper"]}
-        return replace(now, **{name: stored[name] for name in _OPTIONS})
+        return replace(now, **{name: stored[name] for name in STORED})
 
     def researcher(self, task: Task) -> Researcher:
         def answer(turns: Sequence[Turn], level: int) -> Feedback:

@@ -51,6 +51,11 @@ class Settings:
     given: frozenset[str] = frozenset()
 
 
+NO_MATTER = frozenset({"version", "image", "researcher_prompt"})
+"""What of its setup a run may be gone on with, and counted as one with others, where it differs: an update in between, or a rebuilt
+image."""
+
+
 def for_format(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
     """The settings for the tasks of a format (or for an agent) that has defaults of its own: what the user gave wins over them."""
     ours = {name: value for name, value in defaults.items() if name not in settings.given}

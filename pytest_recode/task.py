@@ -12,6 +12,10 @@ Files = Mapping[str, bytes]
 """File contents by POSIX path, relative and without `..`."""
 
 
+SECRET = ("tests", "reference", "feedback.yaml")
+"""Parts of a task directory, beside each other, that neither an agent nor its code may see."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
     """Where the method was published."""

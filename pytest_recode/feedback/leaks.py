@@ -130,17 +130,8 @@ def _telling(words: Sequence[str], run: int) -> bool:
 
 def _longest(words: Sequence[str], place: int, tokens: Sequence[str], places: Mapping[Gram, Sequence[int]]) -> int:
     """How many words from `place` on are in `tokens` in a row; 0 for fewer than `LEAST`."""
-    best = 0
-    for start in places.get(tuple(words[place : place + LEAST]), ()):
-        length = LEAST
-        while (
-            place + length < len(words)
-            and start + length < len(tokens)
-            and words[place + length] == tokens[start + length]
-        ):
-            length += 1
-        best = max(best, length)
-    return best
+    starts = places.get(tuple(words[place : place + LEAST]), ())
+    return max((_alike(words, place, tokens, start) for start in starts), default=0)
 
 
 def _known(words: Sequence[str], wanted: Sequence[int], known: Iterable[Sequence[str]]) -> list[int]:
@@ -155,15 +146,16 @@ def _known(words: Sequence[str], wanted: Sequence[int], known: Iterable[Sequence
             if first not in firsts:
                 continue
             for place in places.get(tuple(tokens[start : start + LEAST]), ()):
-                length = LEAST
-                while (
-                    place + length < len(words)
-                    and start + length < len(tokens)
-                    and words[place + length] == tokens[start + length]
-                ):
-                    length += 1
-                found[place] = max(found[place], length)
+                found[place] = max(found[place], _alike(words, place, tokens, start))
     return found
+
+
+def _alike(words: Sequence[str], place: int, tokens: Sequence[str], start: int) -> int:
+    """How many in a row are the same, from two places on whose first `LEAST` are."""
+    length, most = LEAST, min(len(words) - place, len(tokens) - start)
+    while length < most and words[place + length] == tokens[start + length]:
+        length += 1
+    return length
 
 
 def _grams(tokens: Sequence[str], run: int) -> Iterator[Gram]:

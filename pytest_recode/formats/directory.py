@@ -13,8 +13,8 @@ from pytest_recode.feedback.interfaces import module_of
 from pytest_recode.formats import Format
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
-from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, SECRET, entries_of, is_test, read_parts
-from pytest_recode.task import Environment, Limits, Oracle, Paper, Task
+from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, entries_of, is_test, read_parts
+from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, Task
 
 MANIFEST = "task.yaml"
 SCHEMA = 1

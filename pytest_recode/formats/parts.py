@@ -22,9 +22,6 @@ IMPORTABLE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 SKIPPED = frozenset({"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store"})
 """What tools leave in a directory: no part of a task."""
 
-SECRET = ("tests", "reference", "feedback.yaml")
-"""Parts that neither an agent nor its code may see."""
-
 CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
 FIELDS = ("category", "description", "analysis", "suggestion", "correction")
 

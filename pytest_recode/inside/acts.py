@@ -154,16 +154,16 @@ def setting(holder: Any, name: Any, candidates: Candidates, value: Any = None) -
         if holder.__module__.partition(".")[0] in ("unittest", "builtins") and _foreign(holder.__module__, candidates):
             return f"{holder.__qualname__}.{name} set at run time {forbidden.CHANGES}"
     if isinstance(value, types.FunctionType) and candidates(value.__code__.co_filename):
-        of = (
-            holder.__module__
-            if isinstance(holder, type)
-            else holder.__name__
-            if isinstance(holder, types.ModuleType)
-            else ""
-        )
+        of = _module_of(holder)
         if of and of.partition(".")[0] not in forbidden.HOOKS and _foreign(of, candidates):
             return f"{name} of what it imported is replaced: {forbidden.CHANGES}"
     return ""
+
+
+def _module_of(holder: Any) -> str:
+    if isinstance(holder, types.ModuleType):
+        return holder.__name__
+    return holder.__module__ if isinstance(holder, type) else ""
 
 
 def _foreign(module: str, candidates: Candidates) -> bool:

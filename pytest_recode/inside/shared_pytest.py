@@ -254,12 +254,6 @@ RUNNER = shared.Runner(
     run=_run,
     names=_names,
     outside=_outside,
-    packages=(
-        "pytest",
-        "_pytest",
-        "pluggy",
-        "pytest_recode",
-        *(name for name in sys.modules if name.startswith("_recode_")),
-    ),
+    packages=("pytest", "_pytest", "pluggy", "pytest_recode"),
     canaries=_canaries,
 )

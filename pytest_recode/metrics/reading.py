@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import DATES, Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore
+from pytest_recode.settings import NO_MATTER
 
 SCHEMA = 1
 _BEGIN = b'{"schema"'
@@ -18,8 +19,6 @@ _KINDS = "a results.jsonl, a directory that holds one, or the overall_stats.json
 # The published file gives one paper's last commit as its first; its papers.yaml of two days later has both.
 _MIXED_UP = {"minp": {"first_commit_date": "2025-03-15"}}
 _PAPERS_YAML = {"minp": {"first_commit_date": "2024-11-13", "last_commit_date": "2025-03-15"}}
-# Settings that runs of one experiment may differ in.
-_NO_MATTER = frozenset({"version", "image", "researcher_prompt"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +67,7 @@ def from_record(
             setup=", ".join(
                 [
                     f"feedback model {record['feedback_model'] or 'none'}",
-                    *(f"{key} {value}" for key, value in sorted(settings.items()) if key not in _NO_MATTER),
+                    *(f"{key} {value}" for key, value in sorted(settings.items()) if key not in NO_MATTER),
                 ]
             ),
         ),

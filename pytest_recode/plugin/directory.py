@@ -16,16 +16,22 @@ if TYPE_CHECKING:
 RESULTS = "results.jsonl"
 
 
-def claim(out: Path, settings: Settings, ids: Collection[str], check: Callable[[Mapping[str, Any]], None]) -> set[str]:
+def claim(
+    out: Path,
+    settings: Settings,
+    ids: Collection[str],
+    check: Callable[[Mapping[str, Any]], None],
+    tell: Callable[[str], None],
+) -> set[str]:
     """A run writes into a directory of its own, or with `--recode-resume` goes on in that of another.
 
     `ids` are of the items it is about to play; those of them come back that the earlier run has an error of. `check` gets every
-    record that is there. Raises `UserError`.
+    record that is there, `tell` a line for whoever waits. Raises `UserError`.
     """
     results = out / RESULTS
     try:
         if settings.resume:
-            return _go_on(out, ids, check)
+            return _go_on(out, ids, check, tell)
         if out.is_dir() and any(out.iterdir()):
             what, also = (
                 (f"another run ({RESULTS})", ", or --recode-resume to go on with it")
@@ -56,7 +62,9 @@ def forget(out: Path, nodeid: str) -> None:
     rewrite(out / RESULTS, [record for record in read(out / RESULTS) if record["nodeid"] != nodeid])
 
 
-def _go_on(out: Path, ids: Collection[str], check: Callable[[Mapping[str, Any]], None]) -> set[str]:
+def _go_on(
+    out: Path, ids: Collection[str], check: Callable[[Mapping[str, Any]], None], tell: Callable[[str], None]
+) -> set[str]:
     from pytest_recode.checkpoint import wait_until_left
     from pytest_recode.render.records import read
 
@@ -66,7 +74,7 @@ def _go_on(out: Path, ids: Collection[str], check: Callable[[Mapping[str, Any]],
         raise UserError(
             f"--recode-out={out}: there is no run to go on with{guess}: leave out --recode-resume to begin one"
         )
-    wait_until_left(out)
+    wait_until_left(out, tell)
     found = read(out / RESULTS)
     for record in found:
         check(record)

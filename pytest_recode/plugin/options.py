@@ -6,10 +6,8 @@ Every option's command-line default is None, so that its ini twin (`recode_*`) r
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,6 +95,7 @@ def given(config: pytest.Config) -> bool:
 
 def settings(config: pytest.Config) -> Settings:
     """Raises `pytest.UsageError`: one line naming the option, what it takes, and what it was given."""
+    from pytest_recode.plugin import conflicts
     from pytest_recode.settings import Settings
 
     values = {_field(option): _value(config, option) for option in OPTIONS}
@@ -105,153 +104,11 @@ def settings(config: pytest.Config) -> Settings:
     values["python"] = values["python"] or sys.executable
     given = frozenset(_field(option) for option in OPTIONS if _raw(config, option)[0] is not None)
     made = Settings(**values, given=given)
-    return _check_conflicts(config, made)
+    return conflicts.checked(config, made)
 
 
 def _field(option: Option) -> str:
     return _FIELDS.get(option.name, option.ini.removeprefix("recode_"))
-
-
-def _check_conflicts(config: pytest.Config, made: Settings) -> Settings:
-    """What was typed to no effect is a mistake. An ini is shared by all kinds of runs: what this run has no use for in it is
-    left out of the settings."""
-
-    def typed(name: str) -> bool:
-        return any(str(arg).partition("=")[0] == f"--recode-{name}" for arg in config.invocation_params.args)
-
-    for name, values in (("model", made.models), ("feedback", made.feedbacks)):
-        twice = next((value for value in values if values.count(value) > 1), None)
-        if twice:
-            raise pytest.UsageError(
-                f"--recode-{name}={twice} is given twice: give it once, or --recode-attempts=2 for two episodes of each"
-            )
-    if typed("with-paper") and made.paper and not made.ablation:
-        raise pytest.UsageError(
-            "--recode-with-paper is for beside --recode-no-paper (each episode both ways): the paper is there without it"
-        )
-    if made.replay_feedback is not None:
-        if not all(re.fullmatch("L[0-4]", policy) for policy in made.feedbacks):
-            raise pytest.UsageError(
-                "--recode-replay-feedback cuts stored feedback to a level: choose levels with --recode-feedback=L0 … L4"
-            )
-        for name in _OF_STORED:
-            if typed(name):
-                raise pytest.UsageError(
-                    f"--recode-{name} is the stored run's with --recode-replay-feedback: leave one of the two out"
-                )
-    if made.resume and made.out is None:
-        if typed("resume"):
-            raise pytest.UsageError("--recode-resume goes on in a directory: name it with --recode-out=DIR")
-        made = replace(made, resume=False)
-    if made.validate:
-        if made.models and typed("model"):
-            raise pytest.UsageError(
-                "--recode-validate asks no model: leave out --recode-model, or leave out --recode-validate to attempt the tasks"
-            )
-        if made.fail_under is not None and typed("fail-under"):
-            raise pytest.UsageError(
-                "--recode-fail-under is about solved episodes and --recode-validate has none: leave one of the two out"
-            )
-        for name in _OF_EPISODES:
-            if typed(name):
-                raise pytest.UsageError(
-                    f"--recode-{name} is about episodes and --recode-validate plays none: leave one of the two out"
-                )
-        return replace(made, models=(), feedback_model=None, feedback_from="auto", fail_under=None, max_cost=None)
-    if made.agent in {"reference", "noop"}:
-        if made.models and typed("model"):
-            raise pytest.UsageError(
-                f"--recode-agent={made.agent} asks no model: leave out --recode-model, or choose --recode-agent=recode"
-            )
-        made = replace(made, models=())
-    if made.agent in {"reference", "noop", "one-shot"} and typed("steps"):
-        raise pytest.UsageError(
-            f"--recode-agent={made.agent} makes one step a turn: leave out --recode-steps, or choose --recode-agent=recode"
-        )
-    for name in _OF_MEMORY:
-        if made.agent in {"reference", "noop", "one-shot"} and typed(name):
-            raise pytest.UsageError(
-                f"--recode-agent={made.agent} has no memory and searches nothing: leave out --recode-{name}, or choose"
-                " --recode-agent=recode"
-            )
-    if made.test_output != "none" and made.feedbacks == ("none",) and typed("test-output"):
-        raise pytest.UsageError(
-            "--recode-test-output is shown with feedback, and there is none with --recode-feedback=none: leave one of the two out"
-        )
-    if made.feedbacks == ("none",) and typed("turns"):
-        raise pytest.UsageError(
-            "--recode-turns says nothing with --recode-feedback=none, which ends after the first turn: leave one of the two out"
-        )
-    if made.feedback_model and made.feedbacks == ("none",):
-        if typed("feedback-model"):
-            raise pytest.UsageError(
-                "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out"
-            )
-        made = replace(made, feedback_model=None)
-    return _check_person(config, made, typed)
-
-
-def _check_person(config: pytest.Config, made: Settings, typed: Callable[[str], bool]) -> Settings:
-    """Whether a person can be the researcher here."""
-    if made.feedback_from == "auto":
-        return made
-    if made.feedbacks == ("none",):
-        if typed("feedback-from"):
-            raise pytest.UsageError(
-                f"--recode-feedback-from={made.feedback_from} has nothing to ask with --recode-feedback=none: leave one of the two out"
-            )
-        return replace(made, feedback_from="auto")
-    if made.feedback_model:
-        raise pytest.UsageError(
-            f"--recode-feedback-from={made.feedback_from} and --recode-feedback-model={made.feedback_model} both write the feedback:"
-            " leave one of the two out"
-        )
-    if made.feedback_from == "person" and config.getoption("dist", "no") != "no":
-        raise pytest.UsageError(
-            "--recode-feedback-from=person asks in this terminal, which workers do not have: leave out -n,"
-            " or answer by files with --recode-feedback-from=files"
-        )
-    return made
-
-
-_OF_MEMORY = ("memory-threshold", "memory-keep", "search-model")
-
-_OF_EPISODES = (
-    "agent",
-    "attempts",
-    "turns",
-    "steps",
-    *_OF_MEMORY,
-    "test-output",
-    "feedback",
-    "feedback-model",
-    "feedback-from",
-    "no-paper",
-    "with-paper",
-    "temperature",
-    "max-cost",
-    "api-base",
-    "out",
-    "resume",
-    "replay-feedback",
-)
-
-_OF_STORED = (
-    "agent",
-    "attempts",
-    "turns",
-    "steps",
-    *_OF_MEMORY,
-    "test-output",
-    "feedback-model",
-    "feedback-from",
-    "no-paper",
-    "with-paper",
-    "temperature",
-    "reindent",
-    "test-seconds",
-)
-"""What a replay has from the run that it replays."""
 
 
 def _raw(config: pytest.Config, option: Option) -> tuple[Any, str]:

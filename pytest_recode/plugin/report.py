@@ -7,7 +7,6 @@ import logging
 import os
 import warnings
 from collections.abc import Generator, Mapping
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -163,13 +162,10 @@ class Reporter:
     @pytest.hookimpl(trylast=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         """At once, and not in the summary at the end: somebody waits for what it is about."""
-        manager = self.run.config.pluginmanager
-        terminal: Any = manager.get_plugin("terminalreporter")
+        terminal: Any = self.run.config.pluginmanager.get_plugin("terminalreporter")
         if warning_message.category is not RecodeWarning or self.run.worker is not None or terminal is None:
             return
-        capture: Any = manager.get_plugin("capturemanager")
-        with capture.global_and_fixture_disabled() if capture else nullcontext():
-            terminal.write_line(f"recode: {warning_message.message}", yellow=True)
+        self.run.tell(str(warning_message.message))
         kept = terminal.stats["warnings"]
         kept.pop()  # the terminal's own hook came before this one
         if not kept:

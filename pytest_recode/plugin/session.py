@@ -8,7 +8,7 @@ import secrets
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +79,17 @@ class Run:
                     )
         self.settings = replace(settings, models=settings.models or models)
         return tuple(each for each in found if each.facts["model"] in self.settings.models)
+
+    def tell(self, line: str) -> None:
+        """At once, for whoever sits before the terminal, if there is one."""
+        manager = self.config.pluginmanager
+        terminal: Any = manager.get_plugin("terminalreporter")
+        if terminal is None:
+            return
+        capture: Any = manager.get_plugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            terminal.write_line(f"recode: {line}", yellow=True)
+            terminal.flush()
 
     @functools.cached_property
     def registry(self) -> registry.Registry:
@@ -161,7 +172,7 @@ class Run:
             self._check_environments()
             self._check_image()
             if not self.settings.validate:  # which has nothing to record
-                self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings)
+                self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.tell)
                 self.hold()
             kind.reap(self._context)
 

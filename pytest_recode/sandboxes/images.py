@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.task import Environment
+from pytest_recode.task import SECRET, Environment
 
 BASE = "python:3.12-slim"
 LABEL = "pytest-recode.image"
@@ -32,7 +32,6 @@ _FORWARDED = (
     "https_proxy",
     "no_proxy",
 )
-_SECRET = ("tests", "reference", "feedback.yaml")  # beside each other: parts of a task that its image must not show
 _NO_PYTHON = 47
 _LAYER = f"""\
 FROM {{base}}
@@ -88,7 +87,7 @@ def _context(folder: Path) -> Iterator[Path]:
 
 
 def _hides(directory: Path, path: Path) -> bool:
-    return (directory / "reference").is_dir() and path.relative_to(directory).parts[0] in _SECRET
+    return (directory / "reference").is_dir() and path.relative_to(directory).parts[0] in SECRET
 
 
 def _present(client: Any, name: str, what: str, way_on: str) -> str:

@@ -1,0 +1,169 @@
+"""Conflicts: options that say nothing beside each other.
+
+What was typed to no effect is a mistake. An ini is shared by all kinds of runs: what this run has no use for in it is left out of
+the settings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pytest
+
+from pytest_recode.replay import STORED
+from pytest_recode.settings import Settings
+
+
+class Conflict(NamedTuple):
+    """`options` say nothing in the runs that `where` is true of. `words` may name the one that was typed, `{option}`, and what is
+    in the settings; `without` are the fields of a run that has them from the ini alone."""
+
+    options: tuple[str, ...]
+    where: Callable[[Settings], bool]
+    words: str
+    without: Mapping[str, Any] = MappingProxyType({})
+
+
+_OF_MEMORY = ("memory-threshold", "memory-keep", "search-model")
+_OF_EPISODES = (
+    *("agent", "attempts", "turns", "steps", *_OF_MEMORY, "test-output", "feedback", "feedback-model", "feedback-from"),
+    *("no-paper", "with-paper", "temperature", "max-cost", "api-base", "out", "resume", "replay-feedback"),
+)
+_OF_STORED = (
+    *(field.replace("_", "-") for field in STORED if field != "paper"),
+    *("attempts", "feedback-model", "feedback-from", "no-paper", "with-paper"),
+)
+"""What a replay has from the run that it replays."""
+_ONE_STEP = {"reference", "noop", "one-shot"}
+
+_CONFLICTS = (
+    Conflict(
+        ("with-paper",),
+        lambda run: run.paper and not run.ablation,
+        "--recode-with-paper is for beside --recode-no-paper (each episode both ways): the paper is there without it",
+    ),
+    Conflict(
+        _OF_STORED,
+        lambda run: run.replay_feedback is not None,
+        "--recode-{option} is the stored run's with --recode-replay-feedback: leave one of the two out",
+    ),
+    Conflict(
+        ("resume",),
+        lambda run: run.resume and run.out is None,
+        "--recode-resume goes on in a directory: name it with --recode-out=DIR",
+        {"resume": False},
+    ),
+    Conflict(
+        ("model",),
+        lambda run: run.validate,
+        "--recode-validate asks no model: leave out --recode-model, or leave out --recode-validate to attempt the tasks",
+        {"models": ()},
+    ),
+    Conflict(
+        ("fail-under",),
+        lambda run: run.validate,
+        "--recode-fail-under is about solved episodes and --recode-validate has none: leave one of the two out",
+        {"fail_under": None},
+    ),
+    Conflict(
+        _OF_EPISODES,
+        lambda run: run.validate,
+        "--recode-{option} is about episodes and --recode-validate plays none: leave one of the two out",
+        {"feedback_model": None, "feedback_from": "auto", "max_cost": None},
+    ),
+    Conflict(
+        ("model",),
+        lambda run: run.agent in {"reference", "noop"},
+        "--recode-agent={run.agent} asks no model: leave out --recode-model, or choose --recode-agent=recode",
+        {"models": ()},
+    ),
+    Conflict(
+        ("steps",),
+        lambda run: run.agent in _ONE_STEP,
+        "--recode-agent={run.agent} makes one step a turn: leave out --recode-steps, or choose --recode-agent=recode",
+    ),
+    Conflict(
+        _OF_MEMORY,
+        lambda run: run.agent in _ONE_STEP,
+        "--recode-agent={run.agent} has no memory and searches nothing: leave out --recode-{option}, or choose"
+        " --recode-agent=recode",
+    ),
+    Conflict(
+        ("test-output",),
+        lambda run: run.test_output != "none" and run.feedbacks == ("none",),
+        "--recode-test-output is shown with feedback, and there is none with --recode-feedback=none: leave one of the two out",
+    ),
+    Conflict(
+        ("turns",),
+        lambda run: run.feedbacks == ("none",),
+        "--recode-turns says nothing with --recode-feedback=none, which ends after the first turn: leave one of the two out",
+    ),
+    Conflict(
+        ("feedback-model",),
+        lambda run: run.feedbacks == ("none",),
+        "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out",
+        {"feedback_model": None},
+    ),
+    Conflict(
+        ("feedback-from",),
+        lambda run: run.feedback_from != "auto" and run.feedbacks == ("none",),
+        "--recode-feedback-from={run.feedback_from} has nothing to ask with --recode-feedback=none: leave one of the two out",
+        {"feedback_from": "auto"},
+    ),
+)
+
+
+def checked(config: pytest.Config, made: Settings) -> Settings:
+    """The settings without what says nothing in this run. Raises `pytest.UsageError`, one line, where it was typed."""
+    _check_twice(made)
+    _check_levels(made)
+    typed = {
+        str(arg).partition("=")[0].removeprefix("--recode-")
+        for arg in config.invocation_params.args
+        if str(arg).startswith("--recode-")
+    }
+    for conflict in _CONFLICTS:
+        if not conflict.where(made):
+            continue
+        for option in conflict.options:
+            if option in typed:
+                raise pytest.UsageError(conflict.words.format(option=option, run=made))
+        made = replace(made, **conflict.without)
+    _check_researcher(config, made)
+    return made
+
+
+def _check_twice(made: Settings) -> None:
+    for name, values in (("model", made.models), ("feedback", made.feedbacks)):
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice:
+            raise pytest.UsageError(
+                f"--recode-{name}={twice} is given twice: give it once, or --recode-attempts=2 for two episodes of each"
+            )
+
+
+def _check_levels(made: Settings) -> None:
+    if made.replay_feedback is not None and not all(re.fullmatch("L[0-4]", policy) for policy in made.feedbacks):
+        raise pytest.UsageError(
+            "--recode-replay-feedback cuts stored feedback to a level: choose levels with --recode-feedback=L0 … L4"
+        )
+
+
+def _check_researcher(config: pytest.Config, made: Settings) -> None:
+    """Whether a person can be the researcher here."""
+    if made.feedback_from == "auto":
+        return
+    if made.feedback_model:
+        raise pytest.UsageError(
+            f"--recode-feedback-from={made.feedback_from} and --recode-feedback-model={made.feedback_model} both write the feedback:"
+            " leave one of the two out"
+        )
+    if made.feedback_from == "person" and config.getoption("dist", "no") != "no":
+        raise pytest.UsageError(
+            "--recode-feedback-from=person asks in this terminal, which workers do not have: leave out -n,"
+            " or answer by files with --recode-feedback-from=files"
+        )
