@@ -311,9 +311,17 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_no_attack_is_solved_and_each_is_named(walls: Sandbox, tmp_path: Path, name: str) -> None:
-    verdict = graded(walls, task_of(write(tmp_path)), ATTACKS[name], test_seconds=10)
+OF_PLACES = ("imports beside itself", "reads what lies beside it", "walks up the stack", "prints a report")
+"""What other walls might let through: paths, the stack of another first process, another's descriptors."""
+WHERE = [
+    *(("process", name) for name in ATTACKS),
+    *((kind, name) for kind in ("bubblewrap", "docker") for name in OF_PLACES),
+]
+
+
+@pytest.mark.parametrize(("every_sandbox", "name"), WHERE, indirect=["every_sandbox"])
+def test_no_attack_is_solved_and_each_is_named(every_sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+    verdict = graded(every_sandbox, task_of(write(tmp_path)), ATTACKS[name], test_seconds=10)
     assert not verdict.solved
     assert verdict.tampering
 
