@@ -122,7 +122,9 @@ def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> N
         "import sys, pathlib\nfrom pytest_recode.checkpoint import in_use\n"
         "with in_use(pathlib.Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
     )
-    wait_until_left(tmp_path, 0)
+    told: list[str] = []
+    wait_until_left(tmp_path, told.append, 0)
+    assert told == []
     with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
@@ -131,7 +133,9 @@ def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> N
         with in_use(tmp_path):  # beside the other: workers of one run
             pass
         with pytest.raises(UserError, match="another run is still writing there: wait for its end"):
-            wait_until_left(tmp_path, 0)
+            wait_until_left(tmp_path, told.append, 0)
+        assert told == [f"{tmp_path}: another run is still writing there: it is waited for, up to 0 s"]
         other.kill()
         other.wait()
-    wait_until_left(tmp_path, 0)
+    wait_until_left(tmp_path, told.append, 0)
+    assert len(told) == 1

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.checkpoint import past_of
+from pytest_recode.checkpoint import in_use, past_of
 
 from .conftest import words
 
@@ -278,6 +278,31 @@ def test_killed_ten_times_and_gone_on_with(
     assert told(results()) == wanted, f"seed {seed}"
     spending = (pytester.path / "out/spending.jsonl").read_text().splitlines()
     assert all(isinstance(json.loads(line), dict) for line in spending)
+
+
+def test_that_another_run_is_waited_for_is_said_at_once(
+    calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
+) -> None:
+    """It goes on when the other lets go, which it does here once the line was read."""
+    recode(*OPTIONS, LEVELS[0], "-k", "one", "-n0")
+    (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
+    with in_use(pytester.path / "out"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--recode-sandbox=process", *OPTIONS, LEVELS[0],
+             "-k", "one", workers, "--recode-resume"],
+            cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ),
+        )  # fmt: skip
+        assert process.stdout is not None
+        read = []
+        for line in process.stdout:
+            read.append(line)
+            if "another run is still writing there: it is waited for" in line:
+                break
+        else:
+            raise AssertionError("".join(read))
+    rest, _ = process.communicate(timeout=120)
+    assert "1 passed" in rest
+    assert [record["outcome"] for record in results()] == ["solved"]
 
 
 @pytest.mark.parametrize("folder", ["checkpoints", "episodes", "first-turns"])
