@@ -30,6 +30,9 @@ def claim(
     """
     results = out / RESULTS
     try:
+        if out.exists() and not out.is_dir():
+            give = "the directory of the run to go on with" if settings.resume else "a directory, new or empty"
+            raise UserError(f"--recode-out={out} is a file: give {give}")
         if settings.resume:
             return _go_on(out, ids, check, tell)
         if out.is_dir() and any(out.iterdir()):

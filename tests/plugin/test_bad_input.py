@@ -261,6 +261,20 @@ def test_a_directory_that_cannot_be_written(
     )
 
 
+@pytest.mark.parametrize(
+    ("more", "give"),
+    [((), "a directory, new or empty"), (("--recode-resume",), "the directory of the run to go on with")],
+)
+def test_a_file_in_place_of_a_directory(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, more: tuple[str, ...], give: str
+) -> None:
+    make_task()
+    (pytester.path / "file").write_text("mine")
+    line = one_line(recode("--recode-agent=reference", "--recode-out=file", *more))
+    assert line == f"--recode-out={pytester.path / 'file'} is a file: give {give}"
+    assert (pytester.path / "file").read_text() == "mine"
+
+
 def test_a_duplicate_task_id(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     make_task("a")
     make_task("b", files={"task.yaml": "schema: 1\nid: a\ntitle: Again\ntargets: [answer.py]\n"})
