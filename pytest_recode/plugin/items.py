@@ -38,11 +38,12 @@ def _fact(key: str, value: Any) -> tuple[str, Any]:
 
 
 class TaskItem(pytest.Item):
-    """What all items of tasks share: keywords and marker."""
+    """What all items of tasks share: keywords, marker, and what rides on their reports."""
 
     def __init__(self, *, task: Task, **rest: Any) -> None:
         super().__init__(**rest)
         self.task = task
+        self.recode: dict[str, Any] = {}  # plain JSON types: it travels on the report
         # a snippet that lies in another names it, and is not it
         said = [value for key, value in task.facts.items() if isinstance(value, str) and key != "outer"]
         self.extra_keyword_matches.update({task.id, task.domain, task.difficulty, *task.tags, *said} - {""})
@@ -67,6 +68,7 @@ class FaultItem(TaskItem):
         self.mark()
 
     def setup(self) -> None:
+        self.recode = {"unreadable": self.task.id}
         pytest.fail(self.task.fault, pytrace=False)
 
     def runtest(self) -> None:
@@ -75,10 +77,6 @@ class FaultItem(TaskItem):
 
 class RecodeItem(TaskItem):
     """What is played or checked, and how it is told."""
-
-    def __init__(self, **rest: Any) -> None:
-        super().__init__(**rest)
-        self.recode: dict[str, Any] = {}  # plain JSON types: it travels on the report
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, Unsolved | Fault):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.plugin import summary
-from pytest_recode.plugin.items import RecodeItem
+from pytest_recode.plugin.items import RecodeItem, TaskItem
 
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
@@ -78,13 +78,14 @@ class Reporter:
         self.records: list[Mapping[str, Any]] = []
         self.validations: list[Mapping[str, Any]] = []
         self.met: set[str] = set()  # the ids of all episodes that were started, skipped ones too
+        self.unreadable: set[str] = set()  # the ids of what stands for tasks that nobody could read
         self.others_failed = False
         self._results: int | None = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        if isinstance(item, RecodeItem):
+        if isinstance(item, TaskItem):
             report.recode, item.recode = item.recode, _NOTHING  # type: ignore[attr-defined]
         return report
 
@@ -117,7 +118,7 @@ class Reporter:
         if str(report.when) == CRASHED and (found := self._crashed(report)):
             report.recode = found  # type: ignore[attr-defined]
         facts = getattr(report, "recode", None)
-        if facts is not None:
+        if facts is not None and not self._unread(report, facts):
             self.met.add(report.nodeid)
         facts = facts or {}
         if report.when in _RAN and "record" in facts:
@@ -131,6 +132,12 @@ class Reporter:
             self.validations.append(facts["validation"])
         else:
             self.others_failed |= report.failed
+
+    def _unread(self, report: pytest.TestReport, facts: Mapping[str, Any]) -> bool:
+        """Whether this is of an item that stands for an unreadable task: its setup says so, its teardown says nothing."""
+        if "unreadable" in facts:
+            self.unreadable.add(report.nodeid)
+        return report.nodeid in self.unreadable
 
     def _crashed(self, report: pytest.TestReport) -> dict[str, Any]:
         """What the transcript kept of an episode whose worker died; empty for any other item."""
@@ -193,7 +200,9 @@ class Reporter:
         with summary.told_once(terminalreporter.stats):
             yield
         if self.run.worker is None:
-            summary.write(terminalreporter, self.run, self.records, self.validations, len(self.met))
+            summary.write(
+                terminalreporter, self.run, self.records, self.validations, len(self.met), len(self.unreadable)
+            )
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -42,8 +42,14 @@ def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
 
 
 def write(
-    terminal: Any, run: Run, records: Sequence[Mapping[str, Any]], validations: Sequence[Mapping[str, Any]], met: int
+    terminal: Any,
+    run: Run,
+    records: Sequence[Mapping[str, Any]],
+    validations: Sequence[Mapping[str, Any]],
+    met: int,
+    unreadable: int,
 ) -> None:
+    """`met`: episodes that were started, skipped ones too; `unreadable`: tasks that could not be read."""
     from pytest_recode.metrics.score import scores
     from pytest_recode.render import table, words
 
@@ -56,9 +62,11 @@ def write(
             terminal.line(line)
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
-            told = ", ".join(f"{kind} ({count}x)" for kind, count in faults.items())
+            told = ", ".join(f"{count}x {words.whose(kind)}" for kind, count in faults.items())
             where = "told above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
             terminal.line(f"errors, {where}: {told}", red=True)
+        if unreadable:
+            terminal.line(words.unread(unreadable), red=True)
         if met < len(run.ids):
             terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} episodes", red=True)
         if settings.fail_under is not None:
@@ -84,7 +92,13 @@ def write(
     elif met and run.asks:
         terminal.section("recode", sep="=")
         terminal.line(f"{met} skipped: {run.asks}")
+    elif unreadable and not validations:
+        terminal.section("recode", sep="=")
+    if unreadable and not (records or validations):
+        terminal.line(words.unread(unreadable), red=True)
     if validations:
         terminal.section("recode: validation", sep="=")
         for line in table.validation(validations):
             terminal.line(line)
+        if unreadable:
+            terminal.line(words.unread(unreadable), red=True)

@@ -54,6 +54,32 @@ def fault(record: Record, out: Path) -> str:
     )
 
 
+_WHOSE = {
+    "model:auth": "the model's key was refused",
+    "model:unknown-model": "the model is not known there",
+    "model:rate-limit": "the model's provider wants fewer calls",
+    "model:timeout": "the model did not answer in time",
+    "model:connection": "the model could not be reached",
+    "model:server": "the model's server failed",
+    "model:bad-request": "the model's provider refused the request",
+    "budget": "--recode-max-cost was spent",
+    "sandbox": "a sandbox could not start, or died",
+    "grader": "the hidden tests gave no verdict",
+    "user": "something of yours is to be mended (a task, a file, an option)",
+    "worker": "a worker of pytest-xdist died",
+    "internal": "the agent, or pytest-recode itself, raised what nobody foresaw",
+}
+
+
+def whose(kind: str) -> str:
+    """A record's kind of fault, in words; the kind is behind them."""
+    return f"{_WHOSE[kind]} ({kind})" if kind in _WHOSE else kind
+
+
+def unread(tasks: int) -> str:
+    return f"could not be read: {_count(tasks, 'task')}, of which no episode was made and no number tells"
+
+
 def same_fault(message: str) -> str:
     """The words of a fault without how long was tried, by which one of them is told from another that is the same."""
     return re.sub(r" \((gave up after|not waited for)[^()]*\)", "", message)

@@ -82,7 +82,7 @@ def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, resul
     line = f"Incorrect API key provided (asked at {server.url}, without a key: export OPENAI_API_KEY)"
     # in CI, pytest's own short summary repeats a failure's text in full
     assert text.partition("short test summary")[0].count(f"model local: auth: {line}") == 1
-    assert "errors, told above: model:auth (3x)" in text
+    assert "errors, told above: 3x the model's key was refused (model:auth)" in text
 
 
 HASTY = """\
@@ -120,7 +120,7 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     # while it is waited for, and as what ended the first of them; in CI, pytest's own short summary repeats that in full
     above = lines[: next(number for number, line in enumerate(lines) if "short test summary" in line)]
     assert sum(reason in line for line in above) == 2
-    assert "errors, told above: model:connection (3x)" in words(result)
+    assert "errors, told above: 3x the model could not be reached (model:connection)" in words(result)
     errors = [record["error"] for record in results()]
     assert {error["kind"] for error in errors} == {"model:connection"}
     waited = [error["message"] for error in errors if "(gave up after 6 tries in " in error["message"]]

@@ -100,3 +100,15 @@ def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
     result.stdout.fnmatch_lines(
         [f'{weights}:13: the block "decay by age" is never closed; add # </paper2code name="decay by age"> after it']
     )
+    assert "could not be read: 1 task, of which no episode was made and no number tells" in result.stdout.str()
+    assert "not played" not in result.stdout.str()
+
+
+def test_where_no_task_could_be_read_that_is_said_too(papers: Path, recode: Run, workers: str) -> None:
+    for name in ("running-moments/lib/weights.py", "shrinkage/shrink.py"):
+        (papers / name).unlink()
+    said = "could not be read: 2 tasks, of which no episode was made and no number tells"
+    for option in ("--recode-agent=reference", "--recode-validate"):
+        result = recode(workers, option)
+        result.assert_outcomes(errors=2)
+        assert result.stdout.str().count(said) == 1

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_recode.render.words import weaker
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.faults import ModelFault
+from pytest_recode.render.words import weaker, whose
 from pytest_recode.verdict import legible
 
 
@@ -33,3 +39,19 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
 
 def test_an_episode_without_a_verdict_has_none_of_any_kind() -> None:
     assert weaker([{"nodeid": "t::m", "isolation": "shared", "turns": [], "tampering": False, "told": False}]) == []
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize(
+    "kind", ["budget", "sandbox", "grader", "user", "worker", "internal", *(f"model:{fault}" for fault in ModelFault)]
+)
+def test_every_kind_of_fault_is_said_in_words_that_the_documentation_has_too(kind: str) -> None:
+    said = whose(kind)
+    assert said.endswith(f" ({kind})")
+    assert f"| `{kind}` | {said.removesuffix(f' ({kind})')} |" in re.sub(r" +", " ", (DOCS / "records.md").read_text())
+
+
+def test_a_kind_of_another_version_stands_for_itself() -> None:
+    assert whose("weather") == "weather"
