@@ -28,12 +28,16 @@ STORED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A turn that an episode really played, to be played again from where it began. `facts` are those of the episode."""
+    """A turn that an episode really played, to be played again from where it began. `facts` are those of the episode.
+
+    `shares`: of the hidden cases, what passed after the turn before, and after this one as it was played.
+    """
 
     run: str
     facts: Mapping[str, Any]
     before: tuple[Checkpoint, ...]
     feedback: Feedback
+    shares: tuple[float, float]
 
     @property
     def turn(self) -> int:
@@ -77,5 +81,15 @@ def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
     past = past_of(path)
     for place, checkpoint in enumerate(past.checkpoints):
         feedback = checkpoint.turn.feedback
-        if facts and feedback is not None:
-            yield Replay(run=run.resolve().name, facts=facts, before=past.checkpoints[:place], feedback=feedback)
+        if facts and feedback is not None and place:
+            yield Replay(
+                run=run.resolve().name,
+                facts=facts,
+                before=past.checkpoints[:place],
+                feedback=feedback,
+                shares=(_passed(past.checkpoints[place - 1].turn), _passed(checkpoint.turn)),
+            )
+
+
+def _passed(turn: Turn) -> float:
+    return turn.verdict.passed / max(len(turn.verdict.cases), 1)

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from pytest_recode.metrics.attempt import Attempt, Replay, TurnScore
 from pytest_recode.metrics.compare import Comparison, contrast
+from pytest_recode.metrics.score import Record, Score, case_share, scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,3 +63,37 @@ def _original(replay: Replay, episodes: Mapping[tuple[str, str], Attempt]) -> tu
     if episode is None or not 2 <= replay.turn <= len(episode.turns):
         return None
     return episode.turns[replay.turn - 2], episode.turns[replay.turn - 1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """One model's turns, played again at one level: of a run that replays, as its own terminal says it.
+
+    Means over the turns that could be played of the share of hidden cases that passed; None where there was none. `score`
+    counts turns where it says episodes.
+    """
+
+    score: Score
+    before: float | None  # after the turn before: where each began
+    really: float | None  # as it was played, with the feedback that it really had
+    again: float | None
+
+
+def replayed(records: Iterable[Record], stored: Mapping[tuple[str, int], tuple[float, float]]) -> tuple[Replayed, ...]:
+    """`stored`: of each turn that was played again, by node id and number, the shares `before` and `really`."""
+    groups: dict[tuple[str, str, bool], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record["model"], record["feedback"], record["paper"]), []).append(record)
+    return tuple(_replayed(group, stored) for group in groups.values())
+
+
+def _replayed(group: Sequence[Record], stored: Mapping[tuple[str, int], tuple[float, float]]) -> Replayed:
+    [score] = scores(group)
+    played = [record for record in group if record["outcome"] != "error"]
+    shares = [stored[record["replay"]["nodeid"], record["replay"]["turn"]] for record in played]
+    return Replayed(
+        score=score,
+        before=fmean(before for before, _ in shares) if shares else None,
+        really=fmean(really for _, really in shares) if shares else None,
+        again=fmean(map(case_share, played)) if played else None,
+    )

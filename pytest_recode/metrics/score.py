@@ -42,7 +42,6 @@ class Score:
     completion_tokens: int
     cost_usd: float | None  # None: the price of at least one call is not known
     solved_by_turn: tuple[int, ...]  # at [i], episodes solved within i + 1 turns
-    replayed: bool = False  # single turns that were played again, and no episodes
 
     @property
     def share(self) -> float:
@@ -76,16 +75,16 @@ def _score(model: str, feedback: str, paper: bool, group: Sequence[Record]) -> S
         errors=len(group) - len(played),
         interval=wilson(len(turns), len(played)),
         mean_turns=sum(turns) / len(turns) if turns else None,
-        cases=sum(map(_case_share, played)) / len(played) if played else None,
+        cases=sum(map(case_share, played)) / len(played) if played else None,
         prompt_tokens=sum(record["usage"]["prompt_tokens"] for record in group),
         completion_tokens=sum(record["usage"]["completion_tokens"] for record in group),
         cost_usd=None if None in costs else sum(costs),
-        replayed=any(record.get("replay") for record in group),
         solved_by_turn=_cumulative(turns, max((len(record["turns"]) for record in played), default=0)),
     )
 
 
-def _case_share(record: Record) -> float:
+def case_share(record: Record) -> float:
+    """Of the hidden cases, what the last turn passed."""
     last = record["turns"][-1] if record["turns"] else {"passed": 0, "total": 0}
     return last["passed"] / last["total"] if last["total"] else 0.0
 

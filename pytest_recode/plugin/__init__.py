@@ -113,12 +113,12 @@ _MANIFESTS = pytest.StashKey[tuple[str, ...]]()
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What the run needs is checked once it is known that there is something to run, and before anything is spent."""
     config = session.config
-    if RUN in config.stash and not config.option.collectonly and not hasattr(config, "workerinput"):
+    if RUN in config.stash and not hasattr(config, "workerinput"):
         from pytest_recode.plugin.collect import is_ours
 
         run = config.stash[RUN]
         run.ids = frozenset(item.nodeid for item in session.items if is_ours(item))
-        if run.ids:
+        if run.ids and not config.option.collectonly:
             run.prepare()
 
 

@@ -42,7 +42,7 @@ _KEPT = (
         "usage",
         "sandbox",
     ),
-    *("isolation", "error"),
+    *("isolation", "error", "replay"),
 )
 """What of a record the summary needs, beside the counts of its turns."""
 

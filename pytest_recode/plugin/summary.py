@@ -41,6 +41,14 @@ def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
             stats["error"] = whole
 
 
+def _replay(run: Run, records: Sequence[Mapping[str, Any]]) -> list[str]:
+    from pytest_recode.metrics.replays import replayed
+    from pytest_recode.render.table import replay
+
+    stored = {(each.facts["nodeid"], each.turn): each.shares for each in run.replays}
+    return replay(str(run.settings.replay_feedback), replayed(records, stored))
+
+
 def write(
     terminal: Any,
     run: Run,
@@ -54,11 +62,12 @@ def write(
     from pytest_recode.render import table, words
 
     settings = run.settings
+    noun = "stored turns" if run.replays else "episodes"
     if records:
         order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
         rows = sorted(records, key=lambda record: (order.get(record["model"], 0), order.get(record["feedback"], 0)))
         terminal.section("recode", sep="=")
-        for line in table.summary(scores(rows)):
+        for line in _replay(run, rows) if run.replays else table.summary(scores(rows)):
             terminal.line(line)
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
@@ -68,7 +77,7 @@ def write(
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)
         if met < len(run.ids):
-            terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} episodes", red=True)
+            terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} {noun}", red=True)
         if settings.fail_under is not None:
             _, share = solved(records)
             held = "at least" if share >= settings.fail_under else "below"
@@ -87,11 +96,16 @@ def write(
             terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
     elif run.prepared and len(run.ids) > len(validations):
         terminal.section("recode", sep="=")
-        terminal.line(f"not played: all {len(run.ids)} episodes; records: {run.out}", red=True)
+        terminal.line(f"not played: all {len(run.ids)} {noun}; records: {run.out}", red=True)
         terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
     elif met and run.asks:
         terminal.section("recode", sep="=")
         terminal.line(f"{met} skipped: {run.asks}")
+    elif run.replays and not run.ids:
+        terminal.section("recode", sep="=")
+        terminal.line(
+            words.nothing_to_replay(str(settings.replay_feedback), [each.facts for each in run.replays]), red=True
+        )
     elif unreadable and not validations:
         terminal.section("recode", sep="=")
     if unreadable and not (records or validations):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_recode.metrics.replays import Replayed
 from pytest_recode.metrics.score import Score
 
 HEAD = ("model", "feedback", "solved", "%", "95 % interval", "turns", "cases %", "tokens", "cost $", "errors")
@@ -14,17 +15,40 @@ def summary(scores: Sequence[Score]) -> list[str]:
     """Lines, without a trailing newline each."""
     lines = _table([HEAD, *(_row(score) for score in scores)])
     turns = max((len(score.solved_by_turn) for score in scores), default=0)
-    replayed = any(score.replayed for score in scores)
-    if turns > 1 and not replayed:
+    if turns > 1:
         head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
         lines += ["", *_table([head, *(_curve(score, turns) for score in scores)])]
     if told := _ablation(scores):
         lines += ["", *told]
-    if replayed:
-        lines += [
-            "",
-            "single turns, played again, and no episodes: pytest-recode report holds them against those that were played",
-        ]
+    return [*lines, *_marks(scores)]
+
+
+REPLAY_HEAD = (
+    *("model", "feedback", "turns", "solved", "cases % before", "as played", "replayed", "tokens", "cost $", "errors"),
+)
+
+
+def replay(run: str, found: Sequence[Replayed]) -> list[str]:
+    """The summary of a session that plays stored turns of `run` again."""
+    return [
+        f"replay of {run}: single stored turns and no episodes, each once more from where it began, its feedback cut to the level",
+        "",
+        *_table([REPLAY_HEAD, *(_replay_row(each) for each in found)]),
+        "",
+        "cases %: hidden cases that pass after the turn before, after this turn as it was played then, and as it was replayed now",
+        *_marks([each.score for each in found]),
+    ]
+
+
+def _replay_row(found: Replayed) -> tuple[str, ...]:
+    score = found.score
+    shares = ("-" if share is None else f"{100 * share:.1f}" for share in (found.before, found.really, found.again))
+    return (_name(score), score.feedback, str(score.episodes), str(score.solved), *shares, *_paid(score))
+
+
+def _marks(scores: Sequence[Score]) -> list[str]:
+    """What the marks of a table mean, where it has them."""
+    lines = []
     if any(score.simulated for score in scores):
         lines += [
             "",
@@ -63,6 +87,12 @@ def _row(score: Score) -> tuple[str, ...]:
         f"{100 * low:.1f} to {100 * high:.1f}" if score.episodes else "-",
         "-" if score.mean_turns is None else f"{score.mean_turns:.1f}",
         "-" if score.cases is None else f"{100 * score.cases:.1f}",
+        *_paid(score),
+    )
+
+
+def _paid(score: Score) -> tuple[str, ...]:
+    return (
         f"{score.prompt_tokens + score.completion_tokens:,}",
         "?" if score.cost_usd is None else f"{score.cost_usd:.2f}",
         str(score.errors),

@@ -80,6 +80,16 @@ def unread(tasks: int) -> str:
     return f"could not be read: {_count(tasks, 'task')}, of which no episode was made and no number tells"
 
 
+def nothing_to_replay(run: str, facts: Sequence[Mapping[str, Any]]) -> str:
+    """`facts` are those of the episodes that the run in the directory `run` has turns of."""
+    names = list(dict.fromkeys(fact["task"] for fact in facts))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return (
+        f"nothing was replayed: no stored turn of {run} is of a task that was selected here; it has turns of"
+        f" {', '.join(names[:MOST_NAMES])}{more}"
+    )
+
+
 def same_fault(message: str) -> str:
     """The words of a fault without how long was tried, by which one of them is told from another that is the same."""
     return re.sub(r" \((gave up after|not waited for)[^()]*\)", "", message)

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.reading import from_record, read
-from pytest_recode.metrics.replays import replays
+from pytest_recode.metrics.replays import replayed, replays
+from pytest_recode.render.table import replay as summary
 from tests.metrics.samples import record, replay, run
 
 
@@ -74,3 +75,32 @@ def test_a_run_is_known_by_the_name_of_its_directory_also_where_two_have_one(tmp
     everything = [attempt for source in sources for attempt in source.attempts]
     found = replays([one for one in everything if one.replay], [one for one in everything if not one.replay])
     assert found.unpaired == 0
+
+
+def test_a_run_that_replays_says_what_passed_before_then_and_now() -> None:
+    """By hand; an error is in no mean, and its cost is paid all the same."""
+
+    def one(level: str, turn: int, passed: int, outcome: str = "unsolved") -> dict[str, Any]:
+        of = {"run": "run", "nodeid": "x", "turn": turn, "level": "L1"}
+        return {
+            "model": "m",
+            "agent": "recode",
+            "feedback": level,
+            "paper": True,
+            "simulated": True,
+            "outcome": outcome,
+            "solved_turn": turn if outcome == "solved" else None,
+            "turns": [{"passed": passed, "total": 4}] if outcome != "error" else [],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 1, "cost_usd": 0.5},
+            "replay": of,
+        }
+
+    records = [one("L0", 2, 1), one("L0", 3, 2), one("L4", 2, 4, "solved"), one("L4", 3, 0, "error")]
+    low, high = replayed(records, {("x", 2): (0.0, 0.5), ("x", 3): (0.5, 1.0)})
+    assert (low.before, low.really, low.again) == (0.25, 0.75, 0.375)
+    assert (high.before, high.really, high.again, high.score.errors) == (0.0, 0.5, 1.0, 1)
+    lines = [line.split() for line in summary("old/run", [low, high])]
+    assert " ".join(lines[0]).startswith("replay of old/run: single stored turns and no episodes, each once more")
+    assert ["m", "*", "L0", "2", "0", "25.0", "75.0", "37.5", "22", "1.00", "0"] in lines
+    assert ["m", "*", "L4", "1", "1", "0.0", "50.0", "100.0", "22", "1.00", "1"] in lines
+    assert any("simulated:" in line for line in lines)

@@ -83,15 +83,3 @@ def test_with_the_paper_and_without_are_two_rows_and_the_difference_is_told() ->
     )
     assert [(score.paper, score.solved, score.episodes) for score in made] == [(True, 3, 4), (False, 1, 2)]
     assert "without the paper, m L0: -25.0 points (1/2 against 3/4)" in summary(made)
-
-
-def test_turns_that_were_played_again_are_no_episodes() -> None:
-    again = {"run": "run", "nodeid": "x", "turn": 2, "level": "L0"}
-    [episode] = scores([record("solved", 2, [1, 4])])
-    [replayed] = scores([record("solved", 2, [1, 4], replay=again)])
-    assert (episode.replayed, replayed.replayed) == (False, True)
-    told = "single turns, played again, and no episodes: pytest-recode report holds them against those that were played"
-    assert told in summary([replayed])
-    assert told not in summary([episode])
-    assert any("solved within turn" in line for line in summary([episode]))
-    assert not any("solved within turn" in line for line in summary([replayed]))

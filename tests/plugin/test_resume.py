@@ -207,7 +207,7 @@ def test_a_task_that_was_broken_is_mended_and_played(
 
 
 def test_stored_turns_are_replayed_with_another_level(
-    calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
+    calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
     recode(*OPTIONS, LEVELS[0], "--recode-feedback-model=sim/expert")
     before = len(calls())
@@ -232,7 +232,31 @@ def test_stored_turns_are_replayed_with_another_level(
     assert "replay[paid-L1-turn3-L4]" in words(
         recode("--collect-only", "-q", "--recode-replay-feedback=out", "--recode-feedback=L4")
     )
-    assert "4 passed" in words(result)
+    text = words(result)
+    assert "4 passed" in text
+    # of the two turns of "one" and "two" and the three of "never", half the cases passed before each; then two turns solved
+    assert f"replay of {pytester.path / 'out'}: single stored turns and no episodes" in text
+    assert "model feedback turns solved cases % before as played replayed tokens cost $ errors" in text
+    for level in ("L0", "L4"):
+        assert f"paid {level} 7 2 50.0 64.3 64.3 770 0.07 0" in text
+    assert "solved within turn" not in text
+
+
+def test_a_run_of_other_tasks_has_nothing_to_replay_and_that_is_said(
+    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, workers: str
+) -> None:
+    recode(*OPTIONS, LEVELS[0], "-k", "not two", "--recode-turns=2")
+    before = calls()
+    replay = ("--recode-replay-feedback=out", "--recode-feedback=L0", "--recode-out=again")
+    for more in ((workers, "bench/two"), (workers, "-k", "two"), ("--collect-only", "bench/two")):
+        result = recode(*replay, *more)
+        assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+        assert (
+            f"nothing was replayed: no stored turn of {pytester.path / 'out'} is of a task that was selected here;"
+            " it has turns of never, one"
+        ) in words(result)
+    assert "nothing was replayed" not in words(recode(*replay, "--collect-only"))
+    assert calls() == before
 
 
 def whole(out: Path) -> set[str]:
