@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib.util
+import json
 import logging
 import math
 import os
@@ -15,6 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_recode.models.table import Entry
