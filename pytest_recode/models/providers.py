@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import replace
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext
-from pytest_recode.models.client import litellm
+from pytest_recode.models.client import listed, litellm
 from pytest_recode.models.table import Entry, close_names, names, resolve
 
 NO_KEY = "none"
@@ -17,13 +18,33 @@ NO_KEY = "none"
 
 def entry_of(context: ModelContext) -> Entry:
     """The name's entry, with a provider that litellm knows. An alias's own api_base beats the run's."""
-    entry = resolve(context.name, context.table)
-    entry = replace(entry, api_base=entry.api_base or context.api_base)
+    check_listed(context)
+    entry = _resolved(context)
     if _known(entry.model):
         return entry
     if entry.api_base is None:
         raise UserError(_unknown(context, entry))
     return replace(entry, model=f"openai/{entry.model}")
+
+
+def check_listed(context: ModelContext) -> None:
+    """What can be told of a name without litellm, whose import takes seconds. Raises `UserError` for one that it cannot know."""
+    entry = _resolved(context)
+    names = listed()
+    plain = "/" not in entry.model and ":" not in entry.model
+    if (
+        plain
+        and entry.api_base is None
+        and "litellm" not in sys.modules
+        and names is not None
+        and entry.model not in names
+    ):
+        raise UserError(_unknown(context, entry))
+
+
+def _resolved(context: ModelContext) -> Entry:
+    entry = resolve(context.name, context.table)
+    return replace(entry, api_base=entry.api_base or context.api_base)
 
 
 def _known(model: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext
-from pytest_recode.models.client import litellm, priced
+from pytest_recode.models.client import listed, litellm, priced
 from pytest_recode.models.ledger import NullLedger
 from pytest_recode.models.litellm_ import check
 from pytest_recode.models.table import TABLE, Entry, Price, load_table, names, resolve
@@ -175,6 +177,32 @@ def test_an_unknown_model_lists_the_choices() -> None:
         "any litellm name with its provider works, such as openai/gpt-5; a local server's with --recode-api-base"
     )
     assert refusal("nowhere/model").startswith("unknown model 'nowhere/model': short names are claude-sonnet-4, ")
+
+
+OFFHAND = """\
+import sys
+
+from pytest_recode.faults import UserError
+from pytest_recode.models import ModelContext, litellm_
+from pytest_recode.models.ledger import NullLedger
+
+try:
+    litellm_.check(ModelContext(name="claude-sonet-4", ledger=NullLedger()))
+except UserError as error:
+    print(error)
+print("litellm" in sys.modules)
+"""
+
+
+def test_a_misspelt_name_is_unknown_without_litellm_whose_import_takes_seconds() -> None:
+    done = subprocess.run([sys.executable, "-c", OFFHAND], capture_output=True, text=True, check=True)
+    said, imported = done.stdout.splitlines()
+    assert said == refusal("claude-sonet-4")
+    assert imported == "False"
+
+
+def test_all_that_litellm_lists_can_be_told_without_it() -> None:
+    assert set(litellm().model_cost) <= (listed() or set())
 
 
 def test_a_misspelt_name_of_a_maker_that_litellm_guesses_is_unknown_too() -> None:
