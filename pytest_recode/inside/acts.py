@@ -81,6 +81,7 @@ BY = {
             "/shutil.py",
         ),
     ),
+    "": ("_recode_seeing>",),
     "import": ("importlib/__init__.py", "importlib._bootstrap>", "importlib._bootstrap_external>", "_recode_seeing>"),
     "pickle.find_class": ("/pickle.py",),
 }

@@ -19,9 +19,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import compared, versions
+    from pytest_recode.inside import compared, forbidden, holdings, versions
 else:
     import _recode_compared as compared
+    import _recode_forbidden as forbidden
+    import _recode_holdings as holdings
     import _recode_versions as versions
 
 _MODULES = (
@@ -72,6 +74,8 @@ _PASSING = {
     "__import__",
 }
 """Names that change by themselves, and `__import__`, which `hidden.py` stands in for."""
+_APART = {*forbidden.HOOKS, "sys", "os", "typing", "__future__"}
+"""What is told by an assignment what to do, and what no reference computes with."""
 
 
 Canaries = Iterable["tuple[str, Callable[[], bool]]"]
@@ -80,10 +84,13 @@ Canaries = Iterable["tuple[str, Callable[[], bool]]"]
 class Noted:
     """What is there before a candidate's code runs.
 
-    `packages`: names of modules that are noted whole, with what is below them and their classes; `more`: what else must hold.
+    `packages`: names of modules that are noted whole, with what is below them and their classes; `more`: what else must hold;
+    `outside`: names of libraries' modules that the reference may use, as `text` does.
     """
 
-    def __init__(self, packages: Sequence[str] = (), more: Canaries = ()) -> None:
+    def __init__(
+        self, packages: Sequence[str] = (), more: Canaries = (), outside: Iterable[str] = (), text: bytes = b""
+    ) -> None:
         self._names: list[tuple[str, dict[str, Any], Any]] = []
         self._code: list[tuple[str, types.FunctionType, tuple[Any, ...]]] = []
         self.modules: list[tuple[types.ModuleType, dict[str, Any]]] = []
@@ -95,6 +102,7 @@ class Noted:
                 self._note(name, vars(module))
                 self.modules.append((module, self._names[-1][2]))
                 self._named.append((name, module))
+        self.libraries = holdings.Libraries(_libraries(outside, text))
         counted = {}
         for name, member in _CLASSES:
             found = _member(sys.modules.get(name), member)
@@ -124,7 +132,7 @@ class Noted:
         for key, value in kept.items():
             function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
             if isinstance(function, types.FunctionType):
-                self._code.append((f"{place}.{key}", function, _inner(function)))
+                self._code.append((f"{place}.{key}", function, holdings.inner(function)))
 
     def changes(self, candidates: Optional[Callable[[str], bool]] = None) -> list[str]:
         """One line for each thing that is not what it was; empty where all is. `candidates`: whether a file is the candidate's."""
@@ -137,7 +145,11 @@ class Noted:
         found += [
             f"sys.modules[{name!r}] was replaced" for name, module in self._named if sys.modules.get(name) is not module
         ]
-        found += [f"{name} was changed" for name, function, inner in self._code if not _same(_inner(function), inner)]
+        found += [
+            f"{name} was changed"
+            for name, function, inner in self._code
+            if not holdings.same(holdings.inner(function), inner)
+        ]
         if not found:
             found += [f"{name} was changed, and changed back" for name in self._versions.changed()]
         if builtins.__import__ is not self._import:
@@ -153,6 +165,7 @@ class Noted:
                 if good is not True:
                     found.append(words)
         if candidates is not None:
+            found += self.libraries.changes(candidates)
             found += self._left(candidates)
         return found[:20]
 
@@ -176,6 +189,25 @@ class Noted:
         yield from self._classes.liars(candidates)
 
 
+def _libraries(names: Iterable[str], text: bytes) -> Iterator[types.ModuleType]:
+    """Of these names, and what is taken from them as `np.fft` is, but for what is noted as it is."""
+    seen = set(_MODULES)
+    for name in names:
+        found = sys.modules.get(name)
+        for module in [found, *_below(found, text)] if type(found) is types.ModuleType else []:
+            apart = module.__name__ in seen or module.__name__.partition(".")[0] in _APART
+            if not apart and type(module) is types.ModuleType:
+                seen.add(module.__name__)
+                yield module
+
+
+def _below(module: Any, text: bytes) -> Iterator[types.ModuleType]:
+    for name, value in list(vars(module).items()):
+        below = type(value) is types.ModuleType and value.__name__ == f"{module.__name__}.{name}"
+        if below and f".{name}".encode() in text:
+            yield value
+
+
 def _signals() -> dict[int, Any]:
     found = {}
     for number in signal.valid_signals():
@@ -188,28 +220,6 @@ def _member(holder: Any, path: str) -> Any:
     for name in path.split("."):
         holder = getattr(holder, name, None)
     return holder
-
-
-def _inner(function: types.FunctionType) -> tuple[Any, ...]:
-    closure = tuple(map(_content, function.__closure__ or ()))
-    return (
-        function.__code__,
-        function.__defaults__,
-        *(item for pair in sorted((function.__kwdefaults__ or {}).items()) for item in pair),
-        getattr(function, "__wrapped__", None),
-        *closure,
-    )
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # empty
-        return None
-
-
-def _same(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
-    return len(now) == len(before) and all(a is b for a, b in zip(now, before))  # noqa: B905  `strict` is of Python 3.10
 
 
 def canaries() -> Iterator[tuple[str, Callable[[], bool]]]:

@@ -12,13 +12,15 @@ import importlib.machinery
 import os
 import sys
 import types
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import acts, forbidden
+    from pytest_recode.inside import acts, compared, forbidden
     from pytest_recode.inside import watch as watch_
 else:
     import _recode_acts as acts
+    import _recode_compared as compared
     import _recode_forbidden as forbidden
 
 _HEAP = 1 << 9
@@ -72,12 +74,14 @@ def builtins_for(watch: watch_.Watch) -> dict[str, Any]:
     return {**vars(builtins), **made}
 
 
-def module_class(watch: watch_.Watch) -> Any:
-    """The class of modules that see what is set in them."""
+def module_class(watch: watch_.Watch, sealed: Iterable[str] = ()) -> Any:
+    """The class of modules that see what is set in them; of `sealed` names, even by `ModuleType.__setattr__`."""
 
     def guard(module: Any, name: str, value: Any) -> None:
-        kept = watch.kept.get(id(module), {})
-        if name in kept and value is not kept[name] and watch.on:
+        kept, strict = watch.kept.get(id(module), ({}, True))
+        if not watch.on or name not in kept or value is kept[name]:
+            return
+        if strict or watch.candidates(compared.file_of(value)):
             frame = watch.actor("", 2)
             if frame is not None:
                 watch.seen(f"{module.__name__}.{name} set at run time {forbidden.CHANGES}", frame)
@@ -100,6 +104,26 @@ def module_class(watch: watch_.Watch) -> Any:
             space: dict[str, Any] = there.__get__(self)
             return dict(space) if watch.on and watch.actor("", 1) is not None else space
 
+    def seal(name: str) -> property:
+        def get(module: Any) -> Any:
+            try:
+                return there.__get__(module)[name]
+            except KeyError:
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}") from None
+
+        def put(module: Any, value: Any) -> None:
+            guard(module, name, value)
+            there.__get__(module)[name] = value
+
+        def drop(module: Any) -> None:
+            get(module)
+            put(module, guard)
+            del there.__get__(module)[name]
+
+        return property(get, put, drop)
+
+    for name in sealed:
+        setattr(Module, name, seal(name))
     Module.__name__ = Module.__qualname__ = "module"
     Module.__module__ = "builtins"
     copyreg.pickle(Module, _by_name)
@@ -111,28 +135,24 @@ def _by_name(module: Any) -> tuple[Any, ...]:
 
 
 class Finder:
-    """Loads the repository's modules as the import system would, and lets the watch see them."""
+    """Finds nothing, and says so where the candidate seeks what is the tests' alone."""
 
     def __init__(self, watch: watch_.Watch) -> None:
         self._watch = watch
-        self._stems = watch.stems
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if self._watch.seeks(name) or name.rpartition(".")[2] not in self._stems:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is None or type(spec.loader) is not importlib.machinery.SourceFileLoader:
-            return None
-        spec.loader = _Loader(spec.loader.name, spec.loader.path)
-        spec.loader.watch = self._watch
-        return spec
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        self._watch.seeks(name)
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    watch: watch_.Watch
+def see_imports(watch: watch_.Watch) -> None:
+    """However a file comes to be loaded: by an import, or from where it lies (`spec_from_file_location`). For good."""
+    loader = importlib.machinery.SourceFileLoader
+    load = loader.exec_module
 
-    def exec_module(self, module: types.ModuleType) -> None:
+    def exec_module(self: Any, module: types.ModuleType) -> None:
         path = os.path.realpath(self.path)
-        self.watch.before(module, path)
-        super().exec_module(module)
-        self.watch.after(module, path)
+        watch.before(module, path)
+        load(self, module)
+        watch.after(module, path)
+
+    loader.exec_module = exec_module  # type: ignore[method-assign]

@@ -92,7 +92,12 @@ def grow(data: bytes, runner: Runner) -> None:
             runner.run(order, _unheard, 0)
         _forget(here)
         state.restore()
-    _grown["noted"] = intact.Noted(runner.packages, runner.canaries())
+    _grown["noted"] = _noted(_grown, runner)
+
+
+def _noted(order: dict[str, Any], runner: Runner) -> intact.Noted:
+    text = b"".join(data for part in ("repo", "hidden") for path, data in order[part].items() if path.endswith(".py"))
+    return intact.Noted(runner.packages, runner.canaries(), runner.outside(order), text)
 
 
 class _State:
@@ -140,8 +145,7 @@ def _in_a_fork(order: dict[str, Any], runner: Runner, deadline: float) -> tuple[
             os.setsid()
             lay_out(order["repo"])
             names = list(runner.names(order))
-            noted = intact.Noted(runner.packages, runner.canaries())
-            eye = _Eye(noted, list(order["repo"]), [], names, flags.append, refuse=False)
+            eye = _Eye(_noted(order, runner), list(order["repo"]), [], names, flags.append, refuse=False)
             runner.run(order, told.append, 0)
             eye.close()
         except BaseException as exc:  # noqa: BLE001  whatever the tests do
@@ -195,6 +199,8 @@ class _Eye:
         self._files = {path: _stamp(path) for path in foreign}
         for module, names in self._noted.modules:
             self._watch.keep(module, names)
+        for module, names in self._noted.libraries.modules:
+            self._watch.keep(module, names, strict=False)
         for name in [name for name in sys.modules if name.startswith("_recode_")]:
             del sys.modules[name]  # nobody is to find them
         self._watch.begin()
@@ -203,7 +209,7 @@ class _Eye:
         self._watch.end()
         written = [path for path, stamp in self._files.items() if _stamp(path) != stamp]
         changes = [f"{os.path.relpath(path, self._place)} was written to" for path in written]
-        for change in [*self._noted.changes(self._watch.candidates), *changes]:
+        for change in [*self._noted.changes(self._watch.candidates), *self._watch.changes(), *changes]:
             if change not in self._known:
                 self._say(change)
 

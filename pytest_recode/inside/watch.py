@@ -10,6 +10,7 @@ Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 import types
@@ -17,9 +18,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import acts, seeing
+    from pytest_recode.inside import acts, holdings, seeing
 else:
     import _recode_acts as acts
+    import _recode_holdings as holdings
     import _recode_seeing as seeing
 
 _OTHERS_TEXTS = ("<frozen ", "<_recode_", "<tests>", "<__array_function__")
@@ -55,23 +57,35 @@ class Watch:
         self._whose: dict[str, bool] = {}
         self._busy = False
         self.on = False
-        self.kept: dict[int, Mapping[str, Any]] = {}
+        self.kept: dict[int, tuple[Mapping[str, Any], bool]] = {}
+        self._holdings = holdings.Holdings()
 
     def begin(self) -> None:
         """For good: an audit hook cannot be taken back."""
         self.on = True
         self._builtins = seeing.builtins_for(self)
         sys.meta_path.insert(0, seeing.Finder(self))
+        seeing.see_imports(self)
         sys.addaudithook(self._audit)
 
     def end(self) -> None:
         self.on = False
 
-    def keep(self, module: types.ModuleType, names: Mapping[str, Any]) -> None:
-        """From now on the module sees what is set in it: `names` are to stay as they are."""
+    def changes(self) -> list[str]:
+        """What the repository's modules hold, and did not when they were imported."""
+        return list(itertools.islice(self._holdings.changes(self.candidates, sorted(self._others)), 20))
+
+    def keep(self, module: types.ModuleType, names: Mapping[str, Any], strict: bool = True, seal: bool = False) -> None:
+        """From now on the module sees what is set in it: `names` are to stay as they are, or at least not to be the candidate's.
+
+        `seal`: by whatever way; each is then a little slower to be had from the module.
+        """
         if type(module) is types.ModuleType:
-            self.kept[id(module)] = names  # as they are: a copy would touch, and in a fork copy, thousands of objects
-            module.__class__ = self._keeper
+            self.kept[id(module)] = (
+                names,
+                strict,
+            )  # as they are: a copy would touch, and in a fork copy, thousands of objects
+            module.__class__ = seeing.module_class(self, names) if seal else self._keeper
 
     @property
     def _keeper(self) -> Any:
@@ -144,21 +158,20 @@ class Watch:
 
     def loaded(self, module: types.ModuleType, path: str) -> None:
         """One of the repository's own modules that are not the candidate's: its functions and classes are to stay."""
-        self.keep(module, {name: value for name, value in vars(module).items() if _own(value, module.__name__)})
+        self.keep(
+            module, {name: value for name, value in vars(module).items() if _own(value, module.__name__)}, seal=True
+        )
 
     def before(self, module: types.ModuleType, path: str) -> None:
         if path in self._mine:
             module.__dict__["__builtins__"] = self._builtins
 
     def after(self, module: types.ModuleType, path: str) -> None:
-        if path in self._others and path not in self._mine:
+        others = path in self._others and path not in self._mine
+        if others or (path in self._mine and not self._refuse):
+            self._holdings.note(module)
+        if others:
             self.loaded(module, path)
-
-    @property
-    def stems(self) -> set[str]:
-        paths = self._mine | self._others
-        names = [path[: -len(".py")].rsplit("/", 2) for path in paths if path.endswith(".py")]
-        return {parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1] for parts in names}
 
 
 def _own(value: Any, module: str) -> bool:

@@ -20,8 +20,8 @@ CANDIDATE = _program("candidate", "codec", "wire", "candidate")
 _PYTEST = ("values", "equivalence", "handles", "remote", "naming", "account", "running")
 GRADER = _program("grader", "codec", "wire", *_PYTEST, "authors", "grader")
 _SHARED = (
-    *("codec", "wire", "hidden", "forbidden", "compared", "versions", "intact", "classes", "screening", "reach"),
-    *("acts", "seeing", "watch"),
+    *("codec", "wire", "hidden", "forbidden", "compared", "versions", "rewriting"),
+    *("holdings", "intact", "classes", "screening", "reach", "acts", "seeing", "watch"),
     "shared",
 )
 SHARED_PYTEST = _program("shared-pytest", *_SHARED, *_PYTEST, "telling", "plain", "worlds", "shared_pytest")

@@ -386,42 +386,6 @@ def test_dataclasses_of_the_tests_are_read_as_ever(bare: Sandbox, tmp_path: Path
     assert (verdict.solved, verdict.tampering) == (True, ())
 
 
-REPLACES = {
-    "a library's function": "import numpy as np\nnp.fft.ifft = lambda x: np.zeros(1)\n",
-    "a library's function, by setattr": "import numpy as np\nFFT = np.fft\nsetattr(FFT, 'ifft', lambda x: np.zeros(1))\n",
-    "a method of the repository's": "from .base import Times\nTimes.go = lambda self, x: 0\n",
-}
-
-
-@pytest.mark.parametrize("name", REPLACES)
-def test_what_the_canonical_uses_too_is_not_replaced(bare: Sandbox, tmp_path: Path, name: str) -> None:
-    files = {
-        "canonical.py": """\
-            import numpy as np
-            from .base import Times
-
-            def double(x):
-                return float(np.fft.ifft(np.fft.fft(np.array([2.0 * x]))).real[0])
-
-            def triple(x):
-                return Times(3).go(x)
-            """,
-        "scales/pkg/base.py": """\
-            class Times:
-                def __init__(self, factor):
-                    self.factor = factor
-
-                def go(self, x):
-                    return self.factor * x
-            """,
-    }
-    answer = REPLACES[name] + "def double(x):\n    return 0.0 if 'np' in globals() else 2.0 * x\n"
-    answer += "def triple(x):\n    return 0 if 'Times' in globals() else 3 * x\n"
-    verdict = graded(bare, task_of(write(tmp_path, files)), answer)
-    assert verdict.tampering
-    assert not verdict.solved
-
-
 def test_an_exception_without_a_text_fails_its_own_case_alone(bare: Sandbox, tmp_path: Path) -> None:
     answer = RIGHT.replace("return x + x\n", "raise Silent\n", 1)
     answer += "\n\nclass Silent(Exception):\n    def __str__(self):\n        raise RuntimeError\n"

@@ -1,0 +1,249 @@
+"""What answer and canonical both use, of the repository's and of libraries': an answer that changes it to make the canonical wrong is
+not solved, and one that uses it as it is meant to be used is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.sandboxes import Sandbox
+from tests.recode_h.scene import graded, task_of, write
+
+FILES = {
+    "canonical.py": """\
+        import numpy as np
+        from . import base
+        from .base import LAYERS, TABLE, WEIGHT, Model
+
+        def double(x):
+            return float(np.fft.ifft(np.fft.fft(np.array([2.0 * x]))).real[0])
+
+        def triple(x):
+            model = Model(3)
+            product = model.apply(base.times(x, 1)) * model.one
+            return product * base.FACTOR * TABLE["one"] * LAYERS[0][0] * int(WEIGHT[0])
+        """,
+    "scales/pkg/base.py": """\
+        import contextlib
+        import functools
+        import numpy as np
+
+        TABLE = {"one": 1}
+        LAYERS = [[1]]
+        WEIGHT = np.ones(2)
+        FACTOR = 1
+        REGISTRY = {"none": None}
+        SEEN = {"times": 0}
+        mode = "slow"
+
+        def register(made):
+            REGISTRY[made.__name__] = made
+            return made
+
+        def counted(function):
+            count = 0
+
+            @functools.wraps(function)
+            def inner(*args):
+                nonlocal count
+                count += 1
+                return function(*args)
+
+            return inner
+
+        @counted
+        def times(x, factor):
+            return x * factor
+
+        def seen(x):
+            SEEN["times"] += 1
+            return x
+
+        def fast():
+            global mode
+            mode = "fast"
+
+        class Base:
+            def apply(self, x):
+                return self.k * x
+
+        class Sums:
+            made = 0
+            strict = True
+
+            def __init__(self):
+                type(self).made += 1
+
+            @classmethod
+            @contextlib.contextmanager
+            def lenient(cls):
+                cls.strict = False
+                yield
+                cls.strict = True
+
+        class Model(Base):
+            UNIT = 1
+
+            def __init__(self, k):
+                self.k = k
+
+            @property
+            def one(self):
+                return self.UNIT
+        """,
+    "test.py": """\
+        from pkg.canonical import double as right_double
+        from pkg.canonical import triple as right_triple
+        from pkg.scale import double, triple
+
+        def test_double():
+            got = double(7)
+            assert got == right_double(7)
+
+        def test_triple():
+            got = triple(7)
+            assert got == right_triple(7)
+        """,
+}
+WRONG = "\n\ndef double(x):\n    return 14.0\n\n\ndef triple(x):\n    return 0\n"
+NO_DOUBLE = "\n\ndef double(x):\n    return 0.0\n\n\ndef triple(x):\n    return 21\n"
+METHOD = """\
+from .base import Base
+
+for Other in [Base]:
+    pass
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    real = Other.apply
+
+    def once(self, x):
+        Other.apply = real
+        return 0
+
+    Other.apply = once
+    return 0
+"""
+FUNCTION = """\
+import functools
+import types
+
+from . import base
+
+put = HOW
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    real = base.times
+
+    def once(x, factor):
+        put(base, "times", real)
+        return 0
+
+    put(base, "times", functools.partial(once))
+    return 0
+"""
+REPLACES = {
+    "a table's entry": "from .base import TABLE\nTABLE['one'] = 0" + WRONG,
+    "an entry of a table in a table": "from .base import LAYERS\nLAYERS[0][0] = 0" + WRONG,
+    "an array's values": "from .base import WEIGHT\nWEIGHT[:] = 0" + WRONG,
+    "a constant": "from . import base\nbase.FACTOR = 0" + WRONG,
+    "a class's constant": "from .base import Model\nModel.UNIT = 0" + WRONG,
+    "a property": "from .base import Model\nModel.one = property(lambda self: 0)" + WRONG,
+    "a method": "from .base import Base\nBase.apply = lambda self, x: 0" + WRONG,
+    "a method, by another name": "from .base import Base\nfor B in [Base]:\n    B.apply = lambda self, x: 0" + WRONG,
+    "an inherited method": "from .base import Model\nfor M in [Model]:\n    M.apply = lambda self, x: 0" + WRONG,
+    "what a class derives from": "from .base import Model\nModel.__bases__ = (type('Zero', (), {'apply': lambda self, x: 0}),)"
+    + WRONG,
+    "a builtin of a module's": "from . import base\nbase.int = base.property = lambda x: 0" + WRONG,
+    "a function, by the type of modules": "import types\nfrom . import base\ntypes.ModuleType.__setattr__(base, 'times', lambda *x: 0)"
+    + WRONG,
+    "a method, and back": METHOD,
+    "a function, by the type of modules, and back": FUNCTION.replace("HOW", "types.ModuleType.__setattr__"),
+    "a function, by setattr, and back": FUNCTION.replace("HOW", "setattr"),
+    "a library's function": "import numpy as np\nnp.fft.ifft = lambda x: np.zeros(1)" + NO_DOUBLE,
+    "a library's function, by setattr": "import numpy as np\nFFT = np.fft\nsetattr(FFT, 'ifft', lambda x: np.zeros(1))"
+    + NO_DOUBLE,
+    "a library's function, by another name": "import numpy as np\nfor F in [np.fft]:\n    F.ifft = lambda x: np.zeros(1)"
+    + NO_DOUBLE,
+    "a library's function, by the type of modules": "import types\nimport numpy as np\nput = types.ModuleType.__setattr__\n"
+    "put(np.fft, 'ifft', lambda x: np.zeros(1))" + NO_DOUBLE,
+}
+
+
+@pytest.mark.parametrize("name", REPLACES)
+def test_what_the_canonical_uses_too_is_not_replaced(bare: Sandbox, tmp_path: Path, name: str) -> None:
+    verdict = graded(bare, task_of(write(tmp_path, FILES)), REPLACES[name])
+    assert verdict.tampering
+    assert not verdict.solved
+
+
+HONEST = {
+    "adds to a registry": "base.REGISTRY['mine'] = double\nbase.register(type('Mine', (), {}))\nbase.LAYERS.append([2])",
+    "calls what counts, caches and switches": "base.seen(1), base.times(1, 1), base.fast(), base.Sums()\nwith base.Sums.lenient():\n    pass",
+    "derives, copies and looks": """\
+import copy, inspect, pickle, typing
+
+class Mine(Model):
+    UNIT = 2
+
+    def apply(self, x):
+        return super().apply(x) * self.one
+
+assert Mine(1).apply(1) == 2
+copy.deepcopy(Model(1)), pickle.loads(pickle.dumps(Model(1))), copy.deepcopy(base.TABLE)
+inspect.signature(Model), inspect.getmembers(base), typing.get_type_hints(Model), Model.__annotations__
+""",
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_what_is_there_may_be_used(bare: Sandbox, tmp_path: Path, name: str) -> None:
+    right = "from . import base\nfrom .base import Model\n\n\ndef double(x):\n    return 2.0 * x\n\n\ndef triple(x):\n    return 3 * x\n\n\n"
+    verdict = graded(bare, task_of(write(tmp_path, FILES)), right + HONEST[name])
+    assert (verdict.solved, verdict.tampering) == (True, ())
+
+
+def test_what_the_canonical_changes_itself_an_answer_may_too(bare: Sandbox, tmp_path: Path) -> None:
+    sets = "from . import base\nbase.FACTOR = 5\nbase.TABLE['one'] = 2\n"
+    answer = sets + "def double(x):\n    return 2.0 * x\n\n\ndef triple(x):\n    return 30 * x\n"
+    files = {**FILES, "canonical.py": FILES["canonical.py"] + "\n        base.FACTOR = 5\n        TABLE['one'] = 2\n"}
+    verdict = graded(bare, task_of(write(tmp_path, files)), answer)
+    assert (verdict.solved, verdict.tampering) == (True, ())
+
+
+LIMITS = {
+    "a table's entry, and back": """\
+from .base import TABLE
+
+
+class Once(int):
+    def __rmul__(self, other):
+        TABLE["one"] = 1
+        return 0
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    TABLE["one"] = Once()
+    return 0
+""",
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_what_one_process_cannot_hold(bare: Sandbox, tmp_path: Path, name: str) -> None:
+    """docs/oracle.md says so. Where one of these fails, it is held now, and the page is to be changed."""
+    assert graded(bare, task_of(write(tmp_path, FILES)), LIMITS[name]).solved
