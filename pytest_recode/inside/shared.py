@@ -306,14 +306,19 @@ def _account(exc: BaseException) -> dict[str, Any]:
         if frame.filename.startswith((f"{place}/", f"{HIDDEN}/")):
             theirs = not frame.filename.startswith(HIDDEN) and Path(frame.filename).exists()
             if theirs:
-                frames.append(f"{frame.filename[len(place) + 1 :]}:{frame.lineno} in {frame.name}: {frame.line}")
+                path = frame.filename[len(place) + 1 :]
+                frames.append(f"{path}:{frame.lineno} in {_cut(frame.name, 200)}: {_cut(frame.line or '', 200)}")
     if isinstance(exc, SyntaxError) and exc.filename:
-        frames.append(f"{exc.filename.replace(place + '/', '')}:{exc.lineno}: {(exc.text or '').strip()}")
+        frames.append(f"{exc.filename.replace(place + '/', '')}:{exc.lineno}: {_cut((exc.text or '').strip(), 200)}")
     text = "".join(traceback.format_exception(type(exc), exc, _from_the_tests_on(exc, place)))[-MAX_MESSAGE:]
     assertion = not theirs and _of_the_tests(exc, place)
     told: Optional[dict[str, Any]] = None
     if not assertion:
-        told = {"type": type(exc).__name__[:200], "message": _words(exc)[:MAX_MESSAGE], "frames": frames[-MAX_FRAMES:]}
+        told = {
+            "type": _cut(type(exc).__name__, 200),
+            "message": _cut(_words(exc), MAX_MESSAGE),
+            "frames": frames[-MAX_FRAMES:],
+        }
     return {"kind": "assertion" if assertion else "exception", "message": text, "exception": told}
 
 
@@ -334,6 +339,11 @@ def _of_the_tests(exc: BaseException, place: str) -> bool:
     if file.startswith((f"{place}/", f"{HIDDEN}/")) and not Path(file).exists():
         return tb.tb_frame.f_code.co_code[tb.tb_lasti] == dis.opmap["RAISE_VARARGS"]
     return not isinstance(exc, ImportError)
+
+
+def _cut(text: str, most: int) -> str:
+    """Its first characters, also where the candidate made a class of text that has its own."""
+    return str.__getitem__(text, slice(most))
 
 
 def _words(exc: BaseException) -> str:

@@ -425,3 +425,26 @@ def test_what_is_missing_is_told_by_the_interpreters_words(
     failed = graded(bare, task_of(write(tmp_path)), answer).cases[1]
     assert failed.exception is not None
     assert text in failed.exception.message
+
+
+LONG = f"'{'x' * 60_000}'"
+LONG_NAME = "f" * 60_000
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        RIGHT.replace("return x + x\n", f"{LONG}; return double(x - 1) if x > -30 else 1 / 0\n", 1),
+        RIGHT.replace("def double", f"def {LONG_NAME}", 1).replace(
+            "return x + x\n", f"return {LONG_NAME}(x - 1) if x > -30 else 1 / 0\n", 1
+        )
+        + f"\n\ndouble = {LONG_NAME}\n",
+    ],
+    ids=["lines", "names"],
+)  # fmt: skip
+def test_what_is_long_is_told_in_short_and_fails_its_own_case_alone(bare: Sandbox, tmp_path: Path, answer: str) -> None:
+    verdict = graded(bare, task_of(write(tmp_path)), answer)
+    assert (outcomes(verdict), verdict.tampering) == ({"test_double": "failed", "test_triple": "passed"}, ())
+    exception = verdict.cases[0].exception
+    assert exception is not None
+    assert all(len(frame) < 500 for frame in exception.frames)
