@@ -66,6 +66,12 @@ class Runner(NamedTuple):
 _grown: dict[str, Any] = {}
 
 
+def warm() -> None:
+    """Once for all repositories: what the comparisons of what is here already import and build on first use."""
+    compared.strict()
+    intact.Noted().changes()
+
+
 def grow(data: bytes, runner: Runner) -> None:
     """`data`: a message of `repo` (the reference laid in), `hidden`, `seconds` and what the runner asks for; the working
     directory is writable."""
@@ -76,8 +82,7 @@ def grow(data: bytes, runner: Runner) -> None:
     for module in runner.outside(order):
         with contextlib.suppress(Exception):  # it is for the tests to say so
             importlib.import_module(module)
-    compared.strict()
-    intact.Noted().changes()  # what its comparisons import and build on first use is there then
+    warm()  # for what has come since
     gc.collect()
     gc.freeze()  # what a fork would look through, it would copy
     gc.enable()

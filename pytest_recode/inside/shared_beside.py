@@ -49,6 +49,9 @@ _OFF = (
 """Plugins of pytest's. What a test may ask for (capsys, caplog, tmpdir) stays, and marks need not be known: it is a benchmark's."""
 
 
+warm = shared.warm
+
+
 def grow(data: bytes) -> None:
     """`order` has `test`, `base`, `cwd`, `roots` (paths in the repository) and `expected` (the interface of each case) too."""
     shared.grow(data, RUNNER)

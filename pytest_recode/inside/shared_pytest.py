@@ -39,6 +39,9 @@ _ROOM = "tests"
 _CONFTEST = "conftest.py"
 
 
+warm = shared.warm
+
+
 def grow(data: bytes) -> None:
     """`order` has `roots`, `interfaces` and `targets` (their paths) too, and its hidden files are those below tests/."""
     shared.grow(data, RUNNER)

@@ -20,6 +20,9 @@ else:
     import _recode_shared as shared
 
 
+warm = shared.warm
+
+
 def grow(data: bytes) -> None:
     """`order` has `script` too: the path of the tests' program among the hidden files, to be run from the repository's root."""
     shared.grow(data, RUNNER)
