@@ -14,7 +14,7 @@ from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import source
 from pytest_recode.feedback.audit import repeats, secrets_of
 from pytest_recode.feedback.levels import count, cut, tally
-from pytest_recode.feedback.records import CATEGORIES, WORDS
+from pytest_recode.feedback.records import CATEGORIES, WORDS, code_lines
 from pytest_recode.feedback.researcher import drafted, in_words, written
 from pytest_recode.task import Files, Parts, Task
 
@@ -39,7 +39,7 @@ class Request:
     ]  # one per failing interface: what is said of it where the person leaves something out
     fields: tuple[str, ...]  # that the level shows
     check: Callable[[str, str], str]  # what is wrong with a text for a field; "" where nothing is
-    leaks: Callable[[str], str]  # what words repeat that will be cut from them; "" for nothing
+    lost: Callable[[str], str]  # what of words will be cut from them, and why; "" for nothing
 
     @property
     def interfaces(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def by_person(
             drafts=drafts,
             fields=("category", *WORDS[:level], *(["correction"] if level == 4 else [])),
             check=problem,
-            leaks=repeats(hidden(), turn.targets),
+            lost=_lost(repeats(hidden(), turn.targets)),
         )
         with waiting():
             given = ask(request)
@@ -101,6 +101,18 @@ def _said(item: FeedbackItem, given: Mapping[str, str]) -> FeedbackItem:
     """What a person says stands alone: the derived facts of code that cannot run were there to be seen."""
     fields = {name: getattr(item, name) for name in ("category", *WORDS, "correction")}
     return FeedbackItem(interface=item.interface, **{**fields, **in_words(given)})
+
+
+def _lost(repeating: Callable[[str], str]) -> Callable[[str], str]:
+    def lost(text: str) -> str:
+        code = code_lines(text)
+        if code:
+            more = f" and {len(code) - 1} more" if len(code) > 1 else ""
+            return f"that has code, which will be left out ({cut(code[0], MOST_LINE)}{more})"
+        leak = repeating(text)
+        return f"that repeats {leak}, which will be cut" if leak else ""
+
+    return lost
 
 
 def problem(field: str, text: str) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
+import keyword
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,7 +17,14 @@ from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
 from pytest_recode.feedback.levels import cut
 
-CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
+MEANINGS = {
+    "T0": "structure: a piece is missing, or laid out otherwise than the design asks",
+    "T1": "correctness: it cannot run; syntax, names, types, an exception",
+    "T2": "alignment: it runs, and contradicts what paper or instruction say",
+    "T3": "knowledge: it needs something that neither says; a convention of the field, an unstated choice of the authors",
+    "T4": "repository: code that is there is written again, or used wrongly",
+}
+CATEGORIES = tuple(MEANINGS)
 WORDS = ("description", "analysis", "suggestion")
 FIELDS = ("category", *WORDS, "correction")
 
@@ -134,13 +144,59 @@ def _fields(record: Mapping[str, Any], repeating: Callable[[str], str]) -> tuple
     return fields, leaking, problems
 
 
+def code_lines(text: str) -> list[str]:
+    """The lines of `text` that `words_only` leaves out, without their fences."""
+    kept = Counter(line.strip() for line in words_only(text).split("\n"))
+    found = []
+    for line in text.split("\n"):
+        if kept[line.strip()]:
+            kept[line.strip()] -= 1
+        elif line.strip() and not line.lstrip().startswith(("```", "~~~")):
+            found.append(line.strip())
+    return found
+
+
 def _is_code(line: str) -> bool:
     if _STATEMENT.match(line):
-        return True
+        return not _is_prose(line)
     tree = source.parse(line.strip().encode(errors="replace")).tree
     for node in tree.body if tree is not None else ():
-        if not isinstance(node, ast.Expr):
+        if isinstance(node, ast.AnnAssign) and node.value is None and isinstance(node.target, ast.Name):
+            if any(isinstance(part, ast.Call | ast.Subscript | ast.Attribute) for part in ast.walk(node.annotation)):
+                return True  # else "Shape: wrong", which people write above what they say
+        elif not isinstance(node, ast.Expr):
             return True
-        if isinstance(node.value, ast.Call | ast.BinOp | ast.Compare | ast.Subscript | ast.Lambda | ast.BoolOp):
+        elif (
+            isinstance(node.value, ast.BoolOp | ast.Compare | ast.BinOp)
+            and " -" not in line
+            and _only_words(node.value)
+        ):
+            continue  # "mean and variance", "mass in grams", "re-normalise": the rest of a line that was wrapped
+        elif isinstance(node.value, ast.Call | ast.BinOp | ast.Compare | ast.Subscript | ast.Lambda | ast.BoolOp):
             return True
     return False
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line that begins like a statement has two words beside each other, which in Python stand in strings and comments alone,
+    or is the head of a block and nothing but words ("with ties:")."""
+    bare = _QUOTED.sub(" ' ", line).partition("#")[0]
+    words = [match[0] for match in re.finditer(r"\w+|[^\w\s]", bare)]
+    beside = any(
+        one.isidentifier() and other.isidentifier() and not {one, other} & _KEYWORDS
+        for one, other in itertools.pairwise(words)
+    )
+    return beside or bool(re.fullmatch(r"\s*(?:for|if|elif|while|with) [^\W\d_]+:", line))
+
+
+_KEYWORDS = frozenset(keyword.kwlist)
+_QUOTED = re.compile(r"([\"'])(?:(?!\1)[^\\]|\\.)*\1")
+
+
+def _only_words(node: ast.expr) -> bool:
+    """Names joined by and, or, in, is, not, and hyphens."""
+    joined = (ast.And, ast.Or, ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.Not, ast.Sub)
+    parts = (ast.Name, ast.Load, ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, *joined)
+    return all(
+        isinstance(part, parts) and (not isinstance(part, ast.Name) or "_" not in part.id) for part in ast.walk(node)
+    )

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
     from pytest_recode.feedback.person import Ask, Request, Words
 
 LOG = logging.getLogger("pytest_recode")
+ASKED = pytest.StashKey[bool]()
+"""Whether somebody was asked in this session."""
 
 
 def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
@@ -26,8 +29,12 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
         from pytest_recode.feedback.dialogue import dialogue
 
         def in_terminal(request: Request) -> Words:
+            first = ASKED not in config.stash
+            config.stash[ASKED] = True
+            kept = out / "feedback" / f"{request.name}.said.json"
             with _terminal(config):
-                return dialogue(request, say=print, read=input)
+                width = shutil.get_terminal_size().columns
+                return dialogue(request, say=print, read=input, kept=kept, width=width, first=first)
 
         return in_terminal
     if who == "files":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.levels import render
+from pytest_recode.feedback.records import MEANINGS
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.parts import SKIPPED, read_feedback
 from pytest_recode.plugin import defaults
@@ -82,3 +83,8 @@ def test_every_policy_is_in_the_table_and_the_example_is_one() -> None:
     (spec,) = re.findall(r"--recode-feedback=(\S+:\S+)", FEEDBACK)
     policy = policy_of(spec)
     assert [policy([turn("")] * failed) for failed in range(1, 7)] == [1, 1, 2, 2, 3, 3]
+
+
+def test_the_categories_on_the_page_are_those_that_a_person_is_told() -> None:
+    for category, meaning in MEANINGS.items():
+        assert f"| {category} | {meaning} |" in FEEDBACK

@@ -10,12 +10,15 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_recode.feedback.records import MEANINGS
 
 from .conftest import words
 
@@ -31,12 +34,14 @@ FILES = ("--recode-feedback-from=files", *ASKED)
 class Terminal:
     """A session of pytest in a terminal, and the person in front of it."""
 
-    def __init__(self, cwd: Path, *args: str) -> None:
+    def __init__(self, cwd: Path, *args: str, width: int = 120) -> None:
         self._end, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (40, width))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
             cwd=cwd,
-            env={**os.environ, "PYTHONPATH": str(cwd), "TERM": "dumb"},
+            env={key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+            | {"PYTHONPATH": str(cwd), "TERM": "dumb"},
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
@@ -56,6 +61,10 @@ class Terminal:
 
     def type(self, text: str) -> None:
         os.write(self._end, text.encode())
+
+    def ctrl_c(self) -> None:
+        """And a key behind it: a signal that comes just before the line editor waits is seen after the next line only."""
+        self.type("\x03\n")
 
     def end(self) -> int:
         while self._more():
@@ -77,14 +86,13 @@ class Terminal:
 def _control(theirs: int) -> None:
     """Make it the session's terminal, so that Ctrl-C typed there is a signal."""
     import fcntl
-    import termios
 
     fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
 
 
 @contextmanager
-def terminal(cwd: Path, *args: str) -> Iterator[Terminal]:
-    started = Terminal(cwd, *args)
+def terminal(cwd: Path, *args: str, width: int = 120) -> Iterator[Terminal]:
+    started = Terminal(cwd, *args, width=width)
     try:
         yield started
     finally:
@@ -181,7 +189,7 @@ def test_ctrl_c_ends_the_run_and_resume_asks_again(
     make_task()
     with terminal(pytester.path, *PERSON, "--recode-feedback=L1") as person:
         person.until("category [")
-        person.type("\x03")
+        person.ctrl_c()
         assert person.end() == pytest.ExitCode.INTERRUPTED
         assert "INTERNALERROR" not in person.seen
     assert results() == []
@@ -192,6 +200,109 @@ def test_ctrl_c_ends_the_run_and_resume_asks_again(
         person.type("Half is whole.\n\n")
         assert person.end() == pytest.ExitCode.TESTS_FAILED
     assert [record["outcome"] for record in results()] == ["unsolved"]
+
+
+NOTHING = ("--recode-feedback-from=person", "--recode-agent=noop", *ASKED[1:])
+
+
+def test_ctrl_c_in_the_middle_keeps_what_was_said_of_other_interfaces(
+    make_task: MakeTask, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    with terminal(pytester.path, *NOTHING, "--recode-feedback=L1") as person:
+        person.until("Interface: answer.twice (1 of 2)")
+        person.until("category [")
+        person.type("T3\n")
+        person.until("\ndescription: ")
+        person.type("Twice is nothing.\n\n")
+        person.until("Interface: answer.half (2 of 2)\n")
+        person.until("category [")
+        person.type("T4\n")
+        person.until("\ndescription: ")
+        person.type("Half of this is los")
+        person.ctrl_c()
+        assert person.end() == pytest.ExitCode.INTERRUPTED
+    [kept] = (pytester.path / "out/feedback").iterdir()
+    with terminal(pytester.path, *NOTHING, "--recode-feedback=L1", "--recode-resume") as person:
+        person.until("Interface: answer.twice (1 of 2): answered before the run was ended")
+        person.until("Interface: answer.half (2 of 2)\n")
+        person.until("category [")
+        person.type("\n")
+        person.until("\ndescription: ")
+        person.type("Half is nothing.\n\n")
+        assert person.end() == pytest.ExitCode.TESTS_FAILED
+    said = {item["interface"]: (item["category"], item["description"]) for item in feedback(pytester.path)["items"]}
+    assert said["answer.twice"] == ("T3", "Twice is nothing.")
+    assert said["answer.half"][1] == "Half is nothing."
+    assert not kept.exists()
+
+
+def test_what_was_said_so_far_and_was_damaged_is_an_error_that_names_it(
+    make_task: MakeTask, pytester: pytest.Pytester, results: Results
+) -> None:
+    make_task()
+    with terminal(pytester.path, *NOTHING, "--recode-feedback=L1") as person:
+        person.until("category [")
+        person.type("\n")
+        person.until("\ndescription: ")
+        person.type("Gone.\n\n")
+        person.until("Interface: answer.half (2 of 2)\n")
+        person.until("category [")
+        person.ctrl_c()
+        person.end()
+    [kept] = (pytester.path / "out/feedback").iterdir()
+    kept.write_text("[]")
+    with terminal(pytester.path, *NOTHING, "--recode-feedback=L1", "--recode-resume") as person:
+        person.end()
+    [record] = results()
+    assert record["error"]["kind"] == "user"
+    assert record["error"]["message"].startswith(f"{kept}: is damaged (TypeError: ")
+    assert record["error"]["message"].endswith("): remove it, and all is asked again")
+
+
+@pytest.mark.usefixtures("agents")
+def test_the_categories_are_explained_once_and_taken_in_lower_case(
+    make_task: MakeTask, pytester: pytest.Pytester
+) -> None:
+    make_task("one")
+    make_task("two")
+    with terminal(pytester.path, *PERSON, "--recode-feedback=L1", width=200) as person:
+        for place in ("one", "two"):
+            shown = person.until("category [T2]: ")
+            assert f"bench/{place}/task.yaml" in shown
+            for category, meaning in MEANINGS.items():
+                assert (f"  {category}  {meaning}\n" in shown) == (place == "one")
+            person.type("t3\n")
+            person.until("\ndescription: ")
+            person.type("Half is whole.\n\n")
+        assert person.end() == pytest.ExitCode.TESTS_FAILED
+        assert "choose one of" not in person.seen
+    lines = [line for path in pytester.path.glob("out/episodes/*.jsonl") for line in path.read_text().splitlines()]
+    given = [entry for line in lines if (entry := json.loads(line))["event"] == "feedback"]
+    assert [entry["items"][0]["category"] for entry in given] == ["T3", "T3"]
+
+
+@pytest.mark.usefixtures("agents")
+def test_an_answer_arrives_as_it_was_typed_however_narrow_the_terminal(
+    make_task: MakeTask, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    long = " ".join(f"word{number}" for number in range(800))
+    assert len(long) > 4096  # which is all that a terminal's own line takes
+    header = f"Note: rescale\nfor each row:\n  halve it\n{long}"
+    with terminal(pytester.path, *PERSON, "--recode-feedback=L1", width=40) as person:
+        shown = person.until("category [T2]: ")
+        explained = shown.partition("You are the researcher")[2]
+        assert all(len(line) <= 40 for line in explained.splitlines())
+        assert " ".join(explained.split()).startswith(". For each field: your words, as many lines as you like, then")
+        person.type("\n")
+        person.until("\ndescription: ")
+        person.type(f"{header}\nreturn x / 2\n\n")
+        person.until("that has code, which will be left out")
+        person.until("\ndescription: ")
+        person.type(f"{header}\n\n")
+        assert person.end() == pytest.ExitCode.TESTS_FAILED
+    assert feedback(pytester.path)["items"][0]["description"] == header
 
 
 @pytest.mark.usefixtures("agents")
