@@ -258,7 +258,9 @@ def test_an_answer_that_is_loaded_from_where_it_lies_is_watched(
     bare: Sandbox, tmp_path: Path, answer: str, load: str
 ) -> None:
     """What is run as a text is not: docs/oracle.md says so."""
-    verdict = graded(bare, task_of(write(tmp_path, {**FILES, "test.py": TESTS.replace("LOAD", LOADS[load])})), answer)
+    canonical = FILES["canonical.py"].replace("from . ", "from pkg ").replace("from .base", "from pkg.base")
+    files = {**FILES, "canonical.py": canonical, "test.py": TESTS.replace("LOAD", LOADS[load])}
+    verdict = graded(bare, task_of(write(tmp_path, files)), answer)
     assert bool(verdict.tampering) is (answer != RIGHT and load != "exec")
     assert verdict.solved is not bool(verdict.tampering)
 
