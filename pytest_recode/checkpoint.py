@@ -1,7 +1,8 @@
 """Checkpoints: what an episode was after each whole turn, so that it can go on in another process.
 
-`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each whole or not there. `DIR/first-turns/<key>.json` has
-the first turn of a (task, model, agent, attempt): it has had no feedback yet, so episodes of all policies begin with it.
+`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each whole or not there, and each with its episode's node id.
+`DIR/first-turns/<key>.json` has the first turn of a (task, model, agent, attempt), and its key: it has had no feedback yet, so episodes
+of all policies begin with it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
@@ -25,6 +26,8 @@ from pytest_recode.render import records
 from pytest_recode.render.transcript import append, opened
 from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+
+T = TypeVar("T")
 
 _TEXTS = ("interface", "category", "description", "analysis", "suggestion", "correction")
 
@@ -43,6 +46,14 @@ class Resumable(Protocol):
 def kept_of(model: object) -> Mapping[str, Any]:
     """What an agent has to keep of its model: most ask a server, and remember nothing."""
     return model.state() if isinstance(model, Resumable) else {}
+
+
+def was(state: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    """A field of what was kept, for `restore`. Raises `LookupError` and `TypeError` where it cannot be that: somebody wrote in the file."""
+    value = state[name]
+    if type(value) is not kind:
+        raise TypeError(f"{name!r} is {type(value).__name__}, and not {kind.__name__}")
+    return value
 
 
 def give_back(model: object, state: Mapping[str, Any]) -> None:
@@ -86,26 +97,30 @@ class Past:
 class Keeper:
     """Writes the checkpoints of one episode."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, nodeid: str) -> None:
         self._file = opened(path)
+        self._of = {"nodeid": nodeid}
 
     def turn(self, checkpoint: Checkpoint) -> None:
-        append(self._file, dumped(checkpoint))
+        append(self._file, {**self._of, **dumped(checkpoint)})
 
     def feedback(self, given: Feedback) -> None:
-        append(self._file, {"feedback": records.feedback(given)})
+        append(self._file, {**self._of, "feedback": records.feedback(given)})
 
     def close(self) -> None:
         os.close(self._file)
 
 
-def past_of(path: Path) -> Past:
-    """What `Keeper` wrote; a torn last line is left out. `Past()` without a file. Raises `UserError` where something else wrote in it."""
+def past_of(path: Path, nodeid: str) -> Past:
+    """What `Keeper` wrote; a torn last line is left out. `Past()` without a file.
+
+    Raises `UserError` where something else wrote in it, or another episode's file lies in its place.
+    """
     if not path.exists():
         return Past()
     found: list[Checkpoint] = []
     feedback: Feedback | None = None
-    for read in _read(path):
+    for read in _read(path, nodeid):
         if isinstance(read, Feedback):
             feedback = read
             continue
@@ -117,11 +132,16 @@ def past_of(path: Path) -> Past:
     return Past(checkpoints=tuple(found), feedback=feedback)
 
 
-def _read(path: Path) -> list[Checkpoint | Feedback]:
+def _read(path: Path, nodeid: str) -> list[Checkpoint | Feedback]:
     found: list[Checkpoint | Feedback] = []
     try:
         for text in path.read_bytes().split(b"\n")[:-1]:
             entry = json.loads(text)
+            if entry["nodeid"] != nodeid:
+                raise UserError(
+                    f"{path}: line {len(found) + 1} is of the episode {entry['nodeid']}, and not of {nodeid}: put this"
+                    " episode's own file there, or give another --recode-out"
+                )
             found.append(loaded(entry) if "turn" in entry else _feedback(entry["feedback"]))
     except _DAMAGED as error:
         raise UserError(
@@ -137,24 +157,29 @@ class FirstTurn:
     """The place of one first turn, held against all other workers. `found`: somebody has played it."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self.found: Checkpoint | None = None
         if path.exists():
             try:
-                self.found = loaded(json.loads(path.read_bytes()))
+                entry = json.loads(path.read_bytes())
+                key, self.found = entry["key"], loaded(entry)
             except _DAMAGED as error:
                 raise UserError(
                     f"{path}: is damaged ({type(error).__name__}: {error}): remove it, and this first turn is played anew"
                 ) from None
+            if key != path.stem:
+                raise UserError(
+                    f"{path}: is of another first turn, whose file is {key}.json: remove it, and this first turn is played anew"
+                )
 
     def keep(self, checkpoint: Checkpoint | None, *, by: str) -> None:
         """`by`: the node id of the episode that paid for it."""
         if checkpoint is None or checkpoint.agent is None:
             return
         checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
-        fresh = self._path.with_suffix(".new")
-        fresh.write_text(json.dumps(dumped(checkpoint)))
-        fresh.replace(self._path)
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps({"key": self.path.stem, **dumped(checkpoint)}))
+        fresh.replace(self.path)
 
 
 @contextmanager

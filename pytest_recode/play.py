@@ -79,11 +79,12 @@ def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path)
         clock=stage.clock,
     )
     if (replay := stage.plan.replay) is not None:
-        _go_on(replay.before[-1], agent, workspace)
+        _go_on(stage, replay.before[-1], agent, workspace, replay.file, "restore it, or replay another run")
         before = tuple(checkpoint.turn for checkpoint in replay.before)
         return scene(turns=replay.turn, seconds=math.inf, before=before).stop
     if books.past.checkpoints:
-        _go_on(books.past.checkpoints[-1], agent, workspace)
+        kept = out / "checkpoints" / transcript_name(stage.plan.nodeid)
+        _go_on(stage, books.past.checkpoints[-1], agent, workspace, kept, "restore it, or give another --recode-out")
     elif books.keeper is not None and isinstance(agent, Resumable):
         with first_turn(out, key_of(_of_first_turn(books.facts))) as place:
             if place.found is None:
@@ -91,14 +92,26 @@ def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path)
                 scene(turns=1)
                 place.keep(books.last, by=stage.plan.nodeid)
             else:
-                _go_on(place.found, agent, workspace)
+                mend = "remove it, and this first turn is played anew"
+                _go_on(stage, place.found, agent, workspace, place.path, mend)
                 books.over(place.found)
     return scene(turns=stage.settings.turns, before=tuple(books.turns)).stop
 
 
-def _go_on(checkpoint: Checkpoint, agent: Agent, workspace: SandboxWorkspace) -> None:
+def _go_on(
+    stage: Stage, checkpoint: Checkpoint, agent: Agent, workspace: SandboxWorkspace, kept: Path, mend: str
+) -> None:
+    """Raises `UserError` where the agent cannot be what it was: `kept` is the file that says so, `mend` what to do."""
     if isinstance(agent, Resumable) and checkpoint.agent is not None and checkpoint.changes is not None:
-        agent.restore(checkpoint.agent)
+        try:
+            agent.restore(checkpoint.agent)
+        except (ModelError, BudgetSpent, SandboxError, UserError):
+            raise
+        except Exception as error:
+            raise UserError(
+                f"{kept}: turn {checkpoint.turn.number}: the agent {stage.settings.agent} cannot go on from the state that is kept"
+                f" there ({type(error).__name__}: {' '.join(str(error).split())}): {mend}"
+            ) from error
         workspace.lay(checkpoint.changes)
 
 
@@ -190,10 +203,15 @@ def _books(
     """Opened where an earlier run left them, if one did."""
     name = transcript_name(plan.nodeid)
     left = earlier(out / "episodes" / name)
-    past = past_of(out / "checkpoints" / name)
+    if left.facts.get("nodeid", plan.nodeid) != plan.nodeid:
+        raise UserError(
+            f"{out / 'episodes' / name}: is of the episode {left.facts['nodeid']}, and not of {plan.nodeid}: put this episode's own"
+            " file there, or give another --recode-out"
+        )
+    past = past_of(out / "checkpoints" / name, plan.nodeid)
     transcript = Transcript(out / "episodes" / name)
     kept = cast.agent.needs_model and plan.replay is None
-    keeper = Keeper(out / "checkpoints" / name) if kept else None
+    keeper = Keeper(out / "checkpoints" / name, plan.nodeid) if kept else None
     facts = _facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
     books = _Books(
         facts=facts,

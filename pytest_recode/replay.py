@@ -15,7 +15,7 @@ from pytest_recode.checkpoint import Checkpoint, past_of
 from pytest_recode.episode import Feedback, Researcher, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.researcher import recut
-from pytest_recode.render.transcript import earlier
+from pytest_recode.render.transcript import earlier, name
 from pytest_recode.settings import Settings
 from pytest_recode.task import Task
 
@@ -34,6 +34,7 @@ class Replay:
     """
 
     run: str
+    file: Path  # with its checkpoints
     facts: Mapping[str, Any]
     before: tuple[Checkpoint, ...]
     feedback: Feedback
@@ -78,12 +79,20 @@ def replays(run: Path) -> tuple[Replay, ...]:
 
 def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
     facts = earlier(run / "episodes" / path.name).facts
-    past = past_of(path)
+    if not facts:
+        return
+    if name(facts["nodeid"]) != path.name:
+        raise UserError(
+            f"{run / 'episodes' / path.name}: is of the episode {facts['nodeid']}, whose file is {name(facts['nodeid'])}:"
+            " put this episode's own file there, or replay another run"
+        )
+    past = past_of(path, facts["nodeid"])
     for place, checkpoint in enumerate(past.checkpoints):
         feedback = checkpoint.turn.feedback
-        if facts and feedback is not None and place:
+        if feedback is not None and place:
             yield Replay(
                 run=run.resolve().name,
+                file=path,
                 facts=facts,
                 before=past.checkpoints[:place],
                 feedback=feedback,

@@ -79,18 +79,43 @@ def test_what_goes_in_comes_out(checkpoint: Checkpoint) -> None:
 
 
 def kept(path: Path, *lines: Checkpoint | Feedback) -> Past:
-    keeper = Keeper(path)
+    keeper = Keeper(path, "me")
     for line in lines:
         keeper.feedback(line) if isinstance(line, Feedback) else keeper.turn(line)
     keeper.close()
-    return past_of(path)
+    return past_of(path, "me")
 
 
 def test_the_feedback_nobody_has_worked_on_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "deep/er.jsonl"
-    assert past_of(path) == Past()
+    assert past_of(path, "me") == Past()
     assert kept(path, WHOLE, FEEDBACK) == Past(checkpoints=(WHOLE,), feedback=FEEDBACK)
     assert kept(path, NEXT) == Past(checkpoints=(WHOLE, NEXT), feedback=None)
+
+
+def test_the_file_of_another_episode_is_none_of_this_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    kept(path, WHOLE, FEEDBACK)
+    keeper = Keeper(path, "another")
+    keeper.turn(NEXT)
+    keeper.close()
+    with pytest.raises(UserError) as caught:
+        past_of(path, "me")
+    assert str(caught.value) == (
+        f"{path}: line 3 is of the episode another, and not of me: put this episode's own file there, or give another --recode-out"
+    )
+
+
+def test_the_file_of_another_first_turn_is_none_of_this_one(tmp_path: Path) -> None:
+    with first_turn(tmp_path, "one") as place:
+        place.keep(WHOLE, by="me")
+    other = tmp_path / "first-turns/other.json"
+    other.write_bytes((tmp_path / "first-turns/one.json").read_bytes())
+    with pytest.raises(UserError) as caught, first_turn(tmp_path, "other"):
+        pass
+    assert str(caught.value) == (
+        f"{other}: is of another first turn, whose file is one.json: remove it, and this first turn is played anew"
+    )
 
 
 @pytest.mark.parametrize("size", [1, 40, 100_000])
@@ -99,7 +124,7 @@ def test_a_torn_line_spoils_no_other(tmp_path: Path, size: int) -> None:
     kept(path, WHOLE)
     with path.open("ab") as file:
         file.write((json.dumps(dumped(NEXT)) * 50).encode()[:size])
-    assert past_of(path).checkpoints == (WHOLE,)
+    assert past_of(path, "me").checkpoints == (WHOLE,)
     assert kept(path, NEXT).checkpoints == (WHOLE, NEXT)
 
 

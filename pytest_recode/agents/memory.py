@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pytest_recode.agents.prompts import cut
+from pytest_recode.checkpoint import was
 from pytest_recode.models import Message, Model, Reply, ToolCall
 
 THRESHOLD = 15
@@ -46,11 +47,8 @@ class Memory:
         return {"summary": self.summary, "messages": [asdict(message) for message in self.messages]}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.summary = state["summary"]
-        self.messages = [
-            Message(**{**message, "tool_calls": tuple(ToolCall(**call) for call in message["tool_calls"])})
-            for message in state["messages"]
-        ]
+        self.summary = was(state, "summary", str)
+        self.messages = [_message(message) for message in was(state, "messages", list)]
 
     def shrink(self, model: Model) -> Reply | None:
         """Summarise what is over the threshold; None where nothing is. Keeps all where the model raises."""
@@ -75,6 +73,12 @@ class Memory:
         self.summary = cut(reply.text.strip(), MAX_SUMMARY) or _plain(self.summary, old)
         del self.messages[:at]
         return reply
+
+
+def _message(kept: Mapping[str, Any]) -> Message:
+    calls = [ToolCall(**{name: was(call, name, str) for name in call}) for call in was(kept, "tool_calls", list)]
+    texts = {name: was(kept, name, str) for name in kept if name != "tool_calls"}
+    return Message(**texts, tool_calls=tuple(calls))
 
 
 def _size(messages: Sequence[Message]) -> int:

@@ -17,7 +17,7 @@ from pytest_recode.agents.doing import ended
 from pytest_recode.agents.fences import Found, files
 from pytest_recode.agents.prompts import ROLE, brief_text, cut, feedback_text, fence_for, targets_text
 from pytest_recode.agents.recode import MAX_REMEMBERED, clean, usage_fields
-from pytest_recode.checkpoint import give_back, kept_of
+from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model
@@ -77,8 +77,9 @@ class OneShot:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.turn, self.answer, self.problems = state["turn"], state["answer"], tuple(state["problems"])
-        give_back(self.model, state["model"])
+        self.turn, self.answer = was(state, "turn", int), was(state, "answer", str)
+        self.problems = tuple(was(state, "problems", list))
+        give_back(self.model, was(state, "model", dict))
 
     def _read(self, text: str, brief: Brief) -> tuple[Found, bool]:
         """What an answer writes, and whether it was moved to another indentation."""

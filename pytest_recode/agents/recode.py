@@ -28,7 +28,7 @@ from pytest_recode.agents.prompts import brief_text, budget_text, cut, feedback_
 from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.tools import TOOLS, from_reply
-from pytest_recode.checkpoint import give_back, kept_of
+from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
@@ -69,9 +69,9 @@ class ReCode:
         return {"turn": self.turn, "over": self.over, "memory": self.memory.state(), "model": kept_of(self.model)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.turn, self.over = state["turn"], state["over"]
-        self.memory.restore(state["memory"])
-        give_back(self.model, state["model"])
+        self.turn, self.over = was(state, "turn", int), was(state, "over", str)
+        self.memory.restore(was(state, "memory", dict))
+        give_back(self.model, was(state, "model", dict))
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, workspace: Workspace, step: int) -> list[Message]:
         """What never changes first, what changes at each step last: providers cache the beginning of a prompt."""

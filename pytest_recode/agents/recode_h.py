@@ -20,7 +20,7 @@ from pytest_recode.agents.prompts import MAX_TARGET, budget_text, cut
 from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, shrunk
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
-from pytest_recode.checkpoint import give_back, kept_of
+from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import TESTS_SAID, Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, Usage
@@ -95,9 +95,9 @@ class RecodeH:
         return {"turn": self.turn, "memory": self.memory.state(), "model": kept_of(self.model)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.turn = state["turn"]
-        self.memory.restore(state["memory"])
-        give_back(self.model, state["model"])
+        self.turn = was(state, "turn", int)
+        self.memory.restore(was(state, "memory", dict))
+        give_back(self.model, was(state, "model", dict))
 
     def _prompt(self, brief: Brief, words: str, result: str, targets: Files, step: int) -> list[Message]:
         history = "\n\n".join(f"[{_WHO[each.role]}]\n{each.content}" for each in self.memory.shown())

@@ -91,9 +91,11 @@ class SimModel:
     def restore(self, state: Mapping[str, Any]) -> None:
         self._work = None
         if state:
-            broken = {interface: (file, tuple(path)) for interface, (file, path) in state["broken"].items()}
-            texts = {name: tuple(state[name]) for name in ("changed", "unwritten")}
-            self._work = Work(**{**state, "broken": broken, **texts})
+            broken = {interface: (str(file), tuple(path)) for interface, (file, path) in state["broken"].items()}
+            names = {name: tuple(state[name]) for name in ("changed", "unwritten")}
+            if not (isinstance(state["turn"], int) and all(isinstance(text, str) for text in state["texts"].values())):
+                raise TypeError("what the simulated model has written is no text")
+            self._work = Work(**{**state, "broken": broken, **names})
 
     def _answer(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
         if schema is not None:

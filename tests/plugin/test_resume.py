@@ -264,7 +264,8 @@ def whole(out: Path) -> set[str]:
     found = set()
     for path in out.glob("checkpoints/*"):
         task, level = path.name.split("-")[0], "L1" if "-L1-" in path.name else "L3"
-        for checkpoint in past_of(path).checkpoints:
+        lines = path.read_text().split("\n")[:-1]
+        for checkpoint in past_of(path, json.loads(lines[0])["nodeid"]).checkpoints if lines else ():
             turn = checkpoint.turn.number
             found.add(f"{task} {'-' if turn == 1 else level} {turn}")
     return found
@@ -348,6 +349,129 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
     assert "damaged" in words(result)
     assert "Traceback" not in words(result)
     assert calls() == before
+
+
+@pytest.mark.parametrize("folder", ["checkpoints", "episodes"])
+def test_a_file_of_another_episode_is_one_error_that_names_both(
+    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str
+) -> None:
+    """Copied there by hand; a replay of the run says so too."""
+    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one or two", "-n0")
+    (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
+    [one] = (pytester.path / "out" / folder).glob("one-*")
+    [two] = (pytester.path / "out" / folder).glob("two-*")
+    one.write_bytes(two.read_bytes())
+    before = calls()
+    result = recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0", "--recode-resume")
+    result.assert_outcomes(errors=1, deselected=2)
+    said = (
+        "is of the episode bench/two/task.yaml::episode[paid-L1], and not of bench/one/task.yaml::episode[paid-L1]:"
+        " put this episode's own file there, or give another --recode-out"
+    )
+    assert said in words(result)
+    assert f"{one}: " in words(result)
+    assert "Traceback" not in words(result)
+    assert calls() == before
+    result = recode("--recode-replay-feedback=out", "--recode-feedback=L0", "--recode-out=again", "-n0")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"{one}: " in words(result)
+    assert "is of the episode bench/two/task.yaml::episode[paid-L1]" in words(result)
+
+
+NONSENSE: list[tuple[str, str, Any, str]] = [
+    ("one-shot", "paid", {"messages": 7}, "KeyError: 'turn'"),
+    ("one-shot", "paid", 7, "TypeError: "),
+    ("one-shot", "paid", {"turn": "1", "answer": "", "problems": [], "model": {}}, "TypeError: 'turn' is str, and not int"),
+    ("recode", "sim/novice", {"messages": 7}, "KeyError: 'turn'"),
+    ("recode", "sim/novice", {"memory": {"summary": "", "messages": 7}}, "TypeError: 'messages' is int, and not list"),
+    ("recode", "sim/novice", {"memory": {"summary": "", "messages": [{"role": 7, "tool_calls": []}]}}, "TypeError: 'role'"),
+    ("recode", "sim/novice", {"model": {"texts": 7}}, "KeyError: 'broken'"),
+    ("recode-h", "sim/novice", {"memory": {"messages": []}}, "KeyError: 'summary'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("agent", "model", "state", "why"), NONSENSE)
+def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
+    calls: Callable[[], list[str]],
+    recode: Run,
+    results: Results,
+    pytester: pytest.Pytester,
+    agent: str,
+    model: str,
+    state: Any,
+    why: str,
+) -> None:
+    """`state` replaces the whole of it, or, with keys that it has, those of them."""
+    given = (f"--recode-model={model}", f"--recode-agent={agent}", "--recode-out=out", "-k", "one", "-n0")
+    recode(*given, "--recode-feedback=L1", "--recode-turns=2")
+    [path] = (pytester.path / "out/checkpoints").iterdir()
+    first = json.loads(path.read_text().split("\n")[0])
+    known = isinstance(state, dict) and state.keys() <= first["agent"].keys()
+    path.write_text(json.dumps({**first, "agent": {**first["agent"], **state} if known else state}) + "\n")
+    (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
+    before = calls()
+    result = recode(*given, "--recode-feedback=L1", "--recode-turns=2", "--recode-resume")
+    result.assert_outcomes(errors=1, deselected=2)
+    [record] = results()
+    assert record["error"]["kind"] == "user"
+    said = record["error"]["message"]
+    assert said.startswith(f"{path}: turn 1: the agent {agent} cannot go on from the state that is kept there ({why}")
+    assert said.endswith("): restore it, or give another --recode-out")
+    assert "\n" not in said
+    assert "Traceback" not in words(result)
+    assert calls() == before
+
+
+def test_a_first_turn_whose_state_is_nonsense_is_played_anew_where_it_is_removed(
+    calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    recode(*OPTIONS, LEVELS[0], "-k", "one", "-n0")
+    [path] = (pytester.path / "out/first-turns").glob("*.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "agent": {"messages": 7}}))
+    recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume")
+    [record] = [record for record in results() if record["outcome"] == "error"]
+    said = record["error"]["message"]
+    assert said.startswith(f"{path}: turn 1: the agent one-shot cannot go on")
+    assert said.endswith("(KeyError: 'turn'): remove it, and this first turn is played anew")
+    path.unlink()
+    recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume").assert_outcomes(passed=2, deselected=4)
+
+
+FORGETFUL = """\
+from pytest_recode.agents import AgentKind
+from pytest_recode.agents.one_shot import make
+
+
+def forgetful(context):
+    agent = make(context)
+
+    class Forgetful:
+        act, state = agent.act, agent.state
+
+        def restore(self, state):
+            raise ZeroDivisionError("a fault of its own,\\nin two lines")
+
+    return Forgetful()
+
+
+FORGETFUL = AgentKind(make=forgetful)
+"""
+
+
+def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
+    calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(forgetful=FORGETFUL)
+    pytester.syspathinsert()
+    given = ("--recode-model=paid", "--recode-agent=forgetful:FORGETFUL", "--recode-turns=4", "--recode-out=out")
+    recode(*given, LEVELS[0], "--recode-max-cost=0.015", "-k", "one")
+    recode(*given, LEVELS[0], "-k", "one", "--recode-resume")
+    [record] = results()
+    assert (record["outcome"], record["error"]["kind"]) == ("error", "user")
+    assert (
+        "the agent forgetful:FORGETFUL cannot go on from the state that is kept there (ZeroDivisionError: a fault of its own,"
+        " in two lines): "
+    ) in record["error"]["message"]
 
 
 def test_records_that_something_else_wrote_into_are_a_usage_error(
