@@ -341,9 +341,7 @@ Way = Callable[[pytest.Pytester, dict[str, tuple[str, ...]]], list[str]]
 
 
 @pytest.fixture
-def attempt(
-    make_task: MakeTask, run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Seen]:
+def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Seen]:
     """Runs a session with its options, in one way or the other."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     image = os.environ.get("RECODE_TEST_IMAGE", "")
@@ -366,7 +364,7 @@ def attempt(
         if session == "asked":
             other_interpreter(pytester.path / "other")
         if session in {"resumed", "replayed"}:
-            run_pytest(*FIRST)
+            pytester.runpytest_subprocess("-p", "no:cacheprovider", *FIRST, timeout=300)
         if session == "answered":
             pytester.makeconftest(ANSWERS)
         if session == "image":
@@ -380,7 +378,14 @@ def attempt(
                 if case.session == session and pick(case)
             }
             args = way(pytester, given)
-            result = run_pytest(workers, *(each.format(**places) for each in ALWAYS[session]), *args)
+            result = pytester.runpytest_subprocess(
+                "-p",
+                "no:cacheprovider",
+                workers,
+                *(each.format(**places) for each in ALWAYS[session]),
+                *args,
+                timeout=300,
+            )
         return Seen(root=pytester.path, result=result, requests=servers[0].requests, elsewhere=servers[1].requests)
 
     return run
