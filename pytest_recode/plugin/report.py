@@ -62,12 +62,15 @@ class _Teller(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
-        said = RecodeWarning(record.getMessage())
-        message = warnings.WarningMessage(said, RecodeWarning, record.pathname, record.lineno)
-        self._config.hook.pytest_warning_recorded.call_historic(
-            kwargs={"warning_message": message, "when": "runtest", "nodeid": "", "location": None}
-        )
+        _warn(self._config, record.getMessage(), record.pathname, record.lineno)
         return False
+
+
+def _warn(config: pytest.Config, text: str, path: str, line: int) -> None:
+    message = warnings.WarningMessage(RecodeWarning(text), RecodeWarning, path, line)
+    config.hook.pytest_warning_recorded.call_historic(
+        kwargs={"warning_message": message, "when": "runtest", "nodeid": "", "location": None}
+    )
 
 
 class Reporter:
@@ -148,6 +151,16 @@ class Reporter:
             return {}
         error = {"kind": "worker", "message": report.longreprtext}
         return {"record": recover(path, outcome="error", stop="error", error=error)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Before `-m` chooses from them. Of the workers, which all collect the same, the first says it."""
+        expression = self.run.config.getoption("markexpr", "") or ""
+        if "recode(" not in expression or (self.run.worker or {}).get("workerid", "gw0") != "gw0":
+            return
+        marks = [mark.kwargs for item in items if isinstance(item, TaskItem) for mark in item.iter_markers("recode")]
+        for line in summary.unknown_keys(expression, marks):
+            _warn(self.run.config, line, __file__, 0)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

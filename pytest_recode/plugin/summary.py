@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +17,30 @@ def solved(records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
     """How many episodes came to an end, and how many per cent of them solved their task."""
     played = [record["outcome"] == "solved" for record in records if record["outcome"] != "error"]
     return len(played), 100 * sum(played) / max(len(played), 1)
+
+
+def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Of a `-m recode(key=value)`, the keys that none of the marks has: they select nothing, which pytest does not say. What pytest
+    takes and Python does not parse is let pass."""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except SyntaxError:
+        return []
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    asked = [
+        each.arg
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id == "recode"
+        for each in call.keywords
+        if each.arg
+    ]
+    known = sorted({key for mark in marks for key in mark})
+    lines = []
+    for key in dict.fromkeys(key for key in asked if known and key not in known):
+        near = difflib.get_close_matches(key, known, 1)
+        guess = f" (did you mean {near[0]}?)" if near else ""
+        lines.append(f"-m recode({key}=…): no task here has {key!r}{guess}: there are {', '.join(known)}")
+    return lines
 
 
 @contextmanager

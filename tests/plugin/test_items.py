@@ -61,6 +61,24 @@ def test_selection(make_task: Callable[..., Path], recode: Run, select: list[str
     assert [line.split("/")[1] for line in ids(result)] == expected
 
 
+def test_a_key_that_no_task_has_is_said_with_those_there_are(
+    make_task: Callable[..., Path], recode: Run, workers: str
+) -> None:
+    """It selects nothing, as pytest has it, or with `not` everything."""
+    make_task()
+    given = ("--recode-model=sim/graduate", "--recode-feedback=none", workers)
+    said = (
+        "recode: -m recode(domian=…): no task here has 'domian' (did you mean domain?):"
+        " there are attempt, difficulty, domain, feedback, format, model, task"
+    )
+    result = recode(*given, "-m", "recode(domian='nlp')")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert words(result).count(said) == 1
+    assert said in words(recode(*given, "-m", "recode and not (slow or recode(task='tiny', domian='nlp'))"))
+    for right in ("recode(domain='nlp')", "recode(feedback='none', attempt=1)", "slow or other(domian='nlp')"):
+        assert "no task here has" not in words(recode(*given, "-m", right))
+
+
 def test_without_a_model_items_are_skipped_and_nothing_is_written(
     make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:
