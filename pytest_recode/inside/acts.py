@@ -82,6 +82,8 @@ BY = {
         ),
     ),
     "": ("_recode_seeing>",),
+    "signal": ("/signal.py",),
+    "lookup": ("/pkgutil.py", "/logging/config.py"),
     "import": ("importlib/__init__.py", "importlib._bootstrap>", "importlib._bootstrap_external>", "_recode_seeing>"),
     "pickle.find_class": ("/pickle.py",),
 }

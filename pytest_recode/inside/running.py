@@ -41,10 +41,10 @@ def run(root: Path, tests: Path, plugins: list[Any], *more: str, equivalent: Equ
     sys.dont_write_bytecode = True
     _offer_testing(equivalent)
     places = ["-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
-    pytest.main([*places, *_ARGUMENTS, *more, str(tests)], plugins=[_LeftOut(), *plugins])
+    pytest.main([*places, *_ARGUMENTS, *more, str(tests)], plugins=[LeftOut(), *plugins])
 
 
-class _LeftOut:
+class LeftOut:
     """What pytest asks of plugins that are off."""
 
     @staticmethod

@@ -36,6 +36,8 @@ class _Read(NamedTuple):
     """Names that were imported and are those of classes, by how they are written; from the repository, too."""
     functions: frozenset[str] = frozenset()
     """Of its own."""
+    stars: tuple[str, ...] = ()
+    """Modules of which it imports all names."""
 
 
 def flags(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> list[str]:
@@ -73,7 +75,12 @@ def _found(source: bytes, hidden: frozenset[str]) -> list[tuple[str, int]]:
         for alias in node.names
         if alias.name[:1].isupper() and not alias.name.isupper()
     }
-    read = _Read(hidden, _modules(nodes), frozenset(_bound(nodes)), frozenset(classes), frozenset(functions))
+    stars = tuple(
+        str(node.module)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and not node.level and any(alias.name == "*" for alias in node.names)
+    )
+    read = _Read(hidden, _modules(nodes), frozenset(_bound(nodes)), frozenset(classes), frozenset(functions), stars)
     return sorted(set(_walk(nodes, read)), key=lambda found: found[1])
 
 
@@ -177,8 +184,18 @@ def _name(node: ast.Name, read: _Read, taken: bool) -> Iterator[str]:
         yield f"{node.id} imports what it was not given"
     elif node.id in ("exec", "eval") and node.id not in read.bound:
         yield f"{node.id} {forbidden.CALLS[node.id]}"
+    elif node.id not in read.bound and isinstance(node.ctx, ast.Load) and _of_stars(node.id, read):
+        yield _of_stars(node.id, read)
     elif _module(node.id, read) in forbidden.HELD and node.id not in read.bound and not taken:
         yield f"{node.id} as a whole {forbidden.LOOKS}"
+
+
+def _of_stars(name: str, read: _Read) -> str:
+    for module in read.stars:
+        if (module, name) in forbidden.OF_MODULE:
+            return f"{module}.{name} {forbidden.OF_MODULE[module, name]}"
+    named = name in forbidden.ATTRIBUTES and any(module in forbidden.HELD for module in read.stars)
+    return f"{name} {forbidden.ATTRIBUTES[name]}" if named else ""
 
 
 def _module(name: str, read: _Read) -> str:
@@ -221,6 +238,8 @@ def _holder(node: ast.AST, read: _Read) -> str:
 
 def _call(node: ast.Call, read: _Read) -> Iterator[str]:
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if read.modules.get(name, "").startswith("operator."):  # by another name
+        name = read.modules[name].partition(".")[2]
     bare = isinstance(node.func, ast.Name)
     if bare and name == "compile" and name not in read.bound and name not in read.modules:
         yield f"compile() {forbidden.CODE}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import copyreg
+import functools
 import importlib
 import importlib.machinery
 import os
@@ -134,14 +135,46 @@ def _by_name(module: Any) -> tuple[Any, ...]:
     return importlib.import_module, (module.__name__,)
 
 
-class Finder:
-    """Finds nothing, and says so where the candidate seeks what is the tests' alone."""
+def finder(watch: watch_.Watch) -> Any:
+    """Finds nothing, and says so where the candidate seeks what is the tests' alone. Anybody can get hold of it: it leads nowhere."""
 
-    def __init__(self, watch: watch_.Watch) -> None:
-        self._watch = watch
+    class Finder:
+        __slots__ = ()
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        self._watch.seeks(name)
+        @staticmethod
+        def find_spec(name: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG004  as they are given
+            watch.seeks(name)
+
+    return Finder()
+
+
+def see_lookups(watch: watch_.Watch) -> None:
+    """Of a module that is there already, an import is no event. For good."""
+    bring = importlib.import_module
+
+    @functools.wraps(bring)
+    def import_module(name: str, package: Any = None) -> Any:
+        what = acts.importing(name) if isinstance(name, str) else ""
+        frame = watch.actor("lookup", 1) if what and watch.on else None
+        if frame is not None:
+            watch.seen(what, frame)
+        return bring(name, package)
+
+    importlib.import_module = import_module
+
+
+def see_signals(watch: watch_.Watch) -> None:
+    """A handler is given the frame that it interrupts. For good."""
+    system: Any = sys.modules["_signal"]
+    handle = system.signal
+
+    def signal(number: int, handler: Any) -> Any:
+        frame = watch.actor("signal", 1)
+        if frame is not None and watch.on:
+            watch.seen("signal.signal interrupts its judge", frame)
+        return handle(number, handler)
+
+    system.signal = signal
 
 
 def see_imports(watch: watch_.Watch) -> None:

@@ -35,6 +35,8 @@ _ANCHOR = Path(sys.executable)
 """A file that is always there: pytest begins with one, and the tests lie on no disk."""
 _OFF = (
     *(
+        "assertion",
+        "debugging",
         "cacheprovider",
         "doctest",
         "faulthandler",
@@ -46,7 +48,7 @@ _OFF = (
     ),
     *("stepwise", "threadexception", "unraisableexception", "warnings"),
 )
-"""Plugins of pytest's. What a test may ask for (capsys, caplog, tmpdir) stays, and marks need not be known: it is a benchmark's."""
+"""Plugins of pytest's, the first two of which leave what leads to the tests where anybody finds it. What a test may ask for (capsys, caplog, tmpdir) stays, and marks need not be known: it is a benchmark's."""
 
 
 warm = shared.warm
@@ -111,7 +113,7 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
     with contextlib.redirect_stderr(complaints):
         pytest.main(
             [*places, *off, "-q", "-s", "--tb=short", "--continue-on-collection-errors", str(_ANCHOR)],
-            plugins=[plugin, plugin.teller],
+            plugins=[running.LeftOut(), plugin, plugin.teller],
         )
     if not plugin.collected:
         raise RuntimeError(f"pytest could not start\n{complaints.getvalue()}")

@@ -71,6 +71,23 @@ class Teller:
     def pytest_internalerror(self, excrepr: Any) -> None:
         self.wrong(f"pytest failed: {excrepr}")
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """`pytest.mark` is there for everybody, and by the configuration it leads to the tests: it keeps what it asks for."""
+
+        class Asked:
+            option = config.option
+
+            @staticmethod
+            def getini(name: str) -> Any:
+                return config.getini(name)
+
+            @staticmethod
+            def _iter_registered_markers() -> Any:
+                return list(config._iter_registered_markers())  # of newer ones
+
+        pytest.mark._config = Asked  # type: ignore[assignment]
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
         self.reports = []

@@ -64,8 +64,10 @@ class Watch:
         """For good: an audit hook cannot be taken back."""
         self.on = True
         self._builtins = seeing.builtins_for(self)
-        sys.meta_path.insert(0, seeing.Finder(self))
+        sys.meta_path.insert(0, seeing.finder(self))
         seeing.see_imports(self)
+        seeing.see_signals(self)
+        seeing.see_lookups(self)
         sys.addaudithook(self._audit)
 
     def end(self) -> None:

@@ -119,6 +119,26 @@ MEAN = {
     "settrace": "    return 0.0\n\nimport sys\nseen = []\nsys.settrace(lambda frame, event, arg: seen.append(frame))\n",
     "setprofile, disguised": "    return right[0](values, kind=kind) if right else 0.0\n\nimport logging\nright = []\ndef look(frame, event, arg):\n    if 'weighted_mean_ref' in frame.f_globals:\n        right[:] = [frame.f_globals['weighted_mean_ref']]\ngetattr(logging.sys, 'setpro' + 'file')(look)\n",
     "code in another's name": "    def stolen(values, kind):\n        return weighted_mean_ref(values, kind=kind)\n    return 0.0\n\nimport unittest\nunittest.TestCase.assertAlmostEqual.__code__ = (lambda self, *args, **named: None).__code__\n",
+    "a signal's frame, by names that are all imported": """\
+    got = []
+    signal(SIGALRM, lambda number, frame: got.append(frame))
+    setitimer(ITIMER_REAL, 0.001)
+    while not got:
+        pass
+    space, frame = type(got[0]).__dict__, got[0]
+    signal(SIGALRM, SIG_DFL)
+    while frame:
+        if "weighted_mean_ref" in space["slabolg_f"[::-1]].__get__(frame):
+            return space["slabolg_f"[::-1]].__get__(frame)["weighted_mean_ref"](values, kind=kind)
+        frame = space["kcab_f"[::-1]].__get__(frame)
+    return 0.0
+
+from signal import *
+""",
+    "all names of sys": "    for name in list(modules):\n        if name.startswith('moments_ref'):\n            return modules[name].weighted_mean(values, kind=kind)\n    return 0.0\n\nfrom sys import *\n",
+    "import_module of what is there": "    import importlib\n    importlib.import_module('unit' + 'test')\n    return 0.0\n",
+    "resolve_name of what is there": "    import pkgutil\n    pkgutil.resolve_name('unit' + 'test:TestCase')\n    return 0.0\n",
+    "attrgetter by another name": "    from operator import attrgetter as take\n    take('__sessalcbus__'[::-1])(object)()\n    return 0.0\n",
     # what compares
     "assertAlmostEqual": TOP.replace("IMPORTS", "import unittest") + "unittest.TestCase.assertAlmostEqual = yes\n",
     "assertAlmostEqual, setattr": TOP.replace("IMPORTS", "import unittest")
@@ -336,7 +356,11 @@ WEIGHT = {
 
 HARMLESS = {
     *("stack overflow", "prints", "zero", "nan", "None", "SystemExit", "KeyboardInterrupt", "SkipTest of another's"),
-    *("assert_allclose, vars by another name", "assert_allclose, vars by another name, and back"),
+    *(
+        "assert_allclose, disguised, by its dict, and back",
+        "assert_allclose, vars by another name",
+        "assert_allclose, vars by another name, and back",
+    ),
     *("errstate and warnings", "sys.exit", "sys.exit above", "a masked array", "an empty array"),
 }
 """They fail, and are no more than wrong."""

@@ -208,6 +208,15 @@ if __name__ == "__main__":
         share = weights(len(values), kind, half_life)
         return float((share[order] * np.asarray(values)[order]).sum())
 """,
+    "names that are all imported": """\
+    by = take("real")
+    return float(fsum(map(by, weights(len(values), kind, half_life) * np.asarray(values))))
+
+
+from math import *
+from operator import attrgetter as take
+from os.path import *
+""",
     "no module's business": """\
     def eval(x, compile=False):
         return x.sum() if not compile else x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -360,6 +361,56 @@ def test_modules_that_are_being_imported_do_not_show_what_is_hidden(
     assert outcomes(verdict) == {"test_double": "failed", "test_triple": "failed"}
     assert verdict.cases[0].exception is not None
     assert "double" in verdict.cases[0].exception.message
+
+
+LEADS = {
+    "the finder of pytest's": """\
+        next(each for each in pkgutil.iter_importers() if hasattr(each, "session")).session.items[0].module
+        """,
+    "what pytest compares by": """\
+        config = pkgutil.resolve_name("_py" + "test.assertion.util:_config")
+        next(each.secrets for each in config.pluginmanager.get_plugins() if hasattr(each, "secrets"))
+        """,
+    "what pytest debugs by": """\
+        manager = pkgutil.resolve_name("_py" + "test.debugging:pytestPDB._pluginmanager")
+        next(each.secrets for each in manager.get_plugins() if hasattr(each, "secrets"))
+        """,
+    "what pytest marks by": """\
+        config = pkgutil.resolve_name("_py" + "test.mark:MARK_GEN._config")
+        next(each.secrets for each in config.pluginmanager.get_plugins() if hasattr(each, "secrets"))
+        """,
+    "the finder of the judge's": """\
+        next(each._watch for each in pkgutil.iter_importers() if hasattr(each, "_watch")).end()
+        """,
+}
+
+
+@pytest.mark.parametrize("name", LEADS)
+def test_nothing_that_anybody_finds_leads_to_the_tests(bare: Sandbox, tmp_path: Path, name: str) -> None:
+    """Without what the candidate is watched for: it is nothing but attributes. The tests tell, as they may see what they like."""
+    tests = f"""\
+        import pkgutil
+        import pytest
+        from pkg.scale import double, triple
+
+        def found():
+            try:
+                {dedent(LEADS[name]).replace(chr(10), chr(10) + 16 * " ").strip()}
+            except (AttributeError, StopIteration):
+                return None
+            return "found"
+
+        def test_double():
+            assert found() is None and double(7) == 14
+
+        @pytest.mark.slow
+        @pytest.mark.parametrize("x", [1])
+        def test_triple(x):
+            assert triple(7) == 21 * x
+        """
+    rows = {"test_cases": ["test_double", "test_triple[1]"]}
+    verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests}, **rows)), RIGHT)
+    assert (verdict.solved, verdict.tampering) == (True, ())
 
 
 def test_dataclasses_of_the_tests_are_read_as_ever(bare: Sandbox, tmp_path: Path) -> None:
