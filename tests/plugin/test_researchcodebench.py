@@ -112,3 +112,26 @@ def test_where_no_task_could_be_read_that_is_said_too(papers: Path, recode: Run,
         result = recode(workers, option)
         result.assert_outcomes(errors=2)
         assert result.stdout.str().count(said) == 1
+
+
+def test_a_clone_elsewhere_is_played_from_here_as_the_page_says(
+    papers: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default the root is what both have in common, and the ini file here is not read; with `--rootdir` or `-c` it is here."""
+    here = pytester.mkdir("here")
+    (here / "pytest.ini").write_text("[pytest]\nrecode_agent = reference\nrecode_sandbox = process\n")
+    monkeypatch.chdir(here)
+    common = ("-p", "no:cacheprovider", "../pset", "-k", "floor")
+    outs = {
+        (): pytester.path / "recode-out",
+        ("--rootdir=.",): here / "recode-out",
+        ("-c", "pytest.ini"): here / "recode-out",
+    }
+    for given, out in outs.items():
+        options = () if "-c" in given else ("--recode-agent=reference", "--recode-sandbox=process")
+        pytester.runpytest_subprocess(*given, *common, *options).assert_outcomes(passed=1, deselected=7)
+        assert len(list(out.glob("*/results.jsonl"))) == 1
+        shutil.rmtree(out)
+    pytester.runpytest_subprocess(*common).assert_outcomes(
+        skipped=1, deselected=4
+    )  # nobody was named: the ini is not read
