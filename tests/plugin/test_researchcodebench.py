@@ -132,6 +132,4 @@ def test_a_clone_elsewhere_is_played_from_here_as_the_page_says(
         pytester.runpytest_subprocess(*given, *common, *options).assert_outcomes(passed=1, deselected=7)
         assert len(list(out.glob("*/results.jsonl"))) == 1
         shutil.rmtree(out)
-    pytester.runpytest_subprocess(*common).assert_outcomes(
-        skipped=1, deselected=4
-    )  # nobody was named: the ini is not read
+    pytester.runpytest_subprocess(*common).assert_outcomes(skipped=1, deselected=7)  # nobody was named
