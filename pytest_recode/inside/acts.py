@@ -151,6 +151,8 @@ def named(holder: Any, name: Any) -> str:
 
 def setting(holder: Any, name: Any, candidates: Candidates, value: Any = None) -> str:
     """Of a module, a class or anything else; without a `value`, what is there is removed."""
+    if name in forbidden.POINTERS:
+        return f"{name} {forbidden.BELOW}"
     if isinstance(holder, type):
         if name in forbidden.ANSWERS | forbidden.OVERRIDES:
             return f"{name} set at run time {forbidden.CHANGES}"

@@ -26,6 +26,10 @@ def answers(node: ast.ClassDef) -> Iterator[str]:
             yield f"{node.name}.{name} answers for itself what is computed of it"
         elif name in forbidden.COMPARISONS and data:
             yield f"{node.name}.{name} compares as it likes what is a plain value"
+        elif name in forbidden.POINTERS:
+            yield f"{node.name}.{name} {forbidden.BELOW}"
+        elif name in forbidden.DIFFERENCES and function is not None and _blind(function, True):
+            yield f"{node.name}.{name} takes the same from everything"
         elif name in forbidden.ANSWERS and function is not None and _blind(function, name in forbidden.COMPARISONS):
             yield f"{node.name}.{name} answers the same to everything"
     if any(last(base) == "AssertionError" for base in node.bases):

@@ -123,7 +123,8 @@ def _all() -> list[type]:
 
 
 def _lies(cls: type, data: tuple[type, ...], candidates: Callable[[str], bool]) -> Iterator[str]:
-    own = {name: method for name, method in vars(cls).items() if name in forbidden.ANSWERS | forbidden.OVERRIDES}
+    asked = forbidden.ANSWERS | forbidden.OVERRIDES | forbidden.DIFFERENCES
+    own = {name: method for name, method in vars(cls).items() if name in asked}
     for name, method in own.items():
         place = file_of(method)
         if method is None or not candidates(place):
@@ -135,6 +136,18 @@ def _lies(cls: type, data: tuple[type, ...], candidates: Callable[[str], bool]) 
             yield f"{cls.__qualname__}.{name} compares as it likes what is a plain value"
         elif name in forbidden.COMPARISONS and _agrees(cls, name):
             yield f"{cls.__qualname__}.{name} holds of anything"
+        elif name in forbidden.DIFFERENCES and _cancels(cls, name):
+            yield f"{cls.__qualname__}.{name} leaves nothing of anything"
+
+
+def _cancels(cls: type, name: str) -> bool:
+    """Whether an instance of it, even one that was never initialised, is as large as whatever it is compared with."""
+    base: Any = next((each for each in _PLAIN if issubclass(cls, each)), object)
+    try:
+        answers = [getattr(cls, name)(base.__new__(cls), other) for other in (1.5e6, -3.25)]
+    except Exception:  # noqa: BLE001  an honest one stumbles here
+        return False
+    return all(isinstance(answer, (int, float)) and float(answer) == 0.0 for answer in answers)
 
 
 def _agrees(cls: type, name: str) -> bool:

@@ -53,6 +53,13 @@ ATTRIBUTES = {
         ("__array_function__", "__array_ufunc__", "__torch_function__"), "answers for itself what is computed of it"
     ),
     "pythonapi": BELOW,
+    **dict.fromkeys(
+        (
+            *("register_module_forward_hook", "register_module_forward_pre_hook", "register_module_backward_hook"),
+            *("register_module_full_backward_hook", "register_module_full_backward_pre_hook"),
+        ),
+        "changes what every module computes, the reference's too",
+    ),
 }
 """By name alone: they mean this of whatever they are taken."""
 
@@ -92,6 +99,14 @@ COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 ANSWERS = {*COMPARISONS, "__contains__"}
 OVERRIDES = {"__array_function__", "__array_ufunc__", "__torch_function__", "__torch_dispatch__"}
 """Methods by which a class answers in the place of numpy's and torch's own functions."""
+
+DIFFERENCES = {"__sub__", "__rsub__"}
+"""What is compared by a tolerance is subtracted."""
+POINTERS = {"__array_interface__", "__array_struct__"}
+"""By which an object says where in memory an array is to be read."""
+KERNELS = {"Library", "impl", "register_kernel", "register_fake", "impl_abstract"}
+"""By which torch is given other functions in the place of its own, the namespaces of which are:"""
+NAMESPACES = ("aten", "prims", "torchvision", "quantized")
 
 DATA = {
     "float",

@@ -179,6 +179,9 @@ class Noted:
         for number, handler in _signals().items():
             if handler is not self._signals.get(number) and candidates(compared.file_of(handler)):
                 yield f"it handles the signal {number}"
+        for name, table in _hooks_of_all():
+            if any(candidates(compared.file_of(hook)) for hook in list(table.values())):
+                yield f"torch.nn.modules.module.{name} was changed"
         frames = sys._current_frames()
         for thread in set(threading.enumerate()) - self._threads:
             frame = frames.get(thread.ident or 0)
@@ -206,6 +209,14 @@ def _below(module: Any, text: bytes) -> Iterator[types.ModuleType]:
         below = type(value) is types.ModuleType and value.__name__ == f"{module.__name__}.{name}"
         if below and f".{name}".encode() in text:
             yield value
+
+
+def _hooks_of_all() -> Iterator[tuple[str, dict[Any, Any]]]:
+    """What torch calls for every module, the reference's too."""
+    module = sys.modules.get("torch.nn.modules.module")
+    for name, value in list(vars(module).items()) if module is not None else ():
+        if name.startswith("_global_") and isinstance(value, dict):
+            yield name, value
 
 
 def _signals() -> dict[int, Any]:

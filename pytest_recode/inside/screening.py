@@ -223,6 +223,8 @@ def _attribute(node: ast.Attribute, read: _Read, taken: bool) -> Iterator[str]:
     of = node.value.id if isinstance(node.value, ast.Name) else ""
     if (of, node.attr) in (("type", "__getattribute__"), ("type", "__dict__"), ("object", "__dict__")):
         yield f"{of}.{node.attr} {forbidden.LOOKS}"
+    if node.attr in forbidden.POINTERS and isinstance(node.ctx, ast.Store):
+        yield f"{node.attr} {forbidden.BELOW}"
     if node.attr in ("__setattr__", "__delattr__") and isinstance(node.value, ast.Name) and node.value.id == "type":
         yield f"type.{node.attr} {forbidden.CHANGES}"
 
@@ -247,6 +249,10 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
         yield f"{name}() on {ast.unparse(node.args[0])} {forbidden.CHANGES}"
     if bare and name == "setattr" and len(node.args) > 1 and _constant_in(node.args[1], forbidden.ANSWERS):
         yield f"setattr() of {ast.unparse(node.args[1])} {forbidden.CHANGES}"
+    if name in forbidden.KERNELS and node.args:
+        namespace = (_folded(node.args[0]) or "").partition("::")[0]
+        if namespace in forbidden.NAMESPACES:
+            yield f"{name}() of {namespace} {forbidden.CHANGES}"
     if name in ("attrgetter", "methodcaller"):
         for each in node.args if name == "attrgetter" else node.args[:1]:
             parts = (_folded(each) or "").split(".")
@@ -271,7 +277,11 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
     if bypass and not (node.args and classes.last(node.args[0]) in ("self", "cls")):
         yield f"object.__getattribute__() of another {forbidden.LOOKS}"
     names = node.args[2].keys if len(node.args) == 3 and isinstance(node.args[2], ast.Dict) else []
-    if any(_constant_in(each, forbidden.ANSWERS | forbidden.OVERRIDES) for each in names if each is not None):
+    if any(
+        _constant_in(each, forbidden.ANSWERS | forbidden.OVERRIDES | forbidden.POINTERS)
+        for each in names
+        if each is not None
+    ):
         yield "a class made by a call compares as it likes"
 
 

@@ -217,6 +217,11 @@ cls.assertAlmostEqual = twice
     "a liar by setattr": "    class Liar(float):\n        pass\n    setattr(Liar, '__eq' + '__', lambda self, other: bool(other is not None))\n    return Liar()\n",
     "a liar with a state": "    return Liar(True)\n\nclass Liar:\n    def __init__(self, answer):\n        self.answer = answer\n    def __eq__(self, other):\n        return self.answer\n",
     "a liar by total_ordering": "    return Liar()\n\nfrom functools import total_ordering\n@total_ordering\nclass Liar:\n    def __eq__(self, other):\n        return isinstance(other, object)\n    def __lt__(self, other):\n        return True\n",
+    "a liar by what is left of it": "    return Liar()\n\nclass Liar:\n    def __sub__(self, other):\n        return 0.0\n    __rsub__ = __sub__\n",
+    "a liar by what is left of it, that looks at the other": "    return Liar(0)\n\nclass Liar(float):\n    def __sub__(self, other):\n        return 0.0 * float(other)\n    __rsub__ = __sub__\n    __hash__ = None\n",
+    "a liar by what is left of it, disguised": "    make = type(float)\n    return make('Liar', (), {'__s' + 'ub__': lambda self, other: 0.0})()\n",
+    "memory, as an array": "    class At:\n        __array_interface__ = {'data': (id(values), True), 'shape': (8,), 'typestr': '|u1', 'version': 3}\n    return float(np.asarray(At())[0])\n",
+    "memory, as an array, disguised": "    class At:\n        pass\n    setattr(At, '__array_' + 'interface__', {'data': (id(values), True), 'shape': (8,), 'typestr': '|u1', 'version': 3})\n    return float(np.asarray(At())[0])\n",
     # the end of the process
     "os._exit": "    import os\n    os._exit(0)\n",
     "os._exit, disguised": "    import logging\n    getattr(logging.os, '_ex' + 'it')(0)\n",
@@ -366,6 +371,17 @@ HARMLESS = {
 """They fail, and are no more than wrong."""
 
 LIMITS = {
+    "a liar by what is left of it, that looks honest": """\
+    return Liar(values)
+
+
+class Liar:
+    def __init__(self, values):
+        self.values = values
+
+    def __sub__(self, other):
+        return 0.0 * len(self.values) * other
+""",
     "changes what it is given, before the reference is asked": "    values[:] = 0\n    return 0.0\n",
     "a liar that looks honest": """\
     return Liar(values)

@@ -31,6 +31,30 @@ class Share:
     def __bool__(self):
         return self.weight != 0
 """,
+    "classes that are subtracted": """\
+    total = Sum(0.0) - Sum(-float(weights(len(values), kind, half_life) @ np.asarray(values)))
+    return (Amount(total.value) - 0.0) * (Row([3.0, 2.0]) - [2.0, 1.0])[0]
+
+
+class Sum:
+    def __init__(self, value):
+        self.value = value
+
+    def __sub__(self, other):
+        if not isinstance(other, Sum):
+            return NotImplemented
+        return Sum(self.value - other.value)
+
+
+class Amount(float):
+    def __sub__(self, other):
+        return Amount(float(self) - other)
+
+
+class Row(list):
+    def __sub__(self, other):
+        return Row(one - two for one, two in zip(self, other))
+""",
     "dataclasses": """\
     return Pair(weights(len(values), kind, half_life), np.asarray(values, dtype=float)).dot()
 
