@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -215,7 +216,9 @@ def _report(given: argparse.Namespace) -> str:
         return report.as_csv(chosen[0])
     if given.format == "json":
         return report.as_json(chosen, notes)
-    return {"text": report.text, "markdown": report.markdown}[given.format](chosen, notes)
+    if given.format == "markdown":
+        return report.markdown(chosen, notes)
+    return report.text(chosen, notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
 
 
 def _chosen(rows: Mapping[Row, Sequence[Attempt]], models: Sequence[str]) -> dict[Row, Sequence[Attempt]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import os
+import pty
 import re
 import shlex
 import subprocess
 import sys
+import termios
 import tomllib
 from pathlib import Path
 
@@ -65,6 +69,34 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def published(files: Path) -> Path:
     [path] = files.glob("ResearchCodeBench/outputs/*/*/overall_stats.json")
     return path
+
+
+@pytest.mark.parametrize("width", [60, 80, 132])
+def test_in_a_terminal_no_line_is_wider_than_that(files: Path, width: int) -> None:
+    """Of all tables; a path is one word, which stays whole."""
+    end, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, width))
+    command = [
+        sys.executable,
+        "-m",
+        "pytest_recode.cli",
+        "report",
+        *(f"recode-out/{name}" for name in ("L0", "L4", "again")),
+    ]
+    process = subprocess.Popen(command, cwd=files, env={"PYTHONPATH": str(ROOT)}, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    data = b""
+    with contextlib.suppress(OSError):  # the other side is closed
+        while part := os.read(end, 65536):
+            data += part
+    os.close(end)
+    assert process.wait() == 0, data
+    lines = data.decode().splitlines()
+    assert max(map(len, lines)) <= width, max(lines, key=len)
+    piped = report("recode-out/L0", "recode-out/L4", "recode-out/again", cwd=files).stdout
+    assert max(map(len, piped.splitlines())) > 132
+    assert "turns at most" in piped.splitlines()[2]
+    assert any("turns at most 2" in line or "turns at most" in line.split("  ") for line in lines)
 
 
 def test_the_64_numbers_as_text_and_markdown(published: Path) -> None:

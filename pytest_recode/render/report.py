@@ -9,21 +9,25 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_recode.render.report_table import Column, Table
+from pytest_recode.render.report_width import LEFT, Cells, aligned, in_parts, narrowed, within
 from pytest_recode.verdict import legible
 
 _LISTED = 5
-_LEFT = {"text"}
 
 
-def text(tables: Sequence[Table], notes: Sequence[str]) -> str:
+def text(tables: Sequence[Table], notes: Sequence[str], width: int | None = None) -> str:
+    """No line is wider than `width` characters, but for a word that is; None: as wide as it comes."""
     blocks = []
     for table in tables:
         columns, folded, rows = _folded(table)
-        lines = [_caption(table, folded), ""]
+        if width is not None and rows:
+            columns, folded, rows = narrowed(columns, folded, rows, width)
+        lines = [*within(_caption(table, folded), width), ""]
         if rows:
-            lines += _aligned(columns, rows)
-        blocks.append("\n".join([*lines, *_notes(table)]))
-    return legible("\n\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])) + "\n"
+            lines += aligned(columns, rows) if width is None else in_parts(columns, rows, width)
+        blocks.append("\n".join([*lines, *(line for note in _notes(table) for line in within(note, width))]))
+    told = [line for note in notes for line in within(note, width)]
+    return legible("\n\n\n".join([*blocks, *(["\n".join(told)] if told else [])])) + "\n"
 
 
 def markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
@@ -33,7 +37,7 @@ def markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
         lines = [f"## {_escaped(_caption(table, folded))}", ""]
         if rows:
             lines.append("| " + " | ".join(column.head for column in columns) + " |")
-            lines.append("|" + "|".join("---" if column.kind in _LEFT else "--:" for column in columns) + "|")
+            lines.append("|" + "|".join("---" if column.kind in LEFT else "--:" for column in columns) + "|")
             lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows]
             lines.append("")
         blocks.append("\n".join([*lines, *(f"- {_escaped(note)}" for note in _notes(table))]).rstrip())
@@ -79,7 +83,7 @@ def as_json(tables: Sequence[Table], notes: Sequence[str]) -> str:
     return json.dumps(whole, indent=1, ensure_ascii=True) + "\n"
 
 
-def _folded(table: Table) -> tuple[list[Column], list[str], list[list[str]]]:
+def _folded(table: Table) -> tuple[list[Column], list[str], Cells]:
     """Columns that tell rows apart; of the others what every row has; the cells as people read them."""
     rows = [row for row in table.rows if table.shown is None or row["row"] in table.shown]
     columns, folded = [], []
@@ -112,18 +116,6 @@ def _notes(table: Table) -> list[str]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
-
-
-def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
-    whole = [[column.head for column in columns], *rows]
-    widths = [max(map(len, cells)) for cells in zip(*whole, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if column.kind in _LEFT else cell.rjust(width)
-            for column, cell, width in zip(columns, row, widths, strict=True)
-        ).rstrip()
-        for row in whole
-    ]
 
 
 def _cell(column: Column, value: Any) -> str:

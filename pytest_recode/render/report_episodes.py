@@ -70,7 +70,7 @@ def _episodes(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
         title="Episodes: solved within all turns, and how",
         columns=(
             *IDENTITY,
-            *columns("count", turns="turns"),
+            *columns("count", turns="turns at most"),
             *columns("percent", recall="recall"),
             *columns("interval", recall_interval="95 %"),
             *columns("count", solved="solved", played="of"),
