@@ -12,16 +12,19 @@ from tests.recode_h.scene import graded, task_of, write
 
 FILES = {
     "canonical.py": """\
+        import copy
+        import fractions
         import numpy as np
         from . import base
-        from .base import LAYERS, TABLE, WEIGHT, Model
+        from .base import DEFAULT, LAYERS, REGISTRY, SHARED, TABLE, WEIGHT, Model
 
         def double(x):
             return float(np.fft.ifft(np.fft.fft(np.array([2.0 * x]))).real[0])
 
         def triple(x):
             model = Model(3)
-            product = model.apply(base.times(x, 1)) * model.one
+            product = model.apply(base.times(x, 1)) * model.one * REGISTRY.get("one more", 1) * SHARED["one"]
+            product *= copy.deepcopy([1])[0] * int(fractions.Fraction(1).limit_denominator(9)) * DEFAULT.apply(1)
             return product * base.FACTOR * TABLE["one"] * LAYERS[0][0] * int(WEIGHT[0])
         """,
     "scales/pkg/base.py": """\
@@ -91,6 +94,12 @@ FILES = {
             @property
             def one(self):
                 return self.UNIT
+
+        DEFAULT = Model(1)
+        SHARED = {"one": 1}
+
+        def shared():
+            return SHARED
         """,
     "test.py": """\
         from pkg.canonical import double as right_double
@@ -266,6 +275,79 @@ def test_an_answer_that_is_loaded_from_where_it_lies_is_watched(
 
 
 LIMITS = {
+    "an entry that is added": """\
+from .base import REGISTRY
+
+REGISTRY["one more"] = 0
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    return 0
+""",
+    "an object of a class of the repository's": """\
+from .base import DEFAULT
+
+DEFAULT.k = 0
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    return 0
+""",
+    "what the repository hands about": """\
+from .base import SHARED
+
+SHARED["one"] = 0
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    return 0
+""",
+    "a library's table": """\
+import copy
+
+copy._deepcopy_dispatch[list] = lambda x, memo: [0]
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    return 0
+""",
+    "a method of a library's, by another name of its class, and back": """\
+import fractions
+
+for Other in [fractions.Fraction]:
+    pass
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    real = Other.limit_denominator
+
+    def once(self, most):
+        Other.limit_denominator = real
+        return 0
+
+    Other.limit_denominator = once
+    return 0
+""",
     "a table's entry, and back": """\
 from .base import TABLE
 
