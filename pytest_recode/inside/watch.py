@@ -14,7 +14,7 @@ import itertools
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
@@ -59,10 +59,13 @@ class Watch:
         self.on = False
         self.kept: dict[int, tuple[Mapping[str, Any], bool]] = {}
         self._holdings = holdings.Holdings()
+        self._loaded: dict[str, types.ModuleType] = {}
+        """The repository's, by their names."""
 
     def begin(self) -> None:
         """For good: an audit hook cannot be taken back."""
         self.on = True
+        self._before = set(sys.modules)
         self._builtins = seeing.builtins_for(self)
         sys.meta_path.insert(0, seeing.finder(self))
         seeing.see_imports(self)
@@ -75,7 +78,21 @@ class Watch:
 
     def changes(self) -> list[str]:
         """What the repository's modules hold, and did not when they were imported."""
-        return list(itertools.islice(self._holdings.changes(self.candidates, sorted(self._others)), 20))
+        told = itertools.chain(self._put_in_place(), self._holdings.changes(self.candidates, sorted(self._others)))
+        return list(itertools.islice(told, 20))
+
+    def _put_in_place(self) -> Iterator[str]:
+        """Modules that stand where those of the repository's were loaded, or would have been."""
+        for name, module in self._loaded.items():
+            if sys.modules.get(name, module) is not module:
+                yield f"sys.modules[{name!r}] was replaced"
+        stems = {os.path.basename(path)[: -len(".py")] for path in self._others if path.endswith(".py")}
+        for name in [name for name in sys.modules if name not in self._before and name not in self._loaded]:
+            above, _, last = name.rpartition(".")
+            if last in stems and (not above or above in self._loaded):
+                spec = getattr(sys.modules[name], "__spec__", None)
+                if spec is None or (isinstance(spec.origin, str) and self.candidates(spec.origin)):
+                    yield f"sys.modules[{name!r}] was put there"
 
     def keep(self, module: types.ModuleType, names: Mapping[str, Any], strict: bool = True, seal: bool = False) -> None:
         """From now on the module sees what is set in it: `names` are to stay as they are, or at least not to be the candidate's.
@@ -169,6 +186,8 @@ class Watch:
             module.__dict__["__builtins__"] = self._builtins
 
     def after(self, module: types.ModuleType, path: str) -> None:
+        if path in self._others or path in self._mine:
+            self._loaded[module.__name__] = module
         others = path in self._others and path not in self._mine
         if others or (path in self._mine and not self._refuse):
             self._holdings.note(module)

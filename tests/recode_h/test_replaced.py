@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.sandboxes import Sandbox
+from tests.recode_h import scene
 from tests.recode_h.scene import graded, task_of, write
 
 FILES = {
@@ -193,6 +194,35 @@ REPLACES = {
 def test_what_the_canonical_uses_too_is_not_replaced(bare: Sandbox, tmp_path: Path, name: str) -> None:
     verdict = graded(bare, task_of(write(tmp_path, FILES)), REPLACES[name])
     assert verdict.tampering
+    assert not verdict.solved
+
+
+MODULES = "import pkgutil\nimport types\n\nMODULES = pkgutil.resolve_name('sys:mod' + 'ules')\n"
+FAKE = "MODULES['pkg.base'] = types.ModuleType('pkg.base')\nMODULES['pkg.base'].times = lambda x, factor: 0\n"
+STANDS_IN = {
+    "before it is imported": MODULES + FAKE,
+    "after it is imported": MODULES + "from . import base\n" + FAKE,
+    "from an archive": """\
+import os
+import zipfile
+
+import pkg
+
+pkg.__path__.insert(0, os.path.join(os.path.dirname(__file__), "more.bin"))
+with zipfile.ZipFile(pkg.__path__[0], "w") as file:
+    file.writestr("base.py", "def times(x, factor): return 0")
+""",
+}
+
+
+@pytest.mark.parametrize("name", STANDS_IN)
+def test_what_the_canonical_imports_is_the_repositorys(bare: Sandbox, tmp_path: Path, name: str) -> None:
+    tests = scene.FILES["test.py"].replace(
+        "        from pkg.canonical", "        from pkg import scale\n        from pkg.canonical"
+    )
+    answer = STANDS_IN[name] + "\n\ndef double(x):\n    return 0\n\n\ntriple = double\n"
+    verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})), answer)
+    assert any("sys.modules['pkg.base'] was" in told for told in verdict.tampering)
     assert not verdict.solved
 
 
