@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests import nursery
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background with Ctrl-C ignored, and every child inherits that: tests that
@@ -11,3 +16,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Papers and annotations that tests take to sessions of their own.
 collect_ignore = ["papers", "recode_h/dataset"]
+
+
+@pytest.fixture(scope="session")
+def quick_python() -> Iterator[tuple[str, ...]]:
+    """A command that stands for `sys.executable`, and has imported litellm and pytest's core."""
+    with nursery.nursery() as command:
+        yield command
+
+
+@pytest.fixture
+def run_pytest(quick_python: tuple[str, ...], pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
+    """`pytester.runpytest_subprocess`, but for what takes long in it; `fresh`: with that."""
+
+    def run(*args: str, fresh: bool = False) -> pytest.RunResult:
+        if fresh:
+            return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args, timeout=300)
+        place = pytester.path / f"runpytest-{len(list(pytester.path.glob('runpytest-*')))}"
+        given = ("-p", nursery.PLUGIN, "-p", "no:cacheprovider", f"--basetemp={place}", *args)
+        return pytester.run(*quick_python, "-m", "pytest", *given, timeout=300)
+
+    return run

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,7 @@ def test_the_readme_has_commands() -> None:
 
 
 @pytest.mark.parametrize(("page", "command"), [each for each in commands() if each[0] != "records.md"])
-def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path) -> None:
+def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """As printed, on the bundled tasks, up to the point where a model would be asked."""
     example = re.search(
         r"```python\n((?:(?!```).)*class Terse.*?)```", (ROOT / "docs/agents.md").read_text("utf-8"), re.DOTALL
@@ -48,7 +47,7 @@ def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path) -> 
     (tmp_path / "my_agents.py").write_text(example[1])
     done = subprocess.run(
         [
-            sys.executable,
+            *quick_python,
             "-m",
             *shlex.split(command),
             "--collect-only",
@@ -68,14 +67,14 @@ def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path) -> 
     assert "::" in done.stdout
 
 
-def test_the_commands_that_go_on_with_each_other(tmp_path: Path) -> None:
+def test_the_commands_that_go_on_with_each_other(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """One after the other, to their end: offline models are all they ask."""
     shutil.copytree(ROOT / "tasks/sinkhorn", tmp_path / "tasks/sinkhorn")
     found = [command for page, command in commands() if page == "records.md"]
     assert len(found) == 3
     for command in found:
         done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True, check=False
+            [*quick_python, "-m", *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}, done.stdout + done.stderr
         assert "error" not in done.stdout.splitlines()[-1]

@@ -128,12 +128,12 @@ def agents(pytester: pytest.Pytester) -> None:
 
 
 @pytest.fixture
-def recode(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
+def recode(run_pytest: Callable[..., pytest.RunResult]) -> Callable[..., pytest.RunResult]:
     """Run pytest in a process of its own, on the process sandbox where the run says nothing else."""
 
-    def run(*args: str, sandbox: str = "process") -> pytest.RunResult:
+    def run(*args: str, sandbox: str = "process", fresh: bool = False) -> pytest.RunResult:
         given = [] if any(arg.startswith("--recode-sandbox") for arg in args) else [f"--recode-sandbox={sandbox}"]
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *given, *args, timeout=300)
+        return run_pytest(*given, *args, fresh=fresh)
 
     return run
 

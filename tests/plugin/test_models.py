@@ -245,7 +245,7 @@ def test_unknown_models_and_missing_keys_are_one_line(
     make_task: MakeTask, recode: Run, option: str, thing: str, way_on: str
 ) -> None:
     make_task()
-    result = recode("-n2", option)
+    result = recode("-n2", option, fresh=True)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in (*result.errlines, *result.outlines) if line.startswith("ERROR: ")]
     assert thing in line

@@ -341,7 +341,9 @@ Way = Callable[[pytest.Pytester, dict[str, tuple[str, ...]]], list[str]]
 
 
 @pytest.fixture
-def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Seen]:
+def attempt(
+    make_task: MakeTask, run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Seen]:
     """Runs a session with its options, in one way or the other."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     image = os.environ.get("RECODE_TEST_IMAGE", "")
@@ -364,7 +366,7 @@ def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.
         if session == "asked":
             other_interpreter(pytester.path / "other")
         if session in {"resumed", "replayed"}:
-            pytester.runpytest_subprocess("-p", "no:cacheprovider", *FIRST, timeout=300)
+            run_pytest(*FIRST)
         if session == "answered":
             pytester.makeconftest(ANSWERS)
         if session == "image":
@@ -378,14 +380,7 @@ def attempt(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.
                 if case.session == session and pick(case)
             }
             args = way(pytester, given)
-            result = pytester.runpytest_subprocess(
-                "-p",
-                "no:cacheprovider",
-                workers,
-                *(each.format(**places) for each in ALWAYS[session]),
-                *args,
-                timeout=300,
-            )
+            result = run_pytest(workers, *(each.format(**places) for each in ALWAYS[session]), *args)
         return Seen(root=pytester.path, result=result, requests=servers[0].requests, elsewhere=servers[1].requests)
 
     return run
