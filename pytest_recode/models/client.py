@@ -14,9 +14,10 @@ import math
 import os
 import queue
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,6 +74,10 @@ def listed() -> frozenset[str] | None:
 _PRICES = "model_prices_and_context_window_backup.json"
 
 
+_NOTICED = 1.0
+"""Seconds within which Ctrl-C is: one that comes just before a wait begins would be noticed only at its end."""
+
+
 def within(seconds: float, call: Callable[[], T]) -> T:
     """`call()`, or `TimeoutError`. The client's own limit restarts with every byte that a server drips."""
     box: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
@@ -86,10 +91,13 @@ def within(seconds: float, call: Callable[[], T]) -> T:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # litellm's, as above
         threading.Thread(target=run, name="recode-model-call", daemon=True).start()
-        try:
-            value, error = box.get(timeout=seconds)
-        except queue.Empty:
-            raise TimeoutError from None
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            with suppress(queue.Empty):
+                value, error = box.get(timeout=min(left, _NOTICED))
+                break
+        else:
+            raise TimeoutError
     if error is not None:
         raise error
     return value  # type: ignore[return-value]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.sandboxes import waiting
 from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, host
 from pytest_recode.sandboxes.interpreters import FIXED
 from pytest_recode.sandboxes.leftovers import mark
@@ -248,7 +249,5 @@ def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
 
 
 def _await(wire: socket.socket, event: int, deadline: float) -> None:
-    poll = select.poll()
-    poll.register(wire, event)
-    if not poll.poll(max(deadline - time.monotonic(), 0) * 1000):
+    if not waiting.ready(wire, event, deadline - time.monotonic()):
         raise TimeoutError("the program did not answer in time")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from pytest_recode.faults import SandboxError
+from pytest_recode.sandboxes import waiting
 from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
 from pytest_recode.task import Limits
 
@@ -235,7 +236,7 @@ class WarmParent:
         while not done():
             if self._control.fileno() < 0:
                 raise ParentGone(self.last_words())
-            if not _readable(self._control, deadline - time.monotonic()):
+            if not waiting.ready(self._control, select.POLLIN, deadline - time.monotonic()):
                 raise TimeoutError(f"no answer from a warm parent in {seconds:.0f} s")
             self._hear()
 
@@ -326,14 +327,6 @@ class LocalConnection:
 
 
 def _await(wire: socket.socket, event: int, deadline: float) -> None:
-    poll = select.poll()
-    poll.register(wire, event)
     left = deadline - time.monotonic()
-    if left <= 0 or not poll.poll(left * 1000):
+    if left <= 0 or not waiting.ready(wire, event, left):
         raise TimeoutError("the program did not answer in time")
-
-
-def _readable(control: socket.socket, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(control, select.POLLIN)
-    return bool(poll.poll(max(seconds, 0) * 1000))
