@@ -130,9 +130,12 @@ def _as_it_was(space: _Space) -> bool:
 
 
 def _function(value: Any) -> Any:
-    if isinstance(value, property):
-        return value.fget
-    return value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+    return value.fget if isinstance(value, property) else bare(value)
+
+
+def bare(value: Any) -> Any:
+    """The function of a class method or a static one; anything else as it is."""
+    return value.__func__ if _is(value, (classmethod, staticmethod)) else value
 
 
 # How a thing is that can change in place: a tuple whose parts are compared by identity, or are such tuples.
@@ -146,7 +149,7 @@ def _state(value: Any, room: Optional[list[int]] = None, depth: int = 0) -> Any:
     """None for what cannot change."""
     if _is(value, property):
         return _State((value.fget, value.fset, value.fdel, *map(_state, (value.fget, value.fset, value.fdel))))
-    value = value.__func__ if _is(value, (classmethod, staticmethod)) else value
+    value = bare(value)
     if _is(value, types.FunctionType):
         return _State(inner(value, _FIXED))
     if _is(value, (dict, list, set)):

@@ -130,7 +130,7 @@ class Noted:
         kept = {key: value for key, value in now.items() if key not in _PASSING}
         self._names.append((place, holder, kept))
         for key, value in kept.items():
-            function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+            function = holdings.bare(value)
             if isinstance(function, types.FunctionType):
                 self._code.append((f"{place}.{key}", function, holdings.inner(function)))
 

@@ -15,37 +15,9 @@ _MUTATES = {
     *("add", "discard", "difference_update", "intersection_update", "__setitem__", "fill", "put", "resize", "itemset"),
 }
 _LOOKS = {
-    *(
-        "len",
-        "sorted",
-        "list",
-        "tuple",
-        "set",
-        "frozenset",
-        "dict",
-        "sum",
-        "min",
-        "max",
-        "any",
-        "all",
-        "enumerate",
-        "zip",
-    ),
-    *(
-        "map",
-        "filter",
-        "range",
-        "reversed",
-        "iter",
-        "isinstance",
-        "print",
-        "str",
-        "repr",
-        "float",
-        "int",
-        "abs",
-        "type",
-    ),
+    *("len", "sorted", "list", "tuple", "set", "frozenset", "dict", "sum", "min", "max", "any", "all", "print"),
+    *("map", "filter", "range", "reversed", "iter", "enumerate", "zip", "isinstance", "type"),
+    *("str", "repr", "float", "int", "abs"),
 }
 """What is called with a table and leaves it as it is."""
 

@@ -100,10 +100,8 @@ class Watch:
         `seal`: by whatever way; each is then a little slower to be had from the module.
         """
         if type(module) is types.ModuleType:
-            self.kept[id(module)] = (
-                names,
-                strict,
-            )  # as they are: a copy would touch, and in a fork copy, thousands of objects
+            # the names as they are: a copy would touch, and in a fork copy, thousands of objects
+            self.kept[id(module)] = names, strict
             module.__class__ = seeing.module_class(self, names) if seal else self._keeper
 
     @property
