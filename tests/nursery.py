@@ -76,10 +76,13 @@ def _main(listener: socket.socket, path: str) -> Callable[[], None]:
     """Serve until the standard input ends. Returns in forks alone, with what is to be done in them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        import anyio.pytest_plugin  # noqa: F401  comes with litellm, and pytest finds it
         import execnet  # noqa: F401
         import litellm  # noqa: F401
         import openai.resources.chat  # noqa: F401  litellm's first call would import it
         import pytest  # noqa: F401
+        import pytest_timeout  # noqa: F401
+        import xdist.plugin  # noqa: F401
     sys.modules[PLUGIN] = _plugin(path)
     for name, module in sys.modules.items():
         if "." not in name:  # or pytest warns of packages with plugins in them that it comes too late

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -112,12 +111,12 @@ print(found[0].name)
 
 
 @pytest.fixture
-def worker(tmp_path: Path) -> Iterator[Callable[[ChatServer], subprocess.Popen[str]]]:
+def worker(tmp_path: Path, quick_python: tuple[str, ...]) -> Iterator[Callable[[ChatServer], subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(server: ChatServer) -> subprocess.Popen[str]:
         root = str(Path(__file__).parents[2])
-        command = [sys.executable, "-c", PROGRAM, str(tmp_path), server.url]
+        command = [*quick_python, "-c", PROGRAM, str(tmp_path), server.url]
         env = {**os.environ, "PYTHONPATH": root}
         started.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True))
         return started[-1]

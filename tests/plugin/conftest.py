@@ -29,20 +29,19 @@ FILES = {
     "reference/answer.py": (
         "from constants import TWO\n\n\ndef twice(x):\n    return x * TWO\n\n\ndef half(x):\n    return x / TWO\n"
     ),
+    # without numpy, and so without `rng`: importing it would take longer than all else that a session does here
     "tests/test_answer.py": """\
 import pytest
 
 
 @pytest.mark.interface("answer.twice")
-def test_twice(candidate, rng):
-    x = float(rng.normal())
-    assert candidate.answer.twice(x) == 2 * x
+def test_twice(candidate):
+    assert candidate.answer.twice(1.5) == 3.0
 
 
 @pytest.mark.interface("answer.half")
-def test_half(candidate, reference, rng):
-    x = float(rng.normal())
-    assert candidate.answer.half(x) == reference.answer.half(x)
+def test_half(candidate, reference):
+    assert candidate.answer.half(1.5) == reference.answer.half(1.5)
 """,
 }
 

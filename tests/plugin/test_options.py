@@ -403,7 +403,7 @@ def marked(image: str) -> str:
     return name
 
 
-@pytest.mark.parametrize("way", [command_line, ini])
+@pytest.mark.parametrize(("way", "workers"), [(command_line, "-n2"), (ini, "-n0")])
 @pytest.mark.parametrize("session", list(ALWAYS))
 def test_every_option_has_its_effect(attempt: Callable[..., Seen], session: str, way: Way, workers: str) -> None:
     seen = attempt(session, way, workers, lambda case: case.values)

@@ -46,7 +46,7 @@ def test_its_setting_is_the_originals(asked: Any, make_task: MakeTask, results: 
     [record] = results()
     setting = {name: record["settings"][name] for name in ("steps", "memory_threshold", "memory_keep", "test_output")}
     assert setting == {"steps": 3, "memory_threshold": 15, "memory_keep": 5, "test_output": "full"}
-    assert "candidate.answer.twice(x) == 2 * x" in requests[3].prompt  # the hidden tests' own lines
+    assert "candidate.answer.twice(1.5) == 3.0" in requests[3].prompt  # the hidden tests' own lines
     assert not any("candidate.answer" in request.prompt for request in requests[:3])
     assert f"hidden tests: 1 episode {SHOWN}" in asked.said
 
@@ -66,7 +66,7 @@ def test_any_agent_is_shown_the_output_where_the_run_says_so(asked: Any, make_ta
     requests = asked(f"--recode-agent={agent}", "--recode-test-output=full", answer="```python\nx = 1\n```")
     said = " ".join(requests[-1].prompt.split())
     assert "The hidden tests said: 0 of 2 passed. FAILED test_answer.py::test_twice" in said
-    assert "candidate.answer.twice(x) == 2 * x" in said
+    assert "candidate.answer.twice(1.5) == 3.0" in said
     assert f"hidden tests: 1 episode {SHOWN}" in asked.said
 
 

@@ -21,13 +21,13 @@ COMMANDS = re.findall(r"^ *(pytest .*)$", OURS, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_printed_command_is_taken(command: str, tmp_path: Path) -> None:
+def test_a_printed_command_is_taken(command: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """Up to the point where a model would be asked."""
     shutil.copytree(DATASET, tmp_path / "RECODE-H/dataset")
     (tmp_path / "envs/test_151/bin").mkdir(parents=True)
     (tmp_path / "envs/test_151/bin/python").symlink_to(sys.executable)
     done = subprocess.run(
-        [sys.executable, "-m", *shlex.split(command), "--collect-only", "-q", "-p", "no:cacheprovider", "-n0"],
+        [*quick_python, "-m", *shlex.split(command), "--collect-only", "-q", "-p", "no:cacheprovider", "-n0"],
         cwd=tmp_path,
         env={**os.environ, "OPENAI_API_KEY": "-"},
         capture_output=True,
