@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 RUN = 8
@@ -21,6 +22,7 @@ _TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]
 _ALIKE = str.maketrans("асеорхуіјѕһԁԛԝνοαρικτυεβ", "aceopxyijshdqwvoapiktueb")
 
 Gram = tuple[str, ...]
+Tells = Callable[[int, int, int], bool]
 
 
 class Token(NamedTuple):
@@ -74,19 +76,16 @@ def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: 
     """
     tokens = tokenised(text)
     words = [token.text for token in tokens]
+    tells = _tells(words)
     ours = [_longest(words, place, hidden.tokens, hidden.places) for place in range(len(words))]
-    if not any(_telling(words[place : place + length], LEAST) for place, length in enumerate(ours)):
+    if not any(tells(place, length, LEAST) for place, length in enumerate(ours)):
         return Repeated(longest=0, spans=())
     theirs = _known(words, [place for place, length in enumerate(ours) if length], known)
     longest = max(
-        (
-            length
-            for place, length in enumerate(ours)
-            if length > theirs[place] and _telling(words[place : place + length], LEAST)
-        ),
+        (length for place, length in enumerate(ours) if length > theirs[place] and tells(place, length, LEAST)),
         default=0,
     )
-    return Repeated(longest=longest, spans=tuple(_spans(tokens, ours, theirs, run)))
+    return Repeated(longest=longest, spans=tuple(_spans(tokens, ours, theirs, tells, run)))
 
 
 def leaked(text: str, hidden: str, known: str, *, run: int = RUN) -> tuple[str, ...]:
@@ -111,7 +110,9 @@ def _folded(token: str) -> str:
     return unicodedata.normalize("NFKC", token).casefold().translate(_ALIKE)
 
 
-def _spans(tokens: Sequence[Token], ours: Sequence[int], theirs: Sequence[int], run: int) -> Iterator[Span]:
+def _spans(
+    tokens: Sequence[Token], ours: Sequence[int], theirs: Sequence[int], tells: Tells, run: int
+) -> Iterator[Span]:
     start = None
     for place in range(len(tokens) + 1):
         leaks = place < len(tokens) and ours[place] >= run > theirs[place]
@@ -119,13 +120,19 @@ def _spans(tokens: Sequence[Token], ours: Sequence[int], theirs: Sequence[int], 
             start = place if start is None else start
         elif start is not None:
             stop = place - 1 + run
-            if _telling([token.text for token in tokens[start:stop]], run):
+            if tells(start, stop - start, run):
                 yield Span(tokens[start].start, tokens[stop - 1].end, stop - start)
             start = None
 
 
-def _telling(words: Sequence[str], run: int) -> bool:
-    return len(words) >= LEAST and sum(word[0].isalnum() or word[0] == "_" for word in words) * 2 >= run
+def _tells(words: Sequence[str]) -> Tells:
+    """Whether so many of these from a place on hold the words and numbers that make a run of `run` a leak."""
+    counts = list(accumulate((word[0].isalnum() or word[0] == "_" for word in words), initial=0))
+
+    def tells(place: int, length: int, run: int) -> bool:
+        return length >= LEAST and (counts[place + length] - counts[place]) * 2 >= run
+
+    return tells
 
 
 def _longest(words: Sequence[str], place: int, tokens: Sequence[str], places: Mapping[Gram, Sequence[int]]) -> int:
