@@ -16,6 +16,8 @@ if TYPE_CHECKING or __name__ != "_recode_equivalence":  # the host offers it, to
 else:
     import _recode_values as values
 
+__tracebackhide__ = True  # a failure is told from the test's own line, and pytest parses a file for every line it tells
+
 ATOL_SHARE = 1e-3  # the default atol, as a share of rtol times the largest expected value
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex", "U": "str", "S": "bytes"}
 

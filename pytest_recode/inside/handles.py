@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_recode.inside.remote import Link
 
+__tracebackhide__ = True  # a failure is told from the test's own line, and pytest parses a file for every line it tells
+
 
 class Misuse(TypeError):
     """The test did with a handle what cannot be done with one. The case fails, caught or not."""

@@ -21,6 +21,8 @@ else:
     import _recode_handles as handles
     import _recode_wire as wire
 
+__tracebackhide__ = True  # a failure is told from the test's own line, and pytest parses a file for every line it tells
+
 MAX_TEXT, MAX_LINE, MAX_FRAMES = 2000, 600, 25  # of an exception: characters, characters of a frame, frames
 _MERE = (handles.RemoteModule, handles.CallableHandle)  # as attributes: nothing in them can go wrong in a test
 MAX_CALLBACKS = 50  # how deep a function of the test's and the code under test may call each other
@@ -253,7 +255,8 @@ class _Answer:
 
 def _error_type(name: str, base: type[BaseException]) -> type[CandidateError]:
     bases = (CandidateError,) if base is Exception else (CandidateError, base)
-    return type(name if name.isidentifier() else "CandidateError", bases, {})
+    # of no module, so that a failure names it as the candidate does
+    return type(name if name.isidentifier() else "CandidateError", bases, {"__module__": "builtins"})
 
 
 def _builtin(names: list[str]) -> type[BaseException]:

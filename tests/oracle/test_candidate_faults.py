@@ -221,6 +221,25 @@ def test_an_exception_is_told_by_the_candidates_frames_alone(sandbox: Sandbox) -
     )
 
 
+def test_a_failure_is_told_by_the_tests_own_lines_alone(bare: Sandbox) -> None:
+    """Not by those of what lies between it and the candidate."""
+    tests = """
+        from pytest_recode.testing import assert_equivalent
+
+        def test_raises(candidate):
+            candidate.m.f(0)
+
+        def test_differs(candidate):
+            assert_equivalent(candidate.m.f(1), 2)
+    """
+    verdict = grade(bare, tests, "def f(x):\n    return 1 // x\n")
+    raised, differs = (case.message.splitlines() for case in verdict.cases)
+    assert raised[:2] == ["call: tests/test_m.py:5: in test_raises", "    candidate.m.f(0)"]
+    assert "E   ZeroDivisionError: integer division or modulo by zero" in raised
+    assert differs[:2] == ["call: tests/test_m.py:8: in test_differs", "    assert_equivalent(candidate.m.f(1), 2)"]
+    assert not [line for line in (*raised, *differs) if line.startswith("<_recode")]
+
+
 def test_what_a_callback_raises_is_not_told_as_the_candidates(bare: Sandbox) -> None:
     tests = """
         def test_f(candidate):
