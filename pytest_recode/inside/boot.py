@@ -1,13 +1,19 @@
 """The first lines that run inside a sandbox: `python -c <this file>`, with everything else on standard input.
 
 Standard input brings eight bytes of length and a JSON object: `modules` (name and source, in the order of import),
-`main` (the name of the one to run) and `setup` (what its `run` is called with). Nothing is read beyond that.
+`main` (the name of the one to run), `setup` (what its `run` is called with), and `compiled`, bytecode by the sources it is of,
+for interpreters of the kind `magic`: others compile. Nothing is read beyond that.
 """
 
+import base64
 import json
+import marshal
 import os
 import sys
+from importlib.util import MAGIC_NUMBER
 from types import ModuleType
+
+compiled: "dict[str, str]" = {}
 
 
 def read_exactly(fd: int, size: int) -> bytes:
@@ -30,7 +36,11 @@ def install(name: str, source: str) -> ModuleType:
     module.__file__ = filename
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     sys.modules[name] = module
-    exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+    if source in compiled:
+        code = marshal.loads(base64.b64decode(compiled[source]))
+    else:
+        code = compile(source, filename, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
     return module
 
 
@@ -38,6 +48,8 @@ if __name__ == "__main__":
     # `-c` puts the working directory first; `-P` and `-I` are not used: one is too new, one ignores PYTHONHASHSEED
     sys.path[:] = [path for path in sys.path if path not in ("", ".")]
     work = json.loads(read_exactly(0, int.from_bytes(read_exactly(0, 8), "big")))
+    if bytes.fromhex(work["magic"]) == MAGIC_NUMBER:
+        compiled.update(work["compiled"])
     for name, source in work["modules"]:
         install(name, source)
     sys.modules[work["main"]].run(work["setup"], install)

@@ -1,12 +1,17 @@
-"""How a program gets inside: as text, over standard input, to `inside/boot.py`."""
+"""How a program gets inside: as text, with its bytecode, over standard input, to `inside/boot.py`."""
 
 from __future__ import annotations
 
+import base64
 import json
+import marshal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import SourceFileLoader
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from pytest_recode.sandboxes import Program
@@ -46,6 +51,24 @@ def source(name: str) -> str:
     return (_INSIDE / f"{name}.py").read_text(encoding="utf-8")
 
 
+@cache
+def bytecode(module: str, text: str) -> str:
+    """Of one of `inside/` with this text, as base64; "" of another's. Python keeps it on disk: to compile what a grader consists
+    of takes a sandbox longer than to start."""
+    name = module.removeprefix("_").removeprefix("recode_")
+    path = _INSIDE / f"{name}.py"
+    if not path.is_file() or source(name) != text:
+        return ""
+    code = SourceFileLoader(module, str(path)).get_code(module)
+    assert code is not None
+    return base64.b64encode(marshal.dumps(_of_file(code, f"<{module}>"))).decode()
+
+
+def _of_file(code: CodeType, filename: str) -> CodeType:
+    parts = (_of_file(part, filename) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename=filename, co_consts=tuple(parts))
+
+
 def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
     """What `inside/boot.py` reads: the sandbox's own modules, which of them to run, and with what.
 
@@ -54,8 +77,11 @@ def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
     names = ["walls", "syscalls", "sockets", "cell", *(["jail"] if key.persistent else []), "serving", "zygote"]
     names += [main] if main not in names else []
     program = {"modules": key.modules, "entry": key.entry, "preload": key.preload, "seed": key.seed.decode("latin-1")}
+    modules = [(f"recode_{name}", source(name)) for name in names]
     message = {
-        "modules": [(f"recode_{name}", source(name)) for name in names],
+        "modules": modules,
+        "magic": MAGIC_NUMBER.hex(),
+        "compiled": {text: code for name, text in (*modules, *key.modules) if (code := bytecode(name, text))},
         "main": f"recode_{main}",
         "setup": {**setup, "program": program},
     }
