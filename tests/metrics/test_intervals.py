@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
 
 from pytest_recode.metrics.intervals import bootstrap, difference, mcnemar, pass_at_k, quantile, ratio
 
@@ -19,20 +20,29 @@ def test_quantile_is_numpys(n: int, share: float) -> None:
     assert quantile(values, share) == pytest.approx(np.quantile(values, share))
 
 
+def stats() -> ModuleType:
+    """Imported here: it takes seconds, and every worker imports every file of tests."""
+    return import_module("scipy.stats")
+
+
 def test_bootstrap_of_a_ratio_is_scipys() -> None:
     rng = np.random.default_rng(3)
     lines = rng.integers(1, 70, size=20)
     solved = np.array([rng.integers(0, n + 1) for n in lines])
     ours = bootstrap({str(n): pair for n, pair in enumerate(zip(solved, lines, strict=True))}, ratio, draws=20_000)
-    theirs = scipy_stats.bootstrap(
-        (solved, lines),
-        lambda a, b: a.sum(axis=-1) / b.sum(axis=-1),
-        paired=True,
-        vectorized=False,
-        method="percentile",
-        n_resamples=20_000,
-        rng=np.random.default_rng(5),
-    ).confidence_interval
+    theirs = (
+        stats()
+        .bootstrap(
+            (solved, lines),
+            lambda a, b: a.sum(axis=-1) / b.sum(axis=-1),
+            paired=True,
+            vectorized=False,
+            method="percentile",
+            n_resamples=20_000,
+            rng=np.random.default_rng(5),
+        )
+        .confidence_interval
+    )
     # two draws of 20,000 from one distribution: the ends agree to about 0.002
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.01)
 
@@ -54,15 +64,19 @@ def test_a_paired_difference_is_scipys() -> None:
     before = rng.random(60) < 0.4
     after = before | (rng.random(60) < 0.3)
     sums = {str(n): (int(a), 1, int(b), 1) for n, (b, a) in enumerate(zip(before, after, strict=True))}
-    theirs = scipy_stats.bootstrap(
-        (after.astype(float), before.astype(float)),
-        lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
-        paired=True,
-        vectorized=True,
-        method="percentile",
-        n_resamples=20_000,
-        rng=np.random.default_rng(5),
-    ).confidence_interval
+    theirs = (
+        stats()
+        .bootstrap(
+            (after.astype(float), before.astype(float)),
+            lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
+            paired=True,
+            vectorized=True,
+            method="percentile",
+            n_resamples=20_000,
+            rng=np.random.default_rng(5),
+        )
+        .confidence_interval
+    )
     # a draw moves the difference by a sixtieth at least
     assert bootstrap(sums, difference, draws=20_000) == pytest.approx((theirs.low, theirs.high), abs=1 / 60 + 1e-9)
 
@@ -76,7 +90,7 @@ def test_bootstrap_repeats_itself_and_says_nothing_of_one_cluster() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(0, 0), (0, 1), (1, 5), (5, 1), (3, 3), (0, 12), (30, 50), (600, 500)])
 def test_mcnemar_is_the_binomial_test(a: int, b: int) -> None:
-    expected = scipy_stats.binomtest(a, a + b).pvalue if a + b else 1.0
+    expected = stats().binomtest(a, a + b).pvalue if a + b else 1.0
     assert mcnemar(a, b) == pytest.approx(expected)
 
 

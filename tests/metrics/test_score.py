@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scipy.stats import binomtest
 
 from pytest_recode.metrics.score import scores, wilson
 from pytest_recode.render.table import summary
@@ -28,6 +27,8 @@ def record(outcome: str, solved_turn: int | None, passed: list[int], *, cost: fl
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 8), (3, 8), (8, 8), (30, 102), (73, 102), (500, 1000)])
 def test_wilson_is_scipys(k: int, n: int) -> None:
+    from scipy.stats import binomtest  # takes seconds, and every worker imports every file of tests
+
     expected = binomtest(k, n).proportion_ci(method="wilson")
     assert wilson(k, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
 

@@ -290,7 +290,8 @@ def test_killed_ten_times_and_gone_on_with(
 
     The seed is in the failure.
     """
-    recode(*OPTIONS[:-1], "--recode-out=undisturbed", *LEVELS, "-n2")
+    options = (*OPTIONS[:-1], *LEVELS, "-k", "not two", "-n2")
+    recode(*options, "--recode-out=undisturbed")
     wanted = told(results("undisturbed"))
     seed = random.SystemRandom().randrange(10**6)
     draw = random.Random(seed)
@@ -303,8 +304,8 @@ def test_killed_ten_times_and_gone_on_with(
             before = calls()
             monkeypatch.setenv("VICTIM", victims[-1] if victims else "nobody")
             monkeypatch.setenv("KILL_AT", str(len(before) + draw.randint(1, 3)))
-            monkeypatch.setenv("KILL_AFTER", f"{draw.uniform(0, 0.1):.3f}")
-            ended = recode(*OPTIONS[:-1], f"--recode-out={out}", *LEVELS, "-n2", *resume)
+            monkeypatch.setenv("KILL_AFTER", f"{draw.uniform(0, 0.05):.3f}")
+            ended = recode(*options, f"--recode-out={out}", *resume)
             again = [call for call in calls()[len(before) :] if call in saved]
             assert not again, f"seed {seed}: paid twice in {out}"
             saved |= whole(pytester.path / out)
