@@ -1,8 +1,8 @@
 """A Python that has imported what takes long: `[*nursery(), "-m", "pytest", …]` in place of `[sys.executable, "-m", "pytest", …]`.
 
 The real litellm is imported for seconds, and hundreds of sessions are tested here, each in processes of its own. So one process
-imports it, with pytest's core, and forks each of them. Nothing of this project is imported in it: a session loads the plugin
-as ever. Tests of what is imported when, of signals and of terminals have a real `sys.executable`.
+imports it, with pytest's core and this project's rooms, and forks each of them. The plugin is not imported in it: a session
+loads that as ever. Tests of what is imported when, of signals and of terminals have a real `sys.executable`.
 
 The file is three things: `nursery` for tests; the process that forks (with a listening socket); and what stands for an
 interpreter (with the socket's path and the interpreter's arguments), which ends as its fork ends and takes that along if killed.
@@ -30,8 +30,10 @@ if __name__ == "__main__" and sys.flags.isolated:  # stands for an interpreter: 
 
 import atexit
 import gc
+import importlib
 import io
 import os
+import pkgutil
 import runpy
 import select
 import signal
@@ -83,6 +85,14 @@ def _main(listener: socket.socket, path: str) -> Callable[[], None]:
         import pytest  # noqa: F401
         import pytest_timeout  # noqa: F401
         import xdist.plugin  # noqa: F401
+
+        import pytest_recode
+        from pytest_recode import agents, feedback, formats, metrics, models, oracle, render, sandboxes
+
+        for room in (pytest_recode, agents, feedback, formats, metrics, models, oracle, render, sandboxes):
+            for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+                if not module.ispkg and module.name != "pytest_recode.cli":
+                    importlib.import_module(module.name)
     sys.modules[PLUGIN] = _plugin(path)
     for name, module in sys.modules.items():
         if "." not in name:  # or pytest warns of packages with plugins in them that it comes too late

@@ -53,8 +53,8 @@ def test_what_it_runs_is_killed_with_it(quick_python: Python) -> None:
         os.close(child)
 
 
-def test_litellm_is_there_and_this_project_is_not(quick_python: Python) -> None:
-    asks = "import sys; print('litellm' in sys.modules, any(name.startswith('pytest_recode') for name in sys.modules))"
+def test_litellm_is_there_and_the_plugin_is_not(quick_python: Python) -> None:
+    asks = "import sys; print('litellm' in sys.modules, any('recode.plugin' in name for name in sys.modules))"
     assert (
         subprocess.run([*quick_python, "-c", asks], capture_output=True, text=True, check=True).stdout == "True False\n"
     )
