@@ -192,6 +192,7 @@ def test_conflicting_options(make_task: MakeTask, recode: Run, given: tuple[str,
     assert one_line(recode(*given)) == line
 
 
+@pytest.mark.parametrize("workers", ["-n0"])
 def test_the_ini_may_hold_what_validation_has_no_use_for(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def test_selection(make_task: Callable[..., Path], recode: Run, select: list[str
     assert [line.split("/")[1] for line in ids(result)] == expected
 
 
+@pytest.mark.parametrize("workers", ["-n2"])
 def test_a_key_that_no_task_has_is_said_with_those_there_are(
     make_task: Callable[..., Path], recode: Run, workers: str
 ) -> None:

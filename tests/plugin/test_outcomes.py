@@ -134,6 +134,7 @@ def test_validation_reports_the_checks_with_seconds_and_writes_nothing(
         assert re.search(rf"tiny {check} right \d+\.\d\d ", text)
 
 
+@pytest.mark.parametrize("workers", ["-n0"])
 def test_validation_finds_a_wrong_reference(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
     make_task(files={"reference/answer.py": "def twice(x):\n    return x\n\n\ndef half(x):\n    return x\n"})
     result = recode(workers, "--recode-validate")
@@ -141,6 +142,7 @@ def test_validation_finds_a_wrong_reference(make_task: Callable[..., Path], reco
     assert "tiny: the reference fails 1 of 2 cases with seed " in words(result)
 
 
+@pytest.mark.parametrize("workers", ["-n2"])
 def test_validation_finds_tests_that_say_nothing(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
     tests = (
         "import contextlib\n\nimport pytest\n\n\n@pytest.mark.interface('answer.half')\n"
@@ -155,6 +157,7 @@ def test_validation_finds_tests_that_say_nothing(make_task: Callable[..., Path],
     assert "tiny (empty): the empty target passes test_answer.py::test_nothing" in text
 
 
+@pytest.mark.parametrize("workers", ["-n0"])
 def test_validation_finds_a_case_that_an_empty_array_passes(
     make_task: Callable[..., Path], recode: Run, workers: str
 ) -> None:
@@ -172,6 +175,7 @@ def test_validation_finds_a_case_that_an_empty_array_passes(
     assert "a target that answers an empty array to everything passes test_answer.py::test_weak" in text
 
 
+@pytest.mark.parametrize("workers", ["-n2"])
 def test_fail_under_without_a_model_or_cut_short_is_no_success(
     make_task: Callable[..., Path], recode: Run, workers: str
 ) -> None:

@@ -99,6 +99,7 @@ def told(records: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize("workers", ["-n2"])
 def test_policies_share_the_first_turn(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
 ) -> None:
@@ -124,6 +125,7 @@ def test_the_order_of_the_levels_makes_no_difference(
     assert told(results()) == told(results("other"))
 
 
+@pytest.mark.parametrize("workers", ["-n2"])
 def test_a_later_run_in_the_directory_shares_the_first_turn(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
 ) -> None:
@@ -189,6 +191,7 @@ def test_a_directory_without_a_run_is_not_gone_on_with(
     assert calls() == before
 
 
+@pytest.mark.parametrize("workers", ["-n2"])
 def test_an_error_is_kept_until_its_episode_came_to_something(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
 ) -> None:
@@ -214,6 +217,7 @@ def test_a_task_that_was_broken_is_mended_and_played(
     assert (record["outcome"], record["solved_turn"]) == ("solved", 3)
 
 
+@pytest.mark.parametrize("workers", ["-n2"])
 def test_stored_turns_are_replayed_with_another_level(
     calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -250,6 +254,7 @@ def test_stored_turns_are_replayed_with_another_level(
     assert "solved within turn" not in text
 
 
+@pytest.mark.parametrize("workers", ["-n0"])
 def test_a_run_of_other_tasks_has_nothing_to_replay_and_that_is_said(
     calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

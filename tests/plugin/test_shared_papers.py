@@ -56,6 +56,7 @@ def test_tampering_is_unsolved_and_in_the_record_and_the_summary(
     assert "tampering: 2 episodes" in words(result)
 
 
+@pytest.mark.parametrize("workers", ["-n2"])
 def test_validation(papers: Path, recode: Run, workers: str) -> None:
     result = recode(workers, "-v", "--recode-validate", "-k", "running")
     said = words(result)

@@ -280,7 +280,7 @@ def with_pytest(place: Path) -> None:
     shutil.copy(Path(pytest.__file__).parents[1] / "py.py", packages)
 
 
-@pytest.mark.parametrize("sandbox", ["process", "bubblewrap"])
+@pytest.mark.parametrize(("sandbox", "workers"), [("process", "-n0"), ("bubblewrap", "-n2")])
 def test_a_tasks_own_interpreter_is_the_one_that_runs_its_tests(
     recode: Run, results: Results, pytester: pytest.Pytester, sandbox: str, workers: str
 ) -> None:
