@@ -77,7 +77,7 @@ def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: 
     tokens = tokenised(text)
     words = [token.text for token in tokens]
     tells = _tells(words)
-    ours = [_longest(words, place, hidden.tokens, hidden.places) for place in range(len(words))]
+    ours = _longest(words, hidden)
     if not any(tells(place, length, LEAST) for place, length in enumerate(ours)):
         return Repeated(longest=0, spans=())
     theirs = _known(words, [place for place, length in enumerate(ours) if length], known)
@@ -135,10 +135,19 @@ def _tells(words: Sequence[str]) -> Tells:
     return tells
 
 
-def _longest(words: Sequence[str], place: int, tokens: Sequence[str], places: Mapping[Gram, Sequence[int]]) -> int:
-    """How many words from `place` on are in `tokens` in a row; 0 for fewer than `LEAST`."""
-    starts = places.get(tuple(words[place : place + LEAST]), ())
-    return max((_alike(words, place, tokens, start) for start in starts), default=0)
+def _longest(words: Sequence[str], hidden: Secret) -> list[int]:
+    """How many words from each place on are hidden in a row; 0 for fewer than `LEAST`."""
+    ends: dict[int, int] = {}
+    return [
+        max(
+            (
+                _alike(words, place, hidden.tokens, start, ends)
+                for start in hidden.places.get(tuple(words[place : place + LEAST]), ())
+            ),
+            default=0,
+        )
+        for place in range(len(words))
+    ]
 
 
 def _known(words: Sequence[str], wanted: Sequence[int], known: Iterable[Sequence[str]]) -> list[int]:
@@ -149,20 +158,28 @@ def _known(words: Sequence[str], wanted: Sequence[int], known: Iterable[Sequence
     firsts = {gram[0] for gram in places}
     found = [0] * len(words)
     for tokens in known:
+        ends: dict[int, int] = {}
         for start, first in enumerate(tokens):
             if first not in firsts:
                 continue
             for place in places.get(tuple(tokens[start : start + LEAST]), ()):
-                found[place] = max(found[place], _alike(words, place, tokens, start))
+                found[place] = max(found[place], _alike(words, place, tokens, start, ends))
     return found
 
 
-def _alike(words: Sequence[str], place: int, tokens: Sequence[str], start: int) -> int:
-    """How many in a row are the same, from two places on whose first `LEAST` are."""
-    length, most = LEAST, min(len(words) - place, len(tokens) - start)
-    while length < most and words[place + length] == tokens[start + length]:
-        length += 1
-    return length
+def _alike(words: Sequence[str], place: int, tokens: Sequence[str], start: int, ends: dict[int, int]) -> int:
+    """How many in a row are the same, from two places on whose first `LEAST` are.
+
+    `ends`: by how far the places are apart, where the row ended that was last found there. Places come in order.
+    """
+    apart = start - place
+    end = ends.get(apart, 0)
+    if end <= place:
+        end, most = place + LEAST, min(len(words), len(tokens) - apart)
+        while end < most and words[end] == tokens[end + apart]:
+            end += 1
+        ends[apart] = end
+    return end - place
 
 
 def _grams(tokens: Sequence[str], run: int) -> Iterator[Gram]:
