@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Callable, Iterator
 
@@ -16,6 +17,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Papers and annotations that tests take to sessions of their own.
 collect_ignore = ["papers", "recode_h/dataset"]
+
+
+def pytest_collection_finish() -> None:
+    """What was collected lives as long as the session: no collection of garbage is to look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

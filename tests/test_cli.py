@@ -14,6 +14,7 @@ import subprocess
 import sys
 import termios
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,15 +36,22 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def report(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pytest_recode.cli", "report", *map(str, arguments)],
-        cwd=cwd,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+Report = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def report(quick_python: tuple[str, ...]) -> Report:
+    def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*quick_python, "-m", "pytest_recode.cli", "report", *map(str, arguments)],
+            cwd=cwd,
+            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +80,7 @@ def published(files: Path) -> Path:
 
 
 @pytest.mark.parametrize("width", [60, 80, 132])
-def test_in_a_terminal_no_line_is_wider_than_that(files: Path, width: int) -> None:
+def test_in_a_terminal_no_line_is_wider_than_that(report: Report, files: Path, width: int) -> None:
     """Of all tables; a path is one word, which stays whole."""
     end, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (40, width))
@@ -99,7 +107,7 @@ def test_in_a_terminal_no_line_is_wider_than_that(files: Path, width: int) -> No
     assert any("turns at most 2" in line or "turns at most" in line.split("  ") for line in lines)
 
 
-def test_the_64_numbers_as_text_and_markdown(published: Path) -> None:
+def test_the_64_numbers_as_text_and_markdown(report: Report, published: Path) -> None:
     for form, between in (("text", r"\s+[\d.]+ to [\d.]+\s+"), ("markdown", r" \| [\d.]+ to [\d.]+ \| ")):
         done = report(published, "--table=scores", f"--format={form}")
         assert done.returncode == 0, done.stderr
@@ -107,7 +115,7 @@ def test_the_64_numbers_as_text_and_markdown(published: Path) -> None:
             assert re.search(rf"{re.escape(model)}[ |]+{plain}{between}{scaled}\b", done.stdout), (form, model)
 
 
-def test_the_64_numbers_as_csv_and_json(published: Path) -> None:
+def test_the_64_numbers_as_csv_and_json(report: Report, published: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(report(published, "--format=csv").stdout)))
     assert {row["model"]: (row["scaled_pass_at_1"], row["pass_at_1"]) for row in rows} == figures()
     whole = json.loads(report(published, "--format=json", "--table=scores").stdout)
@@ -117,7 +125,7 @@ def test_the_64_numbers_as_csv_and_json(published: Path) -> None:
     } == figures()
 
 
-def test_an_own_run_is_a_row_among_the_32(files: Path, published: Path) -> None:
+def test_an_own_run_is_a_row_among_the_32(report: Report, files: Path, published: Path) -> None:
     done = report(files / "recode-out/gpt-4.1", published, "--table=scores", "--format=csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert len(rows) == 33
@@ -126,7 +134,7 @@ def test_an_own_run_is_a_row_among_the_32(files: Path, published: Path) -> None:
     assert mine["scaled_pass_at_1"] == theirs["scaled_pass_at_1"] == "27.54"
 
 
-def test_what_the_paper_is_worth(files: Path) -> None:
+def test_what_the_paper_is_worth(report: Report, files: Path) -> None:
     done = report(files / "recode-out/gpt-4.1", files / "recode-out/no-paper", "--table=ablation", "--format=json")
     [row] = json.loads(done.stdout)["tables"][0]["rows"]
     # 399 of 1449 lines with, 258 without
@@ -136,7 +144,7 @@ def test_what_the_paper_is_worth(files: Path) -> None:
     assert low < row["difference"] < high
 
 
-def test_common_compares_on_what_every_row_played(files: Path, published: Path, tmp_path: Path) -> None:
+def test_common_compares_on_what_every_row_played(report: Report, files: Path, published: Path, tmp_path: Path) -> None:
     part = run(tmp_path / "part", own_run("gpt-4.1", "GPT_4_1")[:100])
     alone = report(part, published, "--table=scores")
     assert "missing: snippets that other rows have" in alone.stdout
@@ -146,28 +154,28 @@ def test_common_compares_on_what_every_row_played(files: Path, published: Path, 
     assert rows["gpt-4.1"]["scaled_pass_at_1"] == rows["GPT-4.1"]["scaled_pass_at_1"]
 
 
-def test_hard_needs_the_published_file_and_says_so(files: Path, published: Path) -> None:
+def test_hard_needs_the_published_file_and_says_so(report: Report, files: Path, published: Path) -> None:
     mine = files / "recode-out/gpt-4.1"
     assert "HARD needs the published results" in report(mine, "--table=hard").stdout
     assert "HARD: the 109 snippets (1130 lines)" in report(mine, published, "--table=hard").stdout
     assert "HARD: the 96 snippets" in report(mine, published, "--table=hard", "--hard-threshold=1/4").stdout
 
 
-def test_errors_stay_in_sight(files: Path) -> None:
+def test_errors_stay_in_sight(report: Report, files: Path) -> None:
     done = report(files / "recode-out/L0", "--format=json", "--table=episodes")
     [row] = json.loads(done.stdout)["tables"][0]["rows"]
     assert (row["solved"], row["played"], row["errors"]) == (1, 2, 1)
     assert (row["recall"], row["recall_at_least"]) == (50.0, pytest.approx(100 / 3))
 
 
-def test_recode_h_has_the_published_rows_beside(tmp_path: Path) -> None:
+def test_recode_h_has_the_published_rows_beside(report: Report, tmp_path: Path) -> None:
     mine = run(tmp_path / "mine", [record("1", (4,), format="recode-h")])
     done = report(mine, "--table=episodes")
     assert re.search(r"GPT-5 +published +ReCodeAgent +L4 .* 71\.57 .* 73 +102", done.stdout)
     assert "published" not in report(run(tmp_path / "other", [record("1")]), "--table=episodes").stdout
 
 
-def test_published_rows_are_marked_and_all_there(tmp_path: Path) -> None:
+def test_published_rows_are_marked_and_all_there(report: Report, tmp_path: Path) -> None:
     mine = run(tmp_path / "mine", [record("1", turns=[turn(1, 0), sorted_turn(2, ["T2"])], format="recode-h")])
     episodes, errors = json.loads(report(mine, "--table=episodes", "--table=categories", "--format=json").stdout)[
         "tables"
@@ -197,7 +205,7 @@ def test_published_rows_are_marked_and_all_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "csv", "json"])
-def test_per_model_and_level_beside_the_published_in_every_form(tmp_path: Path, form: str) -> None:
+def test_per_model_and_level_beside_the_published_in_every_form(report: Report, tmp_path: Path, form: str) -> None:
     levels = ("L0", "L2", "L4")
     mine = run(
         tmp_path / "mine",
@@ -215,7 +223,7 @@ def test_per_model_and_level_beside_the_published_in_every_form(tmp_path: Path, 
         assert [(row["model"], row["feedback"]) for row in rows[:6]] == [(m, level) for m in "ab" for level in levels]
 
 
-def test_tasks_say_what_was_not_played_and_give_the_references(tmp_path: Path) -> None:
+def test_tasks_say_what_was_not_played_and_give_the_references(report: Report, tmp_path: Path) -> None:
     reference = (ROOT / "tasks/sinkhorn/reference/sinkhorn.py").read_text()
     directory = run(
         tmp_path / "run",
@@ -256,7 +264,7 @@ def test_without_the_extra_the_table_of_code_says_how_to_have_it(tmp_path: Path)
     assert alone.stderr.count("\n") == 1
 
 
-def test_replays_are_no_episodes(files: Path) -> None:
+def test_replays_are_no_episodes(report: Report, files: Path) -> None:
     done = report(files / "recode-out/L0", files / "recode-out/again", "--format=json")
     tables = {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
     assert [(row["source"], row["solved"], row["played"]) for row in tables["episodes"]] == [("L0", 1, 2)]
@@ -275,7 +283,7 @@ def test_replays_are_no_episodes(files: Path) -> None:
     assert "unpaired: give the run that was replayed as a further FILE" in alone.stdout
 
 
-def test_what_was_paid_is_a_column_where_turns_are_shared(tmp_path: Path) -> None:
+def test_what_was_paid_is_a_column_where_turns_are_shared(report: Report, tmp_path: Path) -> None:
     first = record("a", (1, 4))
     both = run(tmp_path / "both", [first, shared(first, feedback="L2")])
     rows = list(csv.DictReader(io.StringIO(report(both, "--table=costs", "--format=csv").stdout)))
@@ -287,7 +295,7 @@ def test_what_was_paid_is_a_column_where_turns_are_shared(tmp_path: Path) -> Non
     assert "paid" not in report(run(tmp_path / "one", [first]), "--table=costs").stdout
 
 
-def test_what_options_leave_out_is_said(files: Path, tmp_path: Path) -> None:
+def test_what_options_leave_out_is_said(report: Report, files: Path, tmp_path: Path) -> None:
     two = run(tmp_path / "two", [record("a", model=name) for name in ("gpt-5", "gpt-5-mini", "o3")])
     assert "--model=gpt: 1 of 3 rows left out: o3" in report(two, "--model=gpt").stdout
     assert "left out" not in report(two, "--model=gpt", "--model=o3").stdout
@@ -295,7 +303,7 @@ def test_what_options_leave_out_is_said(files: Path, tmp_path: Path) -> None:
     assert "--common: 1 task of m, L0, with paper, recode (L0) left out" in common.stdout
 
 
-def test_a_run_that_was_killed_at_once_stops_no_other(files: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_at_once_stops_no_other(report: Report, files: Path, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     done = report(files / "recode-out/L0", files / "recode-out/killed", tmp_path / "nothing", "--table=episodes")
     assert done.returncode == 0
@@ -312,7 +320,7 @@ def test_a_run_that_was_killed_at_once_stops_no_other(files: Path, tmp_path: Pat
     )
 
 
-def test_pass_at_k_says_of_how_many_tasks(tmp_path: Path) -> None:
+def test_pass_at_k_says_of_how_many_tasks(report: Report, tmp_path: Path) -> None:
     several = [record("a", (4,) if n == 1 else (0,), attempt=n) for n in (1, 2, 3)]
     mine = run(tmp_path / "mine", [*several, record("b", attempt=1), record("c", (), outcome="error", attempt=1)])
     [row] = csv.DictReader(io.StringIO(report(mine, "--table=attempts", "--format=csv").stdout))
@@ -321,7 +329,7 @@ def test_pass_at_k_says_of_how_many_tasks(tmp_path: Path) -> None:
     assert re.search(r"pass@1 +of tasks +pass@2 +of tasks", report(mine, "--table=attempts").stdout)
 
 
-def test_every_table_with_shares_says_what_is_not_in_them(tmp_path: Path) -> None:
+def test_every_table_with_shares_says_what_is_not_in_them(report: Report, tmp_path: Path) -> None:
     one = record("a", turns=[turn(1, 0), sorted_turn(2, ["T1"])])
     mine = run(tmp_path / "mine", [one, record("b", (), outcome="error"), record("a", attempt=2)])
     tables = json.loads(report(mine, "--format=json", "--tasks", ROOT / "tasks").stdout)["tables"]
@@ -340,18 +348,18 @@ def test_every_table_with_shares_says_what_is_not_in_them(tmp_path: Path) -> Non
             assert {"played", "errors", "missing"} <= {column["key"] for column in table["columns"]}, table["name"]
 
 
-def test_rows_of_two_kinds_of_isolation_say_so(tmp_path: Path) -> None:
+def test_rows_of_two_kinds_of_isolation_say_so(report: Report, tmp_path: Path) -> None:
     mixed = run(tmp_path / "mixed", [record("a"), record("b", isolation="shared")])
     assert "verdicts of two kinds of isolation are mixed in: m, L0" in report(mixed).stdout
 
 
-def test_a_simulated_model_says_so(tmp_path: Path) -> None:
+def test_a_simulated_model_says_so(report: Report, tmp_path: Path) -> None:
     done = report(run(tmp_path / "sim", [record("a", model="sim/novice", simulated=True)]))
     assert "sim/novice *" in done.stdout
     assert "says nothing about a real one" in done.stdout
 
 
-def test_a_killed_run_is_reported_and_said(tmp_path: Path) -> None:
+def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> None:
     directory = run(tmp_path / "run", [record("a")])
     with (directory / "results.jsonl").open("a") as file:
         file.write('{"schema": 1, "nod')
@@ -378,7 +386,7 @@ def test_a_killed_run_is_reported_and_said(tmp_path: Path) -> None:
         (["recode-out/L0", "--codebertscore"], "--codebertscore needs the references: give --tasks DIR too"),
     ],
 )
-def test_a_users_fault_is_one_line(files: Path, arguments: list[str], message: str) -> None:
+def test_a_users_fault_is_one_line(report: Report, files: Path, arguments: list[str], message: str) -> None:
     done = report(*arguments, cwd=files)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr.splitlines()[-1]
@@ -401,7 +409,7 @@ def test_it_starts_without_pytest_or_litellm(published: Path) -> None:
     assert not modules & {"pytest", "_pytest", "litellm", "numpy", "docker", "yaml"}
 
 
-def test_what_a_model_is_called_does_not_drive_the_terminal(tmp_path: Path) -> None:
+def test_what_a_model_is_called_does_not_drive_the_terminal(report: Report, tmp_path: Path) -> None:
     done = report(run(tmp_path / "run", [record("a", model="m\x1b[31m|x")]), "--format=markdown")
     assert "\x1b" not in done.stdout
     assert "m\\\\x1b[31m\\|x" in done.stdout or "m\\x1b[31m\\|x" in done.stdout
@@ -426,7 +434,7 @@ def test_the_documentation_has_commands() -> None:
 
 
 @pytest.mark.parametrize(("page", "command"), commands())
-def test_a_printed_command_works(files: Path, page: str, command: str) -> None:
+def test_a_printed_command_works(report: Report, files: Path, page: str, command: str) -> None:
     words = shlex.split(command.partition(" > ")[0], comments=True)[2:]
     given: list[str] = []
     for word in words:  # as a shell does
