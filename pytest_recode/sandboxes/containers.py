@@ -68,6 +68,7 @@ class Container:
         self.then: Callable[[], None] | None = None  # called once, after its end
         self._started = False
         self._socket: socket.socket | None = None
+        self._attached: Any = None
         with answering():
             self._docker = client()
         try:
@@ -87,8 +88,8 @@ class Container:
         self.id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
         streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         # The SDK hands out a reader over the connection; the connection itself is wanted
-        attached = self._docker.attach_socket(self.id, params=streams)
-        self._socket = getattr(attached, "_sock", attached)
+        self._attached = self._docker.attach_socket(self.id, params=streams)
+        self._socket = getattr(self._attached, "_sock", self._attached)
         self._socket.setblocking(False)
         self._docker.start(self.id)
         self._started = True
@@ -144,6 +145,8 @@ class Container:
                         self._take(_READ)
             self._how = str(self._heard.get("how", ""))
             if self._socket is not None:
+                if response := getattr(self._attached, "_response", None):
+                    response.close()  # or Python 3.13 complains of it wherever it is collected as garbage
                 self._socket.close()
                 self._socket = None
             try:
