@@ -31,6 +31,8 @@ _OWN_PIDS = 8
 _DRAIN_SECONDS = 0.5
 _READ = 1 << 20
 _LINE = 1 << 16  # of the report
+_EVENT_SECONDS = 5  # that a daemon may take to notice an end
+_KILLED = "137"  # the exit code of what SIGKILL ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,9 @@ class Container:
         self._started = False
         self._socket: socket.socket | None = None
         self._attached: Any = None
+        self._over = False  # has the stream ended?
+        self._reports = not wanted.key.persistent  # else its first process is the program, which may end without a word
+        self._begun = False
         with answering():
             self._docker = client()
         try:
@@ -114,6 +119,7 @@ class Container:
             self.send(b"G", time.monotonic() + API_SECONDS)
         except ConnectionError as exc:
             raise ContainerGone(str(exc)) from exc
+        self._begun = True
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
         if self._socket is None:
@@ -150,10 +156,10 @@ class Container:
                 self._socket.close()
                 self._socket = None
             try:
-                self._end()
+                if self._begun and self._over and self._reports and "how" not in self._heard:
+                    self._account()
             finally:
-                if self.then is not None:
-                    self.then()
+                self._finish()
         return self._how
 
     def _take(self, size: int) -> bytes:
@@ -183,8 +189,9 @@ class Container:
                 _await(self._socket, select.POLLIN, deadline)
                 continue
             except OSError:
-                return False
+                data = b""
             if not data:
+                self._over = True
                 return False
             self._raw, self._at = self._raw[self._at :] + data, 0
 
@@ -207,8 +214,27 @@ class Container:
         except docker.errors.APIError as exc:
             if exc.status_code not in (404, 409):  # it has ended by itself
                 raise SandboxError(f"docker could not end container {self.id[:12]}: {exc.explanation}") from exc
+
+    def _finish(self) -> None:
+        try:
+            self._end()
         finally:
             self._docker.close()
+            if self.then is not None:
+                self.then()
+
+    def _account(self) -> None:
+        """The stream ended without the report that a first process writes in the end. Raises `SandboxError` but where that was
+        killed, as the kernel does for memory: a connection that broke, or a daemon that was restarted, is no program's doing."""
+        wanted = {"container": self.id, "event": "die"}
+        with answering():
+            events = self._docker.events(since=1, until=int(time.time()) + _EVENT_SECONDS, filters=wanted, decode=True)
+            end = next(iter(events), None)
+            events.close()
+        if end is None or end["Actor"]["Attributes"].get("exitCode") != _KILLED:
+            raise SandboxError(
+                f"docker lost container {self.id[:12]}: its stream ended without a report; was the daemon restarted?"
+            )
 
 
 def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:

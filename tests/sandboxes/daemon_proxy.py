@@ -39,9 +39,15 @@ class DaemonProxy:
             self._path.parent.rmdir()
             with suppress(OSError):
                 self._listener.shutdown(socket.SHUT_RDWR)
+        self.cut()
+
+    def cut(self) -> None:
+        """End every connection; new ones are taken, unless this is closed."""
+        with self._lock:
             for end in self._ends:
                 with suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)
+            self._ends.clear()
 
     def _accept(self) -> None:
         while True:

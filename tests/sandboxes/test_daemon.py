@@ -97,6 +97,20 @@ def test_in_the_middle_of_a_grading(bench: Bench) -> None:
     closes(bench.sandbox)
 
 
+def test_a_connection_that_breaks_is_not_the_programs_end(bench: Bench, proxy: DaemonProxy) -> None:
+    """The daemon is there again at once, as one that was restarted is, and does not say that the container was killed."""
+
+    def breaks() -> None:
+        with bench.probe() as probe:
+            assert probe.ask("result = 2") == 2
+            proxy.cut()
+            assert probe.connection.receive(1, time.monotonic() + 60) == b""
+
+    with pytest.raises(SandboxError, match=r"^docker lost container \w{12}: its stream ended without a report"):
+        breaks()
+    bench.sandbox.close()
+
+
 def test_between_two_launches(bench: Bench, proxy: DaemonProxy) -> None:
     with bench.probe() as probe:
         assert probe.ask("result = 1") == 1
