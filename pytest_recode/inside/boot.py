@@ -1,7 +1,7 @@
 """The first lines that run inside a sandbox: `python -c <this file>`, with everything else on standard input.
 
 Standard input brings eight bytes of length and a JSON object: `modules` (name and source, in the order of import),
-`main` (the name of the one to run), `setup` (what its `run` is called with), and `compiled`, bytecode by the sources it is of,
+`main` (the name of the one to run), `setup` (what its `run` is called with), and `compiled`, bytecode of modules by their names,
 for interpreters of the kind `magic`: others compile. Nothing is read beyond that.
 """
 
@@ -36,8 +36,8 @@ def install(name: str, source: str) -> ModuleType:
     module.__file__ = filename
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     sys.modules[name] = module
-    if source in compiled:
-        code = marshal.loads(base64.b64decode(compiled[source]))
+    if name in compiled:
+        code = marshal.loads(base64.b64decode(compiled[name]))
     else:
         code = compile(source, filename, "exec", dont_inherit=True)
     exec(code, module.__dict__)

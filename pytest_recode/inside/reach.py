@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 
 def outside(script: str, files: Mapping[str, bytes]) -> list[str]:
@@ -28,16 +29,15 @@ def outside(script: str, files: Mapping[str, bytes]) -> list[str]:
     return list(found)
 
 
-def _imports(path: str, source: bytes) -> Iterator[str]:
+@lru_cache(maxsize=1024)  # the tasks of one repository differ in one file
+def _imports(path: str, source: bytes) -> tuple[str, ...]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return
+        return ()
     package = path.rpartition("/")[0].replace("/", ".")
-    for node in tree.body:
-        for name in _of(node, package):
-            parts = name.split(".")
-            yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+    names = [name.split(".") for node in tree.body for name in _of(node, package)]
+    return tuple(".".join(parts[:end]) for parts in names for end in range(1, len(parts) + 1))
 
 
 def _of(node: ast.stmt, package: str) -> Iterator[str]:

@@ -144,11 +144,10 @@ def check(context: SandboxContext) -> str | None:
     if shutil.which("bwrap") is None:
         return "bubblewrap: no `bwrap` on PATH; install the bubblewrap package"
     try:
-        done = _tried()
-        for _ in range(_MOST_TRIES - 1):
+        for _ in range(_MOST_TRIES):
+            done = _tried()
             if "bind mount" not in done.stderr:
                 break
-            done = _tried()
     except (OSError, subprocess.TimeoutExpired) as exc:
         return f"bubblewrap: bwrap does not work here: {exc}"
     if done.returncode:

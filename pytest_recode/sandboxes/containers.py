@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.sandboxes import waiting
-from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, host
+from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, connected, host
 from pytest_recode.sandboxes.interpreters import FIXED
 from pytest_recode.sandboxes.leftovers import mark
 from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
@@ -70,7 +70,7 @@ class Container:
         self.then: Callable[[], None] | None = None  # called once, after its end
         self._started = False
         self._socket: socket.socket | None = None
-        self._attached: Any = None
+        self._response: Any = None  # that the socket came from
         self._over = False  # has the stream ended?
         self._reports = not wanted.key.persistent  # else its first process is the program, which may end without a word
         self._begun = False
@@ -93,8 +93,9 @@ class Container:
         self.id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
         streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         # The SDK hands out a reader over the connection; the connection itself is wanted
-        self._attached = self._docker.attach_socket(self.id, params=streams)
-        self._socket = getattr(self._attached, "_sock", self._attached)
+        attached = self._docker.attach_socket(self.id, params=streams)
+        self._response = getattr(attached, "_response", None)
+        self._socket = getattr(attached, "_sock", attached)
         self._socket.setblocking(False)
         self._docker.start(self.id)
         self._started = True
@@ -151,8 +152,8 @@ class Container:
                         self._take(_READ)
             self._how = str(self._heard.get("how", ""))
             if self._socket is not None:
-                if response := getattr(self._attached, "_response", None):
-                    response.close()  # or Python 3.13 complains of it wherever it is collected as garbage
+                if self._response is not None:
+                    self._response.close()  # or Python 3.13 complains of it wherever it is collected as garbage
                 self._socket.close()
                 self._socket = None
             try:
@@ -227,8 +228,8 @@ class Container:
         """The stream ended without the report that a first process writes in the end. Raises `SandboxError` but where that was
         killed, as the kernel does for memory: a connection that broke, or a daemon that was restarted, is no program's doing."""
         wanted = {"container": self.id, "event": "die"}
-        with answering():
-            events = self._docker.events(since=1, until=int(time.time()) + _EVENT_SECONDS, filters=wanted, decode=True)
+        with connected() as daemon:
+            events = daemon.events(since=1, until=int(time.time()) + _EVENT_SECONDS, filters=wanted, decode=True)
             end = next(iter(events), None)
             events.close()
         if end is None or end["Actor"]["Attributes"].get("exitCode") != _KILLED:

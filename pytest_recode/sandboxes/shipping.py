@@ -81,7 +81,7 @@ def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
     message = {
         "modules": modules,
         "magic": MAGIC_NUMBER.hex(),
-        "compiled": {text: code for name, text in (*modules, *key.modules) if (code := bytecode(name, text))},
+        "compiled": {name: code for name, text in (*modules, *key.modules) if (code := bytecode(name, text))},
         "main": f"recode_{main}",
         "setup": {**setup, "program": program},
     }

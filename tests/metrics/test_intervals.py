@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,26 +27,21 @@ def stats() -> ModuleType:
     return import_module("scipy.stats")
 
 
+def scipys(samples: tuple[Any, ...], statistic: Callable[..., Any], *, vectorized: bool) -> tuple[float, float]:
+    """A paired bootstrap's interval."""
+    settings = {"paired": True, "vectorized": vectorized, "method": "percentile", "n_resamples": 20_000}
+    found = stats().bootstrap(samples, statistic, rng=np.random.default_rng(5), **settings).confidence_interval
+    return found.low, found.high
+
+
 def test_bootstrap_of_a_ratio_is_scipys() -> None:
     rng = np.random.default_rng(3)
     lines = rng.integers(1, 70, size=20)
     solved = np.array([rng.integers(0, n + 1) for n in lines])
     ours = bootstrap({str(n): pair for n, pair in enumerate(zip(solved, lines, strict=True))}, ratio, draws=20_000)
-    theirs = (
-        stats()
-        .bootstrap(
-            (solved, lines),
-            lambda a, b: a.sum(axis=-1) / b.sum(axis=-1),
-            paired=True,
-            vectorized=False,
-            method="percentile",
-            n_resamples=20_000,
-            rng=np.random.default_rng(5),
-        )
-        .confidence_interval
-    )
+    theirs = scipys((solved, lines), lambda a, b: a.sum(axis=-1) / b.sum(axis=-1), vectorized=False)
     # two draws of 20,000 from one distribution: the ends agree to about 0.002
-    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.01)
+    assert ours == pytest.approx(theirs, abs=0.01)
 
 
 def test_bootstrap_by_enumeration() -> None:
@@ -64,21 +61,13 @@ def test_a_paired_difference_is_scipys() -> None:
     before = rng.random(60) < 0.4
     after = before | (rng.random(60) < 0.3)
     sums = {str(n): (int(a), 1, int(b), 1) for n, (b, a) in enumerate(zip(before, after, strict=True))}
-    theirs = (
-        stats()
-        .bootstrap(
-            (after.astype(float), before.astype(float)),
-            lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
-            paired=True,
-            vectorized=True,
-            method="percentile",
-            n_resamples=20_000,
-            rng=np.random.default_rng(5),
-        )
-        .confidence_interval
+    theirs = scipys(
+        (after.astype(float), before.astype(float)),
+        lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
+        vectorized=True,
     )
     # a draw moves the difference by a sixtieth at least
-    assert bootstrap(sums, difference, draws=20_000) == pytest.approx((theirs.low, theirs.high), abs=1 / 60 + 1e-9)
+    assert bootstrap(sums, difference, draws=20_000) == pytest.approx(theirs, abs=1 / 60 + 1e-9)
 
 
 def test_bootstrap_repeats_itself_and_says_nothing_of_one_cluster() -> None:
