@@ -110,9 +110,18 @@ def _go_on(
         except Exception as error:
             raise UserError(
                 f"{kept}: turn {checkpoint.turn.number}: the agent {stage.settings.agent} cannot go on from the state that is kept"
-                f" there ({type(error).__name__}: {' '.join(str(error).split())}): {mend}"
+                f" there ({type(error).__name__}: {' '.join(str(error).split())}{_place(error)}): {mend}"
             ) from error
         workspace.lay(checkpoint.changes)
+
+
+_OURS = f"{Path(__file__).parent}/"
+
+
+def _place(error: Exception) -> str:
+    """Where it was raised, if by code that is not this project's: the state may be sound, and an agent of somebody's own at fault."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return "" if frame.filename.startswith(_OURS) else f", at {frame.filename}:{frame.lineno}"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -133,6 +133,8 @@ class Task:
     targets: tuple[str, ...]  # POSIX paths relative to the repository
     interfaces: tuple[str, ...]  # dotted, as a hidden test reaches them through `candidate`
     load: Callable[[], Parts] = field(repr=False, compare=False)
+    reference: Callable[[], Files] | None = field(default=None, repr=False, compare=False)
+    """That of `load` alone, where a format has it without reading the repository."""
     paper: Paper = Paper()
     domain: str = ""
     tags: tuple[str, ...] = ()

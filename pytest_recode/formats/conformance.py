@@ -64,6 +64,10 @@ def _parts(task: Task, parts: Parts) -> None:
         set(parts.reference) == set(task.targets),
         f"{task.id}: the reference must hold the targets and nothing else, not {', '.join(parts.reference)}",
     )
+    _must(
+        task.reference is None or task.reference() == parts.reference,
+        f"{task.id}: `reference` must give what `load` has for one",
+    )
     for files in (parts.repo, parts.reference, parts.tests):
         _files(task, files)
     shown = brief(task, parts).repo

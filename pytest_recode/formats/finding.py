@@ -37,7 +37,7 @@ class Found:
             return None
         if task.fault:
             raise UserError(task.fault)
-        return task.load().reference or None
+        return (task.reference() if task.reference is not None else task.load().reference) or None
 
 
 def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) -> Found:

@@ -157,6 +157,7 @@ def _task(manifest: Path, root: Path, row: Row) -> Task:
             raise UserError(f"{where}: {folder / name}: no such file; fetch it, or choose other tasks with -k")
     script = read_script(folder / SCRIPT, row.repository)
     beside = _beside(folder / row.repository, script)
+    place = (folder, row, script.copies.get(CANONICAL, CANONICAL), beside)
     seconds = LIMITS.test_seconds if script.seconds is None else script.seconds
     return Task(
         id=f"annotation_{row.index}",
@@ -165,7 +166,8 @@ def _task(manifest: Path, root: Path, row: Row) -> Task:
         manifest=manifest,
         targets=(row.target,),
         interfaces=(),  # of its cases: known once the tests are read
-        load=partial(read_parts, folder, row, script.copies.get(CANONICAL, CANONICAL), beside),
+        load=partial(read_parts, *place),
+        reference=partial(read_reference, *place),
         environment=Environment(name=script.environment),
         limits=Limits(
             test_seconds=seconds,
@@ -201,21 +203,31 @@ def _beside(repository: Path, script: Script) -> Beside:
 
 def read_parts(folder: Path, row: Row, canonical_at: str, beside: Beside) -> Parts:
     """What one annotation's episode uses. What lies at the target's path on disk is seen by nobody. Raises `UserError`."""
-    canonical, tests = (text_of(folder / name, most=LARGEST_TEXT).encode() for name in (CANONICAL, TESTS))
+    canonical, tests, names = _solution(folder, row, canonical_at, beside)
     instruction = text_of(folder / INSTRUCTION, most=LARGEST_TEXT)
     if not instruction.strip():
         raise UserError(f"{folder / INSTRUCTION}: is empty; fetch it again")
-    module = dotted(row.target)
-    package = dotted(beside.test, beside.base).rpartition(".")[0]
-    names = Names(modules=frozenset(_names((row.target, canonical_at), beside)), package=package)
     return Parts(
         instruction=instruction,
         paper=text_of(folder / PAPER, most=LARGEST_TEXT),
         repo=_repository(folder / row.repository, row, {canonical_at: canonical, beside.test: tests}),
         reference={row.target: _reference(row, canonical, tests, names)},
         tests={canonical_at: canonical, beside.test: tests},
-        cases=interfaces(row.cases, tests, canonical, module, names),
+        cases=interfaces(row.cases, tests, canonical, dotted(row.target), names),
     )
+
+
+def read_reference(folder: Path, row: Row, canonical_at: str, beside: Beside) -> Files:
+    """That of `read_parts`; the repository, which may be large, is not read. Raises `UserError`."""
+    return {row.target: _reference(row, *_solution(folder, row, canonical_at, beside))}
+
+
+def _solution(folder: Path, row: Row, canonical_at: str, beside: Beside) -> tuple[bytes, bytes, Names]:
+    """canonical.py, the tests, and the names that go with them."""
+    canonical, tests = (text_of(folder / name, most=LARGEST_TEXT).encode() for name in (CANONICAL, TESTS))
+    package = dotted(beside.test, beside.base).rpartition(".")[0]
+    names = Names(modules=frozenset(_names((row.target, canonical_at), beside)), package=package)
+    return canonical, tests, names
 
 
 def _names(paths: tuple[str, ...], beside: Beside) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats.finding import Found, find, own_formats
 from pytest_recode.metrics.reading import task_key
 from pytest_recode.plugin.defaults import pytest_recode_formats
+from tests.recode_h.scene import task_of, write
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLED = ROOT / "tasks"
@@ -33,6 +34,16 @@ def test_every_bundled_task_with_its_reference() -> None:
 def test_a_manifest_its_directory_and_one_above_are_the_same() -> None:
     ways = [[BUNDLED / "sinkhorn/task.yaml"], [BUNDLED / "sinkhorn"], [BUNDLED / "sinkhorn", BUNDLED / "sinkhorn"]]
     assert [find(paths, task_key).names for paths in ways] == [{"directory": {"sinkhorn"}}] * 3
+
+
+def test_a_reference_is_had_without_the_repository(tmp_path: Path) -> None:
+    """RECODE-H has 7.7 GB of repositories, and a report needs none of them."""
+    manifest = write(tmp_path)
+    found = find([tmp_path], task_key)
+    task = task_of(manifest)
+    expected = task.load().reference
+    shutil.rmtree(tmp_path / "annotations/annotation_1/scales")
+    assert found.reference("recode-h", task.id) == expected
 
 
 def test_snippets_have_the_names_of_published_results() -> None:

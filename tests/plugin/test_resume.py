@@ -492,7 +492,7 @@ def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
     assert (record["outcome"], record["error"]["kind"]) == ("error", "user")
     assert (
         "the agent forgetful:FORGETFUL cannot go on from the state that is kept there (ZeroDivisionError: a fault of its own,"
-        " in two lines): "
+        f" in two lines, at {pytester.path / 'forgetful.py'}:12): "
     ) in record["error"]["message"]
 
 
