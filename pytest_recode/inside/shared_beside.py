@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import hidden, reach, running, shared, standins, telling
+    from pytest_recode.inside import hidden, reach, running, shared, standins, telling, tracebacks
 else:
     import _recode_hidden as hidden
     import _recode_reach as reach
@@ -30,6 +30,7 @@ else:
     import _recode_shared as shared
     import _recode_standins as standins
     import _recode_telling as telling
+    import _recode_tracebacks as tracebacks
 
 _ANCHOR = Path(sys.executable)
 """A file that is always there: pytest begins with one, and the tests lie on no disk."""
@@ -92,9 +93,9 @@ def _outside(order: dict[str, Any]) -> list[str]:
 
 def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
     place = Path.cwd()
-    shared.settle(place)
+    tracebacks.settle(place)
     del order["repo"]  # the authors' lines
-    secrets = hidden.Hidden(order["hidden"], roots=_roots(order), place=str(place), shown=shared.HIDDEN)
+    secrets = hidden.Hidden(order["hidden"], roots=_roots(order), place=str(place), shown=tracebacks.HIDDEN)
     secrets.stand_ins.update(standins.stand_ins(secrets, str(place)))
     for root in reversed(order["roots"]):
         sys.path.insert(0, os.path.normpath(place / root))

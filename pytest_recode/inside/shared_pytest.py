@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import account, equivalence, plain, reach, running, shared, telling, worlds
+    from pytest_recode.inside import account, equivalence, plain, reach, running, shared, telling, tracebacks, worlds
 else:
     import _recode_account as account
     import _recode_equivalence as equivalence
@@ -31,6 +31,7 @@ else:
     import _recode_running as running
     import _recode_shared as shared
     import _recode_telling as telling
+    import _recode_tracebacks as tracebacks
     import _recode_worlds as worlds
 
 _ANCHOR = Path(sys.executable)
@@ -53,7 +54,7 @@ def main(reader: Any, writer: Any) -> None:
 
 def _tests(order: dict[str, Any]) -> worlds.World:
     files = order["hidden"]
-    return worlds.World(files, shared.HIDDEN, package=_ROOM if "__init__.py" in files else "")
+    return worlds.World(files, tracebacks.HIDDEN, package=_ROOM if "__init__.py" in files else "")
 
 
 def _names(order: dict[str, Any]) -> list[str]:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import hidden, reach, shared
+    from pytest_recode.inside import hidden, reach, shared, tracebacks
 else:
     import _recode_hidden as hidden
     import _recode_reach as reach
     import _recode_shared as shared
+    import _recode_tracebacks as tracebacks
 
 
 warm = shared.warm
@@ -111,9 +112,9 @@ class _Result(unittest.TestResult):
 
     def _failed(self, test: Any, exc: BaseException) -> None:
         if not isinstance(test, unittest.TestCase):  # setUpModule or setUpClass: none of its tests runs
-            self._say_it({"op": "ended", **shared.account(exc)})
+            self._say_it({"op": "ended", **tracebacks.account(exc)})
             return
-        self._bad.setdefault(_id(test), shared.account(exc))
+        self._bad.setdefault(_id(test), tracebacks.account(exc))
 
     def _note(self, test: Any, kind: str, message: str) -> None:
         self._bad.setdefault(_id(test), {"kind": kind, "message": message, "exception": None})

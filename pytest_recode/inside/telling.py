@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import account, hidden, shared
+    from pytest_recode.inside import account, hidden, shared, tracebacks
 else:
     import _recode_account as account
     import _recode_hidden as hidden
     import _recode_shared as shared
+    import _recode_tracebacks as tracebacks
 
 
 class Teller:
@@ -42,7 +43,7 @@ class Teller:
         except pytest.skip.Exception:
             raise
         except BaseException as error:  # noqa: BLE001  the reference has been imported here: it is the candidate's doing
-            self.end(shared.account(error))
+            self.end(tracebacks.account(error))
             raise module.CollectError(f"{type(error).__name__}: {error}") from None  # other files are judged
         marks = getattr(module.obj, "pytestmark", [])
         for mark in marks if isinstance(marks, (list, tuple)) else [marks]:
@@ -54,7 +55,7 @@ class Teller:
         told = account.account(reports, _Asked)
         errors = [error for report, error in reports if error is not None and report.failed]
         if errors:
-            raised = shared.account(errors[0])
+            raised = tracebacks.account(errors[0])
             told["exception"] = raised["exception"]
             if raised["kind"] == "exception":
                 told["kind"] = "exception"

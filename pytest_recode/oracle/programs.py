@@ -22,7 +22,7 @@ GRADER = _program("grader", "codec", "wire", *_PYTEST, "authors", "grader")
 _SHARED = (
     *("codec", "wire", "hidden", "forbidden", "compared", "versions", "rewriting"),
     *("holdings", "intact", "classes", "screening", "reach", "acts", "seeing", "watch"),
-    "shared",
+    *("tracebacks", "shared"),
 )
 SHARED_PYTEST = _program("shared-pytest", *_SHARED, *_PYTEST, "telling", "plain", "worlds", "shared_pytest")
 SHARED_BESIDE = _program("shared-beside", *_SHARED, *_PYTEST, "telling", "standins", "shared_beside")
