@@ -21,7 +21,7 @@ from pytest_recode.plugin import directory, options, registry
 if TYPE_CHECKING:
     from pytest_recode.feedback.person import Ask
     from pytest_recode.formats import Format
-    from pytest_recode.models import Ledger, ModelContext
+    from pytest_recode.models import Ledger
     from pytest_recode.replay import Replay
     from pytest_recode.sandboxes import Sandbox, SandboxContext
     from pytest_recode.settings import Settings
@@ -320,35 +320,6 @@ class Run:
             self._check_models()
 
     def _check_models(self) -> None:
-        from pytest_recode.models import ModelContext
+        from pytest_recode.plugin import model_check
 
-        settings = self.settings
-        contexts = [
-            ModelContext(
-                name=name,
-                ledger=self.ledger,
-                api_base=settings.api_base,
-                temperature=settings.temperature,
-                max_cost=settings.max_cost,
-                table=self._table(),
-            )
-            for name in filter(None, (*settings.models, settings.feedback_model, settings.search_model))
-        ]
-        self._before_litellm(contexts)
-        for context in contexts:
-            self.registry.model(context.name).check(context)
-
-    def _before_litellm(self, contexts: Sequence[ModelContext]) -> None:
-        """A misspelt name is said without waiting for litellm's import; that it is waited for is said before it."""
-        kinds = {context.name: self.registry.model(context.name) for context in contexts}
-        if "litellm" in sys.modules or all(kind.offline for kind in kinds.values()):
-            return
-        from pytest_recode.models import litellm_
-        from pytest_recode.models.providers import check_listed
-
-        asking = [context for context in contexts if kinds[context.name].check is litellm_.check]
-        for context in asking:
-            check_listed(context)
-        if asking:
-            names = ", ".join(dict.fromkeys(context.name for context in asking))
-            self.tell(f"looking up {names} in litellm, which takes some seconds to load")
+        model_check.check(model_check.contexts(self.settings, self.ledger, self._table()), self.registry, self.tell)

@@ -1,0 +1,51 @@
+"""The models of a run, before anything is spent: known, with their keys, and with a price where there is a limit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_recode.models import Ledger, ModelContext
+
+if TYPE_CHECKING:
+    from pytest_recode.plugin.registry import Registry
+    from pytest_recode.settings import Settings
+
+
+def contexts(settings: Settings, ledger: Ledger, table: Mapping[str, Mapping[str, Any]]) -> list[ModelContext]:
+    """One for each model that the run will ask."""
+    return [
+        ModelContext(
+            name=name,
+            ledger=ledger,
+            api_base=settings.api_base,
+            temperature=settings.temperature,
+            max_cost=settings.max_cost,
+            table=table,
+        )
+        for name in filter(None, (*settings.models, settings.feedback_model, settings.search_model))
+    ]
+
+
+def check(asked: Sequence[ModelContext], registry: Registry, tell: Callable[[str], None]) -> None:
+    """Raises `UserError`."""
+    _before_litellm(asked, registry, tell)
+    for context in asked:
+        registry.model(context.name).check(context)
+
+
+def _before_litellm(asked: Sequence[ModelContext], registry: Registry, tell: Callable[[str], None]) -> None:
+    """A misspelt name is said without waiting for litellm's import; that it is waited for is said before it."""
+    kinds = {context.name: registry.model(context.name) for context in asked}
+    if "litellm" in sys.modules or all(kind.offline for kind in kinds.values()):
+        return
+    from pytest_recode.models import litellm_
+    from pytest_recode.models.providers import check_listed
+
+    asking = [context for context in asked if kinds[context.name].check is litellm_.check]
+    for context in asking:
+        check_listed(context)
+    if asking:
+        names = ", ".join(dict.fromkeys(context.name for context in asking))
+        tell(f"looking up {names} in litellm, which takes some seconds to load")
