@@ -6,6 +6,7 @@ the hook that needs it.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +114,10 @@ _MANIFESTS = pytest.StashKey[tuple[str, ...]]()
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What the run needs is checked once it is known that there is something to run, and before anything is spent."""
     config = session.config
-    if RUN in config.stash and not hasattr(config, "workerinput"):
+    wrong = (
+        sys.exc_info()[0] is not None
+    )  # pytest comes here with every item where -k or -m cannot be read, on its way out
+    if RUN in config.stash and not wrong and not hasattr(config, "workerinput"):
         from pytest_recode.plugin.collect import is_ours
 
         run = config.stash[RUN]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pytest_recode.settings import Settings
 
 RESULTS = "results.jsonl"
+_EMPTY = (RESULTS, "in-use")
+"""What a run that has played nothing has."""
 
 
 def claim(
@@ -49,6 +51,21 @@ def claim(
         return set()
     except OSError as error:
         raise UserError(f"--recode-out={out} cannot be written ({error.strerror}): give a directory that can") from None
+
+
+def begun(out: Path) -> bool:
+    """Whether anything was played there."""
+    if not out.is_dir():
+        return False
+    results = out / RESULTS
+    return any(path.name not in _EMPTY for path in out.iterdir()) or (results.exists() and results.stat().st_size > 0)
+
+
+def leave(out: Path) -> None:
+    """Nothing in the way of the next run, where nothing came of this one."""
+    if not begun(out):
+        for name in _EMPTY:
+            (out / name).unlink(missing_ok=True)
 
 
 def finished(out: Path) -> Mapping[str, Mapping[str, Any]]:

@@ -160,7 +160,6 @@ class Run:
             return
         from pytest_recode.sandboxes.interpreters import interpreter
 
-        self.prepared = True
         with _usage():
             interpreter(self.settings.python)
             if self.settings.feedback_from == "person":
@@ -175,6 +174,7 @@ class Run:
                 self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.tell)
                 self.hold()
             kind.reap(self._context)
+        self.prepared = True
 
     def _check_environments(self) -> None:
         """That every environment which a selected task names is there. Raises `UserError`."""
@@ -218,7 +218,16 @@ class Run:
             self._context,
             self.registry.sandboxes(self.settings.sandbox),
             all_offline=self.offline,
+            local=self._local,
         )
+
+    @property
+    def _local(self) -> bool:
+        """Whether what code runs with was said to be on this machine, and no image."""
+        settings = self.settings
+        named = [each for each in self.environments if each.name]
+        interpreters = "python" in settings.given or any(each.python for each in named)
+        return interpreters and not settings.image and not any(each.image for each in named)
 
     @property
     def sandbox(self) -> Sandbox:
@@ -283,6 +292,8 @@ class Run:
     def close(self) -> None:
         self.drop_sandbox()
         self._held.close()
+        if self._holds and self.worker is None:
+            directory.leave(self.out)
 
     @functools.cached_property
     def _context(self) -> SandboxContext:

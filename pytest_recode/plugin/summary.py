@@ -85,6 +85,7 @@ def write(
 ) -> None:
     """`met`: episodes that were started, skipped ones too; `unreadable`: tasks that could not be read."""
     from pytest_recode.metrics.score import scores
+    from pytest_recode.plugin.directory import begun
     from pytest_recode.render import table, words
 
     settings = run.settings
@@ -122,8 +123,10 @@ def write(
             terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
     elif run.prepared and len(run.ids) > len(validations):
         terminal.section("recode", sep="=")
-        terminal.line(f"not played: all {len(run.ids)} {noun}; records: {run.out}", red=True)
-        terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
+        terminal.line(f"not played: all {len(run.ids)} {noun}", red=True)
+        if begun(run.out):
+            terminal.line(f"records: {run.out}")
+            terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
     elif met and run.asks:
         terminal.section("recode", sep="=")
         terminal.line(f"{met} skipped: {run.asks}")

@@ -59,8 +59,15 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
         own = _built(client, "task", files, environment.dockerfile.name, str(environment.dockerfile))
         return _layered(client, own, str(environment.dockerfile), None)
     if environment.image:
-        way_on = "build it, or pull it where there is a network, or correct environment.image in the task's task.yaml"
-        found = _present(client, environment.image, f"environment.image: {environment.image}", way_on)
+        name = environment.name  # of one that --recode-env named
+        mend = (
+            f"name another with --recode-env={name}=IMAGE"
+            if name
+            else "correct environment.image in the task's task.yaml"
+        )
+        what = f"--recode-env={name}={environment.image}" if name else f"environment.image: {environment.image}"
+        way_on = f"build it, or pull it where there is a network, or {mend}"
+        found = _present(client, environment.image, what, way_on)
     else:
         found = base_image(client, base)
     return _layered(client, found, environment.image or base or BASE, environment.requirements)

@@ -239,6 +239,24 @@ def test_a_directory_that_holds_another_run(
     assert (pytester.path / "out/results.jsonl").read_bytes() == before
 
 
+def test_an_expression_that_cannot_be_read_begins_no_run(
+    make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    result = recode(workers, "--recode-agent=reference", "--recode-out=out", "-k", "tiny tiny")
+    assert result.ret != pytest.ExitCode.OK
+    assert "to go on" not in words(result)
+    recode(workers, "--recode-agent=reference", "--recode-out=out").assert_outcomes(passed=1)
+
+
+def test_a_usage_error_speaks_of_no_run(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
+    make_task()
+    result = recode("--recode-agent=reference", "--recode-python=nowhere/python", "--recode-out=out")
+    one_line(result)
+    assert "not played" not in words(result)
+    assert "to go on" not in words(result)
+
+
 def test_a_directory_that_is_not_empty(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     make_task()
     assert one_line(recode("--recode-agent=reference", "--recode-out=bench")) == (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -277,6 +278,20 @@ def test_a_missing_image_is_one_line_before_anything_is_spent(
     assert line.startswith("--recode-image=localhost:1/no-such-image is not here and could not be pulled (")
     assert line.endswith("): build it, or pull it where there is a network, or name another")
     assert not list(pytester.path.glob("out/*"))
+
+
+@needs_docker
+def test_a_model_is_judged_with_the_interpreter_that_was_named(
+    make_task: MakeTask, recode: Run, results: Results, workers: str
+) -> None:
+    """And not by docker, which would leave it aside without a word."""
+    make_task()
+    with ChatServer(answers) as server:
+        recode(
+            workers, *ONE_SHOT, "--recode-model=local", f"--recode-api-base={server.url}", "--recode-sandbox=auto",
+            f"--recode-python={sys.executable}",
+        )  # fmt: skip
+    assert [record["sandbox"] for record in results()] == ["bubblewrap"]
 
 
 @needs_docker

@@ -45,6 +45,17 @@ def test_auto(working: tuple[str, ...], all_offline: bool, chosen: str) -> None:
     assert choose("auto", CONTEXT, kinds(*working), all_offline=all_offline) == chosen
 
 
+def test_an_interpreter_that_was_named_is_no_use_to_docker() -> None:
+    assert choose("auto", CONTEXT, kinds("docker", "bubblewrap"), all_offline=False, local=True) == "bubblewrap"
+    with pytest.raises(UserError) as caught:
+        choose("auto", CONTEXT, kinds("docker", "process"), all_offline=False, local=True)
+    assert str(caught.value) == (
+        "an interpreter of this machine was named, and no sandbox works that could use it (bubblewrap: no `bwrap` on PATH; install"
+        " the bubblewrap package): install bubblewrap, or name an image for docker in its place, or accept that code runs without"
+        " walls with --recode-sandbox=process"
+    )
+
+
 def test_auto_stops_rather_than_run_without_walls() -> None:
     with pytest.raises(UserError) as caught:
         choose("auto", CONTEXT, kinds("process"), all_offline=False)
