@@ -180,6 +180,7 @@ def _run(path: Path, name: str, data: bytes) -> Source:
             notes.append(f"{path}: the last line is cut off (a killed run): it is left out")
         else:
             lines.append(last)
+    notes += _unreadable(path)
     records = list(_records(path, lines))
     payers = {record["nodeid"] for _, record in records}
     attempts: dict[str, Attempt] = {}
@@ -195,6 +196,19 @@ def _run(path: Path, name: str, data: bytes) -> Source:
             notes.append(f"{path}: {record['nodeid']} is there twice: the later record counts")
         attempts[record["nodeid"]] = attempt
     return Source(path=str(path), attempts=tuple(attempts.values()), notes=tuple(notes))
+
+
+def _unreadable(path: Path) -> list[str]:
+    """Beside the records of a run: the tasks that had no episode, since nobody could read them."""
+    beside = path.parent / "unreadable.jsonl"
+    lines = beside.read_bytes().splitlines() if beside.is_file() else []
+    tasks = list(dict.fromkeys(str(found.get("task")) for line in lines if isinstance(found := _json(line), dict)))
+    if not tasks:
+        return []
+    named = ", ".join(tasks[:5]) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
+    return [
+        f"{path.parent}: could not be read when it ran, and in no number here: {named}; --tasks counts them as missing"
+    ]
 
 
 def _records(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pytest_recode.settings import Settings
 
 RESULTS = "results.jsonl"
-_EMPTY = (RESULTS, "in-use")
+UNREADABLE = "unreadable.jsonl"
+_EMPTY = (RESULTS, UNREADABLE, "in-use")
 """What a run that has played nothing has."""
 
 
@@ -66,6 +67,17 @@ def leave(out: Path) -> None:
     if not begun(out):
         for name in _EMPTY:
             (out / name).unlink(missing_ok=True)
+
+
+def not_read(out: Path, task: str) -> None:
+    """Note a task of which there is no episode, so that no report passes over it without a word."""
+    from pytest_recode.render.transcript import append, opened
+
+    file = opened(out / UNREADABLE)
+    try:
+        append(file, {"schema": 1, "task": task})
+    finally:
+        os.close(file)
 
 
 def finished(out: Path) -> Mapping[str, Mapping[str, Any]]:

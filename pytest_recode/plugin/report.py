@@ -138,8 +138,12 @@ class Reporter:
 
     def _unread(self, report: pytest.TestReport, facts: Mapping[str, Any]) -> bool:
         """Whether this is of an item that stands for an unreadable task: its setup says so, its teardown says nothing."""
-        if "unreadable" in facts:
+        if "unreadable" in facts and report.nodeid not in self.unreadable:
             self.unreadable.add(report.nodeid)
+            if self.run.prepared and not self.run.settings.validate:
+                from pytest_recode.plugin.directory import not_read
+
+                not_read(self.run.out, facts["unreadable"])
         return report.nodeid in self.unreadable
 
     def _crashed(self, report: pytest.TestReport) -> dict[str, Any]:

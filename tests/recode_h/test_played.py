@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from pytest_recode.metrics.reading import read
 from tests.chat_server import ChatServer, Request, say
 from tests.plugin.conftest import words
 from tests.plugin.test_options import marked
@@ -58,7 +59,7 @@ def dataset(pytester: pytest.Pytester) -> Path:
 
 
 def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
-    dataset: Path, recode: Run, results: Results
+    dataset: Path, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
     before = list(tree(dataset))
     models = ("sim/novice", "sim/expert")
@@ -86,6 +87,11 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
             assert not any(turn["tampering"] for turn in record["turns"])
     assert {record["outcome"] for record in found if record["feedback"] == "L4"} >= {"solved"}
     assert "annotation_5: no such folder; fetch it, or choose other tasks with -k" in words(result)
+    # nor does a report pass over it, which has the records alone
+    [source] = read([pytester.path / "out"])
+    assert source.notes == (
+        f"{pytester.path / 'out'}: could not be read when it ran, and in no number here: annotation_5; --tasks counts them as missing",
+    )
 
 
 def test_a_conversation_over_two_turns(
