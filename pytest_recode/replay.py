@@ -67,6 +67,8 @@ class Replay:
 def replays(run: Path) -> tuple[Replay, ...]:
     """Every turn of a run that had feedback and can be played again. Raises `UserError` where there is none."""
     folder = run / "checkpoints"
+    if not run.is_dir():
+        raise UserError(f"--recode-replay-feedback={run}: there is no such directory: give that of a run")
     if not folder.is_dir():
         raise UserError(
             f"--recode-replay-feedback={run}: holds no checkpoints: give the directory of a run whose agent asked a model"

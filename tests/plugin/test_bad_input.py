@@ -249,6 +249,21 @@ def test_an_expression_that_cannot_be_read_begins_no_run(
     recode(workers, "--recode-agent=reference", "--recode-out=out").assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        ("nowhere", "there is no such directory: give that of a run"),
+        ("bench", "holds no checkpoints: give the directory of a run whose agent asked a model"),
+    ],
+)
+def test_what_is_no_run_cannot_be_replayed(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, run: str, why: str
+) -> None:
+    make_task()
+    line = one_line(recode(f"--recode-replay-feedback={run}", "--recode-feedback=L2"))
+    assert line == f"--recode-replay-feedback={pytester.path / run}: {why}"
+
+
 def test_a_usage_error_speaks_of_no_run(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     make_task()
     result = recode("--recode-agent=reference", "--recode-python=nowhere/python", "--recode-out=out")
