@@ -46,7 +46,10 @@ def account(reports: list[tuple[Any, BaseException | None]], link: Any) -> dict[
     if ran and not bad and link.failed is None and not link.fault:
         if link.heard:
             return {"outcome": "passed", "kind": "", "message": "", "exception": None}
-        texts.append("it asks nothing of the candidate, so that it passes whatever the candidate is")
+        texts.append(
+            "it asks nothing of the candidate, so that it passes whatever the candidate is (a test that imports the target needs"
+            " `oracle: {isolation: shared}` in task.yaml)"
+        )
     if link.failed is not None:
         kind = link.failed[0]
         texts.append(link.failed[1])
