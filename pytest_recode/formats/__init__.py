@@ -18,6 +18,8 @@ class Format:
     `defaults` are values of fields of Settings that hold for its tasks unless the user gives others. `owns` tells whether a
     directory below the manifest's is part of a task, so that nothing in it may be collected as an ordinary test even
     where pytest was started in it; None: only what lies below a root directory with the manifest is kept from that.
+    `single`: a manifest poses one task and never another, so that ids of items leave out the task's. Not for one that
+    happens to hold a single task: its ids would change when it grows.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Format:
     load: Callable[[Path], Sequence[Task]]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     owns: Callable[[Path, Path], bool] | None = None
+    single: bool = False
 
 
 def unreadable(task_format: str, manifest: Path, name: str, why: str, facts: Mapping[str, Any] | None = None) -> Task:

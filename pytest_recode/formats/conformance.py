@@ -28,6 +28,7 @@ def check_format(format: Format, manifest: Path) -> None:  # noqa: A002  the nou
     _must(len(tasks) > 0, f"{manifest} must give at least one task")
     ids = [task.id for task in tasks]
     _must(len(set(ids)) == len(ids), f"the ids of the tasks must differ: {', '.join(ids)}")
+    _must(len(ids) == 1 or not format.single, f"`single` promises one task for each manifest, not {', '.join(ids)}")
     _must(list(format.load(manifest)) == list(tasks), "loading twice must give equal tasks")
     for task in tasks:
         _task(format, manifest, task)

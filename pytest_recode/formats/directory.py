@@ -257,4 +257,4 @@ def _apart(document: Document, at: At, root: Path, key: str, path: Path) -> None
         )
 
 
-FORMAT = Format(name="directory", manifest=MANIFEST, load=load)
+FORMAT = Format(name="directory", manifest=MANIFEST, load=load, single=True)

@@ -70,7 +70,7 @@ class Manifest(pytest.File):
             if settings.test_seconds is not None:
                 task = replace(task, limits=replace(task.limits, test_seconds=settings.test_seconds))
             task = replace(task, environment=placed(task.environment, settings.environments))
-            prefix = f"{task.id}/" if len(tasks) > 1 else ""
+            prefix = "" if task_format.single else f"{task.id}/"
             if task.fault:
                 yield self._item(FaultItem, f"{prefix}unreadable", task=task)
             else:

@@ -74,7 +74,7 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
         if task_format is None or not path.is_file():
             continue
         for task in task_format.load(path):
-            if task.id in tasks or "" in tasks:  # the id of a manifest's only task is in no item's name
+            if task_format.single or task.id in tasks:
                 environment = placed(task.environment, run.settings.environments)
                 environments.setdefault(environment, []).append(task.id)
     return environments

@@ -49,6 +49,10 @@ BROKEN = {
     ),
     "no task": (replace(FORMAT, load=lambda _path: ()), "must give at least one task"),
     "twice the same id": (with_tasks(lambda task: task, 2), "the ids of the tasks must differ: mean, mean"),
+    "several of a single one": (
+        replace(FORMAT, load=lambda path: [replace(task, id=name) for task in load(path) for name in ("a", "b")]),
+        "`single` promises one task for each manifest, not a, b",
+    ),
     "another format": (
         with_tasks(lambda task: replace(task, format="other")),
         "mean: task.format must be 'directory', not 'other'",

@@ -205,6 +205,13 @@ def test_an_id_chooses_its_item(collected: Callable[..., list[str]]) -> None:
         assert collected(*given) == [name]
 
 
+def test_an_only_block_is_named_as_one_of_many(collected: Callable[..., list[str]], papers: Path) -> None:
+    """More may come in, and an id is for good."""
+    (papers / "papers.yaml").write_text("- id: shrinkage\n  annotated_file_paths: shrink.py\n")
+    (papers / "shrinkage/shrink.py").write_text('# <paper2code name="b">\nx = 1\n# </paper2code name="b">\n')
+    assert collected() == ["shrinkage/b/episode[one-shot-none]"]
+
+
 @pytest.mark.parametrize(
     ("args", "expected"),
     [

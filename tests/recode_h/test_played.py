@@ -154,6 +154,23 @@ def test_choosing(dataset: Path, recode: Run, chosen: tuple[str, ...], tasks: se
     assert {name.partition("/")[0] for name in ids} == tasks
 
 
+def test_rows_that_come_in_leave_the_ids_of_those_before(
+    recode: Run, results: Results, pytester: pytest.Pytester, workers: str
+) -> None:
+    """What is played and paid for is not played again."""
+    given = (workers, ENVIRONMENTS[0], "--recode-agent=reference", "--recode-out=out")
+    item = "dataset/annotation_meta.jsonl::annotation_{}/episode[reference-escalate]"
+    write(pytester.path / "dataset")
+    recode(*given).assert_outcomes(passed=1)
+    [first] = results()
+    assert first["nodeid"] == item.format(1)
+    assert first["transcript"].startswith("episodes/annotation_1-episode-")
+    write(pytester.path / "dataset", index=2)
+    recode(*given, "--recode-resume").assert_outcomes(passed=2)
+    again, second = results()
+    assert (again, second["nodeid"]) == (first, item.format(2))
+
+
 def test_the_facts_are_in_the_record(dataset: Path, recode: Run, results: Results) -> None:
     recode("-k", "annotation_2", *ENVIRONMENTS, "--recode-agent=reference", "--recode-out=out")
     [record] = results()
