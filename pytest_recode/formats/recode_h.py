@@ -6,30 +6,24 @@ folders is run or written to here, and a repository is read when its item runs.
 
 from __future__ import annotations
 
-import json
 import posixpath
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
-from pytest_recode.formats.document import kind_of, text_of
-from pytest_recode.formats.parts import RELATIVE
+from pytest_recode.formats.document import text_of
 from pytest_recode.formats.recode_h_cases import Names, bound, dotted, interfaces, taken_from_target
 from pytest_recode.formats.recode_h_repository import files_of
+from pytest_recode.formats.recode_h_rows import Row, Wrong, rows
 from pytest_recode.formats.recode_h_script import SCRIPT, Script, read_script
 from pytest_recode.task import Beside, Environment, Files, Limits, Oracle, Parts, Task
 
 MANIFEST = "annotation_meta.jsonl"
 FOLDERS = "annotations"
 INSTRUCTION, PAPER, CANONICAL, TESTS = "instruction.txt", "latex.txt", "canonical.py", "test.py"
-LARGEST = 64 * 1024 * 1024
 LARGEST_TEXT = 8 * 1024 * 1024
-KEYS = ("index", "repo_dir_name", "target_file_path", "if_test", "init_content", "test_cases")
 LIMITS = Limits(
     test_seconds=600.0,
     grading_seconds=600.0,
@@ -41,22 +35,6 @@ LIMITS = Limits(
 )
 """600 s is the benchmark's own limit, for a whole run of the tests; the rest is room for torch and for large repositories."""
 _MOST_REPOSITORY = 2048  # MiB: the sandbox's disk holds it, and what the tests write besides
-_EMPTY = ("\n", "N/A")
-"""What rows say for a target that begins empty, besides nothing."""
-_FOLDER = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f-\x9f]+")
-_PATH = re.compile(RELATIVE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line of the manifest. `line` counts from 1."""
-
-    line: int
-    index: int
-    repository: str
-    target: str
-    begins: str
-    cases: tuple[str, ...]
 
 
 def load(path: Path) -> tuple[Task, ...]:
@@ -67,82 +45,16 @@ def load(path: Path) -> tuple[Task, ...]:
     """
     root = path.parent if path.is_absolute() else path.parent.absolute()
     found: list[Task] = []
-    taken: dict[int, int] = {}
-    first, readable = "", False
-    for line, text in enumerate(text_of(path, most=LARGEST).split("\n"), 1):
-        if not text.strip():
-            continue
-        name, given = f"line {line} of {path.name}", None
-        try:
-            given = _object(path, line, text)
-            readable = True
-            row = _row(path, line, given, taken)
-            if row is None:
-                continue
-            name = f"annotation_{row.index}"
-            made = _task(path, root, row)
-        except UserError as error:
-            first = first or str(error)
-            known = given.get("index") if given is not None else None
-            whole = isinstance(known, int) and taken.get(known) == line
-            made = unreadable(FORMAT.name, path, f"annotation_{known}" if whole else name, str(error))
+    for row in rows(path):
+        if isinstance(row, Wrong):
+            made = unreadable(FORMAT.name, path, row.name, row.fault)
+        else:
+            try:
+                made = _task(path, root, row)
+            except UserError as error:
+                made = unreadable(FORMAT.name, path, f"annotation_{row.index}", str(error))
         found.append(made)
-    if not readable:
-        raise UserError(first or f"{path}: is empty; it holds one line of JSON for each annotation")
     return tuple(found)
-
-
-def _object(path: Path, line: int, text: str) -> dict[str, Any]:
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise UserError(f"{path}:{line}: is no JSON ({why}); mend or remove the line") from None
-    if not isinstance(given, dict):
-        raise UserError(f"{path}:{line}: must be an object with {', '.join(KEYS)}, not {kind_of(given)}")
-    return given
-
-
-def _row(path: Path, line: int, given: Mapping[str, Any], taken: dict[int, int]) -> Row | None:
-    """None for one that is not to be run, whatever else it says."""
-
-    def wrong(key: str, says: str) -> UserError:
-        if key not in given:
-            return UserError(f"{path}:{line}: missing key '{key}'; needed are {', '.join(KEYS)}")
-        shown = json.dumps(given[key], ensure_ascii=False)
-        return UserError(
-            f"{path}:{line}: {key}: must be {says}, not {shown if len(shown) < 80 else shown[:77] + '...'}"
-        )
-
-    index, tested, begins = given.get("index"), given.get("if_test"), given.get("init_content")
-    if not isinstance(index, int) or isinstance(index, bool) or index < 1:
-        raise wrong("index", "a whole number from 1 on")
-    if index in taken:
-        raise UserError(f"{path}:{line}: index {index} is taken by line {taken[index]}; give the row another")
-    taken[index] = line
-    if not isinstance(tested, bool):
-        raise wrong("if_test", "true or false")
-    if not tested:
-        return None
-    repository, target = given.get("repo_dir_name"), given.get("target_file_path")
-    if not isinstance(repository, str) or not _FOLDER.fullmatch(repository):
-        raise wrong("repo_dir_name", "the name of a folder in the annotation's")
-    if not isinstance(target, str) or not _PATH.fullmatch(posixpath.normpath(target)) or not target.endswith(".py"):
-        raise wrong("target_file_path", "the path of a .py file within the repository, with / and without ..")
-    if begins is not None and not isinstance(begins, str):
-        raise wrong("init_content", "text")
-    cases = given.get("test_cases")
-    named = isinstance(cases, list) and all(isinstance(case, str) and case.strip() for case in cases)
-    if not isinstance(cases, list) or not named or not cases or len(set(cases)) != len(cases):
-        raise wrong("test_cases", "a list of different names of tests, one at least")
-    return Row(
-        line=line,
-        index=index,
-        repository=repository,
-        target=posixpath.normpath(target),
-        begins="" if begins is None or begins in _EMPTY else begins,
-        cases=tuple(cases),
-    )
 
 
 def _task(manifest: Path, root: Path, row: Row) -> Task:

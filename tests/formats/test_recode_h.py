@@ -257,6 +257,30 @@ def test_lines_that_are_no_rows(tmp_path: Path) -> None:
     ]
 
 
+def test_an_index_is_that_of_the_first_right_row(tmp_path: Path) -> None:
+    """Neither what is broken nor what is not to be run takes it from a row below, wherever it stands."""
+    manifest = write(tmp_path)
+    given = (
+        {"index": 1},
+        {**ROW, "if_test": False},
+        ROW,
+        {**ROW, "test_cases": []},
+        ROW,
+        {"index": 2},
+        {"index": 2},
+        {"if_test": False},
+    )
+    manifest.write_text("".join(json.dumps(row) + "\n" for row in given))
+    assert [(task.id, task.fault.removeprefix(f"{manifest}:")[:24]) for task in FORMAT.load(manifest)] == [
+        ("line 1 of annotation_meta.jsonl", "1: missing key 'if_test'"),
+        ("annotation_1", ""),
+        ("line 4 of annotation_meta.jsonl", "4: test_cases: must be a"),
+        ("line 5 of annotation_meta.jsonl", "5: index 1 is taken by l"),
+        ("annotation_2", "6: missing key 'if_test'"),
+        ("line 7 of annotation_meta.jsonl", "7: missing key 'if_test'"),
+    ]
+
+
 @pytest.mark.parametrize("text", ["", "{\n", "[]\n[]\n"])
 def test_a_file_without_any_row(tmp_path: Path, text: str) -> None:
     manifest = tmp_path / FORMAT.manifest

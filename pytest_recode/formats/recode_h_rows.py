@@ -1,0 +1,150 @@
+"""The lines of RECODE-H's `annotation_meta.jsonl`."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from pytest_recode.faults import UserError
+from pytest_recode.formats.document import kind_of, text_of
+from pytest_recode.formats.parts import RELATIVE
+
+LARGEST = 64 * 1024 * 1024
+KEYS = ("index", "repo_dir_name", "target_file_path", "if_test", "init_content", "test_cases")
+_EMPTY = ("\n", "N/A")
+"""What rows say for a target that begins empty, besides nothing."""
+_FOLDER = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f-\x9f]+")
+_PATH = re.compile(RELATIVE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the manifest. `line` counts from 1."""
+
+    line: int
+    index: int
+    repository: str
+    target: str
+    begins: str
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong:
+    """A line that is no row: what it is called, and why."""
+
+    name: str
+    fault: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """`given` is None where it holds no object; `row` where it is wrong, as `fault` says, or not to be run."""
+
+    number: int
+    given: Mapping[str, Any] | None
+    row: Row | None = None
+    fault: str = ""
+
+
+def rows(path: Path) -> Iterator[Row | Wrong]:
+    """One for each row with `if_test`, in their order, and for each line that cannot be read.
+
+    An index is that of the first right row with it: what is wrong with another line, or not to be run, takes it from nobody.
+    Raises `UserError` where no line can be read at all.
+    """
+    lines = list(_lines(path))
+    if not any(line.given is not None for line in lines):
+        raise UserError(lines[0].fault if lines else f"{path}: is empty; it holds one line of JSON for each annotation")
+    taken: dict[int, int] = {}
+    for line in lines:
+        if line.row is not None:
+            taken.setdefault(line.row.index, line.number)
+    for line in lines:
+        if line.fault:
+            yield Wrong(name=_name(path, line, taken), fault=line.fault)
+        elif line.row is not None and (first := taken[line.row.index]) != line.number:
+            why = f"{path}:{line.number}: index {line.row.index} is taken by line {first}; give the row another"
+            yield Wrong(name=_name(path, line, taken), fault=why)
+        elif line.row is not None:
+            yield line.row
+
+
+def _lines(path: Path) -> Iterator[_Line]:
+    """Those that are not blank."""
+    for number, text in enumerate(text_of(path, most=LARGEST).split("\n"), 1):
+        if not text.strip():
+            continue
+        given = None
+        try:
+            given = _object(path, number, text)
+            yield _Line(number=number, given=given, row=_row(path, number, given))
+        except UserError as error:
+            yield _Line(number=number, given=given, fault=str(error))
+
+
+def _name(path: Path, line: _Line, taken: dict[int, int]) -> str:
+    """What a line is called that no task can be made of: as the annotation whose index it has, unless that is another line."""
+    index = line.given.get("index") if line.given is not None else None
+    if _is_index(index) and taken.setdefault(index, line.number) == line.number:
+        return f"annotation_{index}"
+    return f"line {line.number} of {path.name}"
+
+
+def _object(path: Path, line: int, text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise UserError(f"{path}:{line}: is no JSON ({why}); mend or remove the line") from None
+    if not isinstance(given, dict):
+        raise UserError(f"{path}:{line}: must be an object with {', '.join(KEYS)}, not {kind_of(given)}")
+    return given
+
+
+def _is_index(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _row(path: Path, line: int, given: Mapping[str, Any]) -> Row | None:
+    """None for one that is not to be run, whatever else it says."""
+
+    def wrong(key: str, says: str) -> UserError:
+        if key not in given:
+            return UserError(f"{path}:{line}: missing key '{key}'; needed are {', '.join(KEYS)}")
+        shown = json.dumps(given[key], ensure_ascii=False)
+        return UserError(
+            f"{path}:{line}: {key}: must be {says}, not {shown if len(shown) < 80 else shown[:77] + '...'}"
+        )
+
+    index, tested, begins = given.get("index"), given.get("if_test"), given.get("init_content")
+    if tested is False:
+        return None
+    if not _is_index(index):
+        raise wrong("index", "a whole number from 1 on")
+    if not isinstance(tested, bool):
+        raise wrong("if_test", "true or false")
+    repository, target = given.get("repo_dir_name"), given.get("target_file_path")
+    if not isinstance(repository, str) or not _FOLDER.fullmatch(repository):
+        raise wrong("repo_dir_name", "the name of a folder in the annotation's")
+    if not isinstance(target, str) or not _PATH.fullmatch(posixpath.normpath(target)) or not target.endswith(".py"):
+        raise wrong("target_file_path", "the path of a .py file within the repository, with / and without ..")
+    if begins is not None and not isinstance(begins, str):
+        raise wrong("init_content", "text")
+    cases = given.get("test_cases")
+    named = isinstance(cases, list) and all(isinstance(case, str) and case.strip() for case in cases)
+    if not isinstance(cases, list) or not named or not cases or len(set(cases)) != len(cases):
+        raise wrong("test_cases", "a list of different names of tests, one at least")
+    return Row(
+        line=line,
+        index=index,
+        repository=repository,
+        target=posixpath.normpath(target),
+        begins="" if begins is None or begins in _EMPTY else begins,
+        cases=tuple(cases),
+    )
