@@ -53,6 +53,11 @@ def read(path: Path, *, most: int) -> Document:
 
 def text_of(path: Path, *, most: int) -> str:
     """The UTF-8 text of a file of at most `most` bytes. Raises `UserError`."""
+    return decoded(path, data_of(path, most=most))
+
+
+def data_of(path: Path, *, most: int) -> bytes:
+    """The contents of a file of at most `most` bytes. Raises `UserError`."""
     try:
         with path.open("rb") as file:
             data = file.read(most + 1)
@@ -62,15 +67,15 @@ def text_of(path: Path, *, most: int) -> str:
         raise UserError(f"{path}: cannot be read ({error.strerror}); make it a readable file") from None
     if len(data) > most:
         raise UserError(f"{path}: larger than {most // 1024} KiB, the limit for this file; shorten it")
-    return decoded(path, data)
+    return data
 
 
-def decoded(path: Path, data: bytes) -> str:
-    """`data` as UTF-8 without a byte order mark. Raises `UserError`."""
+def decoded(path: Path, data: bytes, line: int = 1) -> str:
+    """`data`, of `path` from `line` on, as UTF-8 without a byte order mark. Raises `UserError`."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line += data.count(b"\n", 0, error.start)
         raise UserError(
             f"{path}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); save the file as UTF-8"
         ) from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.document import kind_of, text_of
+from pytest_recode.formats.document import data_of, decoded, kind_of
 from pytest_recode.formats.parts import RELATIVE
 
 LARGEST = 64 * 1024 * 1024
@@ -77,12 +77,12 @@ def rows(path: Path) -> Iterator[Row | Wrong]:
 
 def _lines(path: Path) -> Iterator[_Line]:
     """Those that are not blank."""
-    for number, text in enumerate(text_of(path, most=LARGEST).split("\n"), 1):
-        if not text.strip():
+    for number, data in enumerate(data_of(path, most=LARGEST).split(b"\n"), 1):
+        if not data.strip():
             continue
         given = None
         try:
-            given = _object(path, number, text)
+            given = _object(path, number, decoded(path, data, number))
             yield _Line(number=number, given=given, row=_row(path, number, given))
         except UserError as error:
             yield _Line(number=number, given=given, fault=str(error))

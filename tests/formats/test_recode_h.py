@@ -281,10 +281,22 @@ def test_an_index_is_that_of_the_first_right_row(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "{\n", "[]\n[]\n"])
-def test_a_file_without_any_row(tmp_path: Path, text: str) -> None:
+def test_a_byte_that_is_no_utf8_is_told_of_its_line_alone(tmp_path: Path) -> None:
+    write(tmp_path, index=1)
+    write(tmp_path, index=2)
+    manifest = write(tmp_path, index=3)
+    first, second, third = manifest.read_bytes().splitlines(keepends=True)
+    manifest.write_bytes(b"\xef\xbb\xbf" + first + second.replace(b"scales", b"sc\xe4les") + third)
+    good, bad, also = FORMAT.load(manifest)
+    assert [task.fault for task in (good, also)] == ["", ""]
+    assert [good.id, bad.id, also.id] == ["annotation_1", "line 2 of annotation_meta.jsonl", "annotation_3"]
+    assert bad.fault == f"{manifest}:2: not UTF-8 text (byte 0xe4); save the file as UTF-8"
+
+
+@pytest.mark.parametrize("data", [b"", b"{\n", b"[]\n[]\n", json.dumps(ROW).encode("utf-16"), b"\n\xff\n\xff\n"])
+def test_a_file_without_any_row(tmp_path: Path, data: bytes) -> None:
     manifest = tmp_path / FORMAT.manifest
-    manifest.write_text(text)
+    manifest.write_bytes(data)
     with pytest.raises(UserError, match=r"annotation_meta\.jsonl:?"):
         FORMAT.load(manifest)
 
