@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +13,6 @@ import pytest
 from pytest_recode.plugin import RUN, options, run_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pytest_recode.plugin.session import Run
     from pytest_recode.task import Environment
 
@@ -54,7 +54,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
     if RUN in config.stash and ours:
         run = config.stash[RUN]
         run.ids = frozenset(ours)
-        run.environments = _environments(run, ours)
+        run.environments = _environments(run, ours)  # and `run.tasks`
         run.prepare()
 
 
@@ -62,19 +62,28 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
     """Of the tasks that the workers' items are of, with their ids: their manifests are read again, as the items stay over there."""
     from pytest_recode.plugin.environments import placed
 
-    wanted: dict[Path, set[str]] = {}
+    wanted: dict[str, set[str]] = {}
     for nodeid in ids:
         manifest, _, name = nodeid.partition("::")
         found = OURS.search(f"/{name}")
         of = name[: max(found.start() - 1, 0)] if found is not None else ""
-        wanted.setdefault(run.config.rootpath / manifest, set()).add(of)
+        wanted.setdefault(manifest, set()).add(of)
     environments: dict[Environment, list[str]] = {}
-    for path, tasks in wanted.items():
+    for path, tasks in ((path, tasks) for name, tasks in wanted.items() for path in _manifests(run.config, name)):
         task_format = run.registry.format(path.name)
-        if task_format is None or not path.is_file():
+        if task_format is None:
             continue
         for task in task_format.load(path):
             if task_format.single or task.id in tasks:
                 environment = placed(task.environment, run.settings.environments)
                 environments.setdefault(environment, []).append(task.id)
+                run.tasks[task.id] = path
     return environments
+
+
+def _manifests(config: pytest.Config, name: str) -> Iterator[Path]:
+    """The files that a node id may begin with: its path counts from the root or, beyond that, from what pytest was given."""
+    given = (config.invocation_params.dir / arg.partition("::")[0] for arg in config.args)
+    for base in dict.fromkeys(os.path.normpath(each) for each in (config.rootpath, *given)):
+        if (path := Path(base, name)).is_file():
+            yield path
