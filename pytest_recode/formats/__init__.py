@@ -19,7 +19,8 @@ class Format:
     directory below the manifest's is part of a task, so that nothing in it may be collected as an ordinary test even
     where pytest was started in it; None: only what lies below a root directory with the manifest is kept from that.
     `single`: a manifest poses one task and never another, so that ids of items leave out the task's. Not for one that
-    happens to hold a single task: its ids would change when it grows.
+    happens to hold a single task: its ids would change when it grows. `data_set`: the manifest's directory is as somebody
+    published it, and no run's records may lie in it.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Format:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     owns: Callable[[Path, Path], bool] | None = None
     single: bool = False
+    data_set: bool = False
 
 
 def unreadable(task_format: str, manifest: Path, name: str, why: str, facts: Mapping[str, Any] | None = None) -> Task:

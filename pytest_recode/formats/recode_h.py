@@ -177,4 +177,4 @@ def owns(manifest: Path, directory: Path) -> bool:
     return directory.relative_to(manifest.parent).parts[:1] == (FOLDERS,)
 
 
-FORMAT = Format(name="recode-h", manifest=MANIFEST, load=load, owns=owns)
+FORMAT = Format(name="recode-h", manifest=MANIFEST, load=load, owns=owns, data_set=True)

@@ -251,5 +251,6 @@ FORMAT = Format(
     load=load,
     defaults={"agent": "one-shot", "feedbacks": ("none",), "temperature": 0.0},
     owns=owns,
+    data_set=True,
 )
 """The defaults are the paper's setting: one greedy answer, nothing said to it."""

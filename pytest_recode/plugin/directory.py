@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,17 @@ RESULTS = "results.jsonl"
 UNREADABLE = "unreadable.jsonl"
 _EMPTY = (RESULTS, UNREADABLE, "in-use")
 """What a run that has played nothing has."""
+
+
+def check_place(out: Path, manifests: Iterable[Path]) -> None:
+    """Raises `UserError` where `out` lies in the directory of one of these, which are data sets'."""
+    for manifest in sorted(manifests):
+        for root in (manifest.parent.resolve(), manifest.resolve().parent):
+            if out.resolve().is_relative_to(root):
+                raise UserError(
+                    f"{out}: these records would lie in the data set {root}, which nothing is written into (they quote its"
+                    " solutions): give --recode-out=DIR, a directory outside of it"
+                )
 
 
 def claim(

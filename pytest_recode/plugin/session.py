@@ -171,10 +171,16 @@ class Run:
             self._check_environments()
             self._check_image()
             if not self.settings.validate:  # which has nothing to record
+                directory.check_place(self.out, self._data_sets())
                 self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.tell)
                 self.hold()
             kind.reap(self._context)
         self.prepared = True
+
+    def _data_sets(self) -> set[Path]:
+        """The manifests of this run's tasks that are data sets'."""
+        manifests = {self.tasks[task] for tasks in self.environments.values() for task in tasks}
+        return {path for path in manifests if (known := self.registry.format(path.name)) and known.data_set}
 
     def _check_environments(self) -> None:
         """That every environment which a selected task names is there. Raises `UserError`."""

@@ -12,6 +12,8 @@ import pytest
 from pytest_recode.formats.researchcodebench import FORMAT
 from tests.chat_server import ChatServer, Request, say
 
+from .conftest import words
+
 Run = Callable[..., pytest.RunResult]
 Results = Callable[..., list[dict[str, Any]]]
 Ask = Callable[..., list[Request]]
@@ -112,6 +114,20 @@ def test_where_no_task_could_be_read_that_is_said_too(papers: Path, recode: Run,
         result = recode(workers, option)
         result.assert_outcomes(errors=2)
         assert result.stdout.str().count(said) == 1
+
+
+@pytest.mark.parametrize("out", ["", "shrinkage/out"])
+def test_records_may_not_lie_among_the_papers(
+    papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    before = sorted(papers.rglob("*"))
+    monkeypatch.chdir(papers)
+    given = [f"--recode-out={out}"] if out else []
+    result = recode("-p", "no:cacheprovider", "-k", "floor", "--recode-agent=reference", *given)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"{papers / out if out else papers / 'recode-out'}" in words(result)
+    assert f"would lie in the data set {papers}, " in words(result)
+    assert sorted(papers.rglob("*")) == before
 
 
 def test_a_clone_elsewhere_is_played_from_here_as_the_page_says(

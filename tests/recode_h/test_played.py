@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import venv
@@ -92,6 +93,27 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
     assert source.notes == (
         f"{pytester.path / 'out'}: could not be read when it ran, and in no number here: annotation_5; --tasks counts them as missing",
     )
+
+
+@pytest.mark.parametrize("given", [(), ("--recode-out=annotations/out",)])
+def test_records_may_not_lie_in_the_data_set(
+    dataset: Path, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...]
+) -> None:
+    """As they would where pytest is started in it and nothing else is said."""
+    before = list(tree(dataset))
+    deselected = 3 if workers == "-n0" else 0  # which workers do not tell
+    monkeypatch.chdir(dataset)
+    common = ("-p", "no:cacheprovider", workers, "-k", "annotation_2", ENVIRONMENTS[1], "--recode-agent=reference")
+    result = recode(*common, *given)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert re.search(
+        rf"ERROR: {dataset}/\S+: these records would lie in the data set {dataset}, which nothing is written into \(they quote its"
+        r" solutions\): give --recode-out=DIR, a directory outside of it",
+        words(result),
+    )
+    recode(*common[:-1]).assert_outcomes(skipped=1, deselected=deselected)
+    recode(*common, "--recode-out=../out").assert_outcomes(passed=1, deselected=deselected)
+    assert list(tree(dataset)) == before
 
 
 def test_a_conversation_over_two_turns(
@@ -218,6 +240,19 @@ def test_environments_without_a_mapping_are_one_usage_error(dataset: Path, recod
     ) in words(result)
     assert "Traceback" not in words(result)
     assert not (dataset.parent / "out").exists()
+
+
+@pytest.mark.parametrize("place", ["../dataset", "../dataset/annotation_meta.jsonl"])
+def test_a_data_set_outside_of_the_root_is_checked_before_as_well(
+    dataset: Path, recode: Run, workers: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Its node ids say nothing of where it lies."""
+    monkeypatch.chdir(pytester.mkdir("here"))
+    given = (workers, "--rootdir=.", place, "--recode-agent=reference")
+    assert f"no interpreter is named for 2 environments: {BOTH}. Give" in words(recode(*given))
+    result = recode(*given, *ENVIRONMENTS, "--recode-out=../dataset/out")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"would lie in the data set {dataset}, which" in words(result)
 
 
 def test_only_what_is_selected_needs_its_environment(
