@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from pytest_recode.faults import UserError
 from pytest_recode.task import Environment
 
 _MOST_TASKS = 6
+_NEAR = 0.9
+"""How like each other names are of which one may be meant for the other: RECODE-H has both test_151 and test_191."""
 _PATH = re.compile(r"[/~.]|.*/bin/|(.*/)?python[\d.]*$")
 """What is meant to be a path, whether or not it leads anywhere."""
 
@@ -53,10 +56,11 @@ def placed(environment: Environment, known: Iterable[Environment]) -> Environmen
     return replace(environment, python=own.python or environment.python, image=own.image or environment.image)
 
 
-def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str) -> None:
+def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iterable[Environment] = ()) -> None:
     """`wanted`: the tasks of each environment; `sandbox`: the name of one of the project's own, "" for another.
 
-    Raises `UserError` naming every environment that this sandbox has nothing to run in, and the tasks that need it.
+    Raises `UserError` naming every environment that this sandbox has nothing to run in, and the tasks that need it. It says
+    which of those that were `given` (--recode-env) nothing uses: alone that is no fault, as ini files are for many runs.
     """
     from pytest_recode.sandboxes.interpreters import interpreter
 
@@ -80,8 +84,9 @@ def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str) -> None:
         place = {"docker": "IMAGE", "": "PATH-or-image"}.get(sandbox, "PATH")
         told = "; ".join(f"{each.name}{_other(each, sandbox)} is needed by {_listed(tasks)}" for each, tasks in missing)
         give = " ".join(f"--recode-env={each.name}={place}" for each, _ in missing)
+        idle = _idle({each.name for each in given} - {each.name for each in wanted}, [each.name for each, _ in missing])
         raise UserError(
-            f"no {what} is named for {_counted(len(missing))}: {told}. Give {give}, or choose other tasks with -k"
+            f"no {what} is named for {_counted(len(missing))}: {told}.{idle} Give {give}, or choose other tasks with -k"
         )
 
 
@@ -92,6 +97,16 @@ def _other(environment: Environment, sandbox: str) -> str:
     if environment.python and sandbox == "docker":
         return f" (the interpreter {environment.python} is for local sandboxes, and this run's is docker)"
     return ""
+
+
+def _idle(names: Collection[str], missing: Sequence[str]) -> str:
+    """A sentence on names that nothing uses, which may be slips of the pen; the likely ones come first."""
+    near = {name: difflib.get_close_matches(name, missing, 1, _NEAR) for name in sorted(names)}
+    told = [
+        f"{name} (did you mean {near[name][0]}?)" if near[name] else name
+        for name in sorted(near, key=lambda name: not near[name])
+    ]
+    return f" No chosen task uses {_listed(told)}." if told else ""
 
 
 def _counted(number: int) -> str:

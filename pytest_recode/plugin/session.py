@@ -187,7 +187,8 @@ class Run:
         from pytest_recode.plugin import environments
 
         name = self.sandbox_name
-        environments.check(self.environments, name if self.registry.own("sandboxes", name) else "")
+        own = name if self.registry.own("sandboxes", name) else ""
+        environments.check(self.environments, own, self.settings.environments)
 
     def _check_image(self) -> None:
         """The image that tasks without one share; a task's own is that task's affair. Raises `UserError`."""

@@ -265,6 +265,22 @@ def test_only_what_is_selected_needs_its_environment(
     ).assert_outcomes(passed=1)
 
 
+def test_a_name_that_nothing_uses(dataset: Path, recode: Run, workers: str) -> None:
+    """It may be a slip of the pen where another one is missing; alone it is there for other runs of the same ini file."""
+    slips = [f"--recode-env={name}={sys.executable}" for name in ("test_281", "test_common")]
+    given = (workers, "-k", "annotation_1", "--recode-agent=reference", *slips)
+    result = recode(*given)
+    assert (
+        "no interpreter is named for an environment: test_common1 is needed by annotation_1."
+        " No chosen task uses test_common (did you mean test_common1?), test_281. Give --recode-env=test_common1=PATH, or"
+    ) in words(result)
+    told = words(recode(*given[:1], "-k", "annotation_2", *given[3:]))
+    assert (
+        "No chosen task uses test_281, test_common. Give" in told
+    )  # which is another one, as much as it looks like test_151
+    recode(*given, *ENVIRONMENTS).assert_outcomes(passed=1, deselected=3 if workers == "-n0" else 0)
+
+
 def test_nothing_is_needed_where_nothing_is_run(dataset: Path, recode: Run, workers: str) -> None:
     assert recode(workers, "--collect-only", "-q").ret == pytest.ExitCode.OK
     recode(workers, "-k", "not annotation_5").assert_outcomes(skipped=3)
