@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class TaskDirectory(pytest.Directory):
-    """A claimed directory: all it yields is its manifest (a Directory that yields items has ids nobody can select)."""
+    """A claimed directory: all it yields is its manifest (a Directory that yields items has ids nobody can select), and what
+    of it pytest was given by its path, to say how to choose instead."""
 
     def __init__(self, *, manifest: str, **rest: Any) -> None:
         super().__init__(**rest)
@@ -28,6 +30,7 @@ class TaskDirectory(pytest.Directory):
 
     def collect(self) -> Iterator[pytest.Collector]:
         yield Manifest.from_parent(self, path=self.path / self.manifest)
+        yield from _given(self, self.path / self.manifest)
 
 
 class Part(pytest.Directory):
@@ -38,8 +41,12 @@ class Part(pytest.Directory):
         self.manifest = manifest
 
     def collect(self) -> Iterator[pytest.Collector]:
+        if below := list(_given(self, self.manifest)):
+            yield from below
+            return
         raise UserError(
-            f"{self.path}: belongs to {self.manifest}; run pytest {self.manifest.parent}, with -k to choose from its tasks"
+            f"{self.path}: belongs to {self.manifest}, whose tasks are chosen with -k, as in"
+            f" pytest {self.manifest.parent} -k {self.path.name}, or by their ids, {self.manifest}::TASK/…"
         )
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -53,6 +60,16 @@ def belongs(parent: pytest.Collector, path: Path, manifest: Path) -> pytest.Coll
         return None
     part: pytest.Collector = Part.from_parent(parent, path=path, manifest=manifest)
     return part
+
+
+def _given(parent: pytest.Directory, manifest: Path) -> Iterator[pytest.Collector]:
+    """The directories of the manifest's in this one that pytest was given, or was given something below: without a node
+    for each on the way all it says is "not found"."""
+    on_the_way = partial(parent.session.isinitpath, with_parents=True)
+    if on_the_way(parent.path):
+        for path in sorted(filter(on_the_way, parent.path.iterdir())):
+            if path.is_dir() and (part := belongs(parent, path, manifest)) is not None:
+                yield part
 
 
 class Manifest(pytest.File):

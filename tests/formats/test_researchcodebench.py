@@ -272,7 +272,9 @@ def test_nothing_of_a_folder_is_an_ordinary_test(pytester: pytest.Pytester, pape
         assert "test_inner" not in result.stdout.str()
     os.chdir(papers / "running-moments")
     pytester.runpytest_inprocess("-p", "no:cacheprovider").stdout.fnmatch_lines(
-        [f"{papers}/running-moments: belongs to {papers}/papers.yaml; run pytest {papers}, with -k to choose *"]
+        [
+            f"{papers}/running-moments: belongs to {papers}/papers.yaml, whose tasks are chosen with -k, as in *-k running-moments, *"
+        ]
     )
 
 

@@ -226,6 +226,20 @@ def test_nothing_in_the_folders_is_an_ordinary_test(dataset: Path, recode: Run, 
         assert f"{pytester.path / place}: belongs to {dataset / 'annotation_meta.jsonl'}" in words(result)
 
 
+@pytest.mark.parametrize("place", ["annotations/annotation_1", "annotations/annotation_1/code_repo", "annotations"])
+def test_a_folder_given_by_its_path(dataset: Path, recode: Run, workers: str, place: str) -> None:
+    """pytest alone says "not found … no match in any of"."""
+    result = recode(workers, f"dataset/{place}", "--recode-agent=reference")
+    manifest = dataset / "annotation_meta.jsonl"
+    assert (
+        f"{dataset / place}: belongs to {manifest}, whose tasks are chosen with -k, as in pytest {dataset} -k {Path(place).name},"
+        f" or by their ids, {manifest}::TASK/…"
+    ) in words(result)
+    assert "not found" not in words(result)
+    assert "Traceback" not in words(result)
+    result.assert_outcomes(errors=1)
+
+
 # environments
 
 BOTH = "test_151 is needed by annotation_2; test_common1 is needed by annotation_1, annotation_3"
