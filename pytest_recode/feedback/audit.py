@@ -12,13 +12,14 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 
 from pytest_recode.episode import Audit, FeedbackItem
 from pytest_recode.feedback.derived import ADVICE
 from pytest_recode.feedback.leaks import Repeated, Secret, Span, repeated, secret, tokenised, words_of
 from pytest_recode.feedback.levels import KINDS
 from pytest_recode.feedback.records import WORDS
-from pytest_recode.task import Files, Parts
+from pytest_recode.task import Files, Oracle, Parts
 
 MARK = "[left out]"
 """What an agent reads in place of a passage that was cut."""
@@ -39,23 +40,35 @@ _CATEGORY = re.compile(
 class Secrets:
     """What the words of a task's feedback may not repeat, and what its agents know anyway."""
 
-    reference: Secret
+    reference: Secret  # and what lies hidden beside the tests, which is the solution once more
     tests: Secret
     brief: tuple[Sequence[str], ...]  # tokens of each text
 
 
-def secrets(parts: Parts) -> Secrets:
+def secrets(parts: Parts, oracle: Oracle) -> Secrets:
     phrases = " ".join((*KINDS.values(), *ADVICE.values()))  # our own tell nothing of a task
+    tests, beside = _hidden(parts, oracle)
     return Secrets(
-        reference=secret(_texts(parts.reference)),
-        tests=secret(_texts(parts.tests)),
+        reference=secret(dict.fromkeys(chain(_texts(parts.reference), _texts(beside)))),  # a copy is looked for once
+        tests=secret(_texts(tests)),
         brief=tuple(map(words_of, (parts.instruction, parts.paper or "", phrases, *_texts(parts.repo)))),
     )
 
 
-def secrets_of(parts: Parts) -> Callable[[], Secrets]:
+def secrets_of(parts: Parts, oracle: Oracle) -> Callable[[], Secrets]:
     """Made when the first turn fails, and kept for the others."""
-    return cache(lambda: secrets(parts))
+    return cache(lambda: secrets(parts, oracle))
+
+
+def _hidden(parts: Parts, oracle: Oracle) -> tuple[Files, Files]:
+    """The tests, and what else is hidden with them. Where no file is named as the test, all of them are."""
+    named = oracle.beside.test if oracle.beside is not None else oracle.script
+    if not named:
+        return parts.tests, {}
+    return (
+        {path: data for path, data in parts.tests.items() if path == named},
+        {path: data for path, data in parts.tests.items() if path != named},
+    )
 
 
 def audited(items: Sequence[FeedbackItem], hidden: Secrets, candidate: Files) -> tuple[tuple[FeedbackItem, ...], Audit]:
@@ -102,7 +115,7 @@ def repeats(hidden: Secrets, candidate: Files) -> Callable[[str], str]:
 
 def leaks_of(parts: Parts) -> tuple[str, ...]:
     """What of a task's own feedback.yaml will be cut when it is given, one line each."""
-    hidden = secrets(parts)
+    hidden = secrets(parts, Oracle())  # a directory, which alone has that file, names no test
     found = []
     for interface, fields in (parts.feedback or {}).items():
         for name in WORDS:

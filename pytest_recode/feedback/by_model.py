@@ -44,7 +44,7 @@ def by_model(model: Model, task: Task, parts: Parts) -> Researcher:
     is a `ModelError` or `BudgetSpent`, which pass through: that episode is an error, not one with worse feedback.
     """
 
-    hidden = secrets_of(parts)
+    hidden = secrets_of(parts, task.oracle)
 
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]

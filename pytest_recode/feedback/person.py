@@ -57,7 +57,7 @@ def by_person(
 
     `name` is that of the episode. `waiting` is entered while the person is at it: that time is not the episode's.
     """
-    hidden = secrets_of(parts)
+    hidden = secrets_of(parts, task.oracle)
 
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]

@@ -29,7 +29,7 @@ def researcher(task: Task, parts: Parts, model: Model | None = None) -> Research
 def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]]) -> Researcher:
     """The author's words for each failing interface; what the author left out is derived."""
 
-    hidden = secrets_of(parts)
+    hidden = secrets_of(parts, task.oracle)
 
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]
@@ -41,7 +41,7 @@ def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]]) 
 def derived(task: Task, parts: Parts) -> Researcher:
     """What can be said without anybody's words."""
 
-    hidden = secrets_of(parts)
+    hidden = secrets_of(parts, task.oracle)
 
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]

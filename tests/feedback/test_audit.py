@@ -18,7 +18,7 @@ from pytest_recode.feedback.person import Request, Words, by_person
 from pytest_recode.feedback.records import WORDS
 from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
 from pytest_recode.models import Usage
-from pytest_recode.task import Parts
+from pytest_recode.task import Beside, Oracle, Parts
 from tests.chat_server import ChatServer, Script, say
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
 from tests.feedback.test_bundled_tasks import TASKS, candidate, failed, read
@@ -32,7 +32,7 @@ ASSERTED = "abs(got - 2.771204) < 1e-6"  # 8 tokens of the tests
 
 def audit(words: str, code: str = STUB) -> tuple[str, Audit]:
     item = FeedbackItem(interface="stats.mean", analysis=words)
-    [kept], found = audited([item], secrets(parts()), {"stats.py": code.encode()})
+    [kept], found = audited([item], secrets(parts(), Oracle()), {"stats.py": code.encode()})
     return kept.analysis, found
 
 
@@ -46,6 +46,29 @@ def test_a_passage_of_the_hidden_tests_is_told_apart() -> None:
     words, found = audit(f"See {ASSERTED}: no.")
     assert words == f"See {MARK}: no."
     assert found == Audit(tests_run=8, tests_share=round(8 / 12, 4), cut=1)
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        Oracle(isolation="shared", script="test_stats.py"),
+        Oracle(isolation="shared", beside=Beside(test="test_stats.py")),
+    ],
+    ids=["script", "beside"],
+)
+def test_a_solution_that_is_hidden_with_the_tests_is_the_references(oracle: Oracle) -> None:
+    """Two of them: one as the reference has it, and one that says more than it."""
+    more = "def harmonic(values):\n    return len(values) / sum(1 / value for value in values)\n"
+    its = parts()
+    its = replace(its, tests={**its.tests, "canonical.py": REFERENCE.encode(), "stats_ref.py": more.encode()})
+    words = f"First {CODE}; then len(values) / sum(1 / value; then {ASSERTED}."  # 17, 10 and 8 of 41 tokens
+    [kept], found = audited(
+        [FeedbackItem(interface="stats.mean", analysis=words)], secrets(its, oracle), {"stats.py": STUB.encode()}
+    )
+    assert kept.analysis == f"First {MARK}; then {MARK}; then {MARK}."
+    assert found == Audit(
+        reference_run=17, reference_share=round(27 / 41, 4), tests_run=8, tests_share=round(8 / 41, 4), cut=3
+    )
 
 
 def test_each_passage_is_marked_by_itself() -> None:
@@ -195,7 +218,7 @@ def test_a_repository_of_data_is_not_read_for_ever() -> None:
     """Files that are no text, or too large, are known to nobody by heart."""
     its = replace(parts(), repo={**parts().repo, "a.bin": b"\0" * 10, "b.txt": b"x " * 1_000_000})
     assert isinstance(its, Parts)
-    assert sum(map(len, secrets(its).brief)) < 10_000
+    assert sum(map(len, secrets(its, Oracle()).brief)) < 10_000
 
 
 def test_the_turn_of_another_episode_is_audited_anew() -> None:
