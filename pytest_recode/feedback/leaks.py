@@ -51,7 +51,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated:
-    """What a text repeats of a secret: its longest run in tokens, and the passages of at least `RUN` of them."""
+    """What a text repeats of a secret: its longest run in tokens, and where those of at least `RUN` stand, which do not overlap."""
 
     longest: int
     spans: tuple[Span, ...]
@@ -72,7 +72,8 @@ def secret(texts: Iterable[str]) -> Secret:
 def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: int = RUN) -> Repeated:
     """What `text` has of `hidden` that none of `known` (texts, as `words_of`) has.
 
-    A run counts if it holds half as many words or numbers as tokens that make it a leak: brackets are nobody's secret.
+    Of a long run counts what is known nowhere, `run` tokens by `run`: who repeats a file of which all but a line is known gives that
+    line away. A run counts if it holds half as many words or numbers as tokens that make it a leak: brackets are nobody's secret.
     """
     tokens = tokenised(text)
     words = [token.text for token in tokens]
@@ -81,11 +82,20 @@ def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: 
     if not any(tells(place, length, LEAST) for place, length in enumerate(ours)):
         return Repeated(longest=0, spans=())
     theirs = _known(words, [place for place, length in enumerate(ours) if length], known)
-    longest = max(
-        (length for place, length in enumerate(ours) if length > theirs[place] and tells(place, length, LEAST)),
-        default=0,
+    passages = [each for each in _passages(ours, theirs, run) if tells(*each, LEAST)]
+    short = (
+        length
+        for place, length in enumerate(ours)
+        if run > length > theirs[place] and tells(place, length, LEAST)  # a longer one is a passage, or known
     )
-    return Repeated(longest=longest, spans=tuple(_spans(tokens, ours, theirs, tells, run)))
+    return Repeated(
+        longest=max((length for _, length in passages), default=max(short, default=0)),
+        spans=tuple(
+            Span(tokens[place].start, tokens[place + length - 1].end, length)
+            for place, length in passages
+            if tells(place, length, run)
+        ),
+    )
 
 
 def leaked(text: str, hidden: str, known: str, *, run: int = RUN) -> tuple[str, ...]:
@@ -110,19 +120,19 @@ def _folded(token: str) -> str:
     return unicodedata.normalize("NFKC", token).casefold().translate(_ALIKE)
 
 
-def _spans(
-    tokens: Sequence[Token], ours: Sequence[int], theirs: Sequence[int], tells: Tells, run: int
-) -> Iterator[Span]:
-    start = None
-    for place in range(len(tokens) + 1):
-        leaks = place < len(tokens) and ours[place] >= run > theirs[place]
-        if leaks:
-            start = place if start is None else start
-        elif start is not None:
-            stop = place - 1 + run
-            if tells(start, stop - start, run):
-                yield Span(tokens[start].start, tokens[stop - 1].end, stop - start)
-            start = None
+def _passages(ours: Sequence[int], theirs: Sequence[int], run: int) -> Iterator[tuple[int, int]]:
+    """First place and length of what is covered by `run` tokens in a row that are ours and not theirs; no two overlap."""
+    start = stop = 0
+    for place, length in enumerate(ours):
+        if length < run or theirs[place] >= run:
+            continue
+        if place >= stop:
+            if stop:
+                yield start, stop - start
+            start = place
+        stop = place + run
+    if stop:
+        yield start, stop - start
 
 
 def _tells(words: Sequence[str]) -> Tells:

@@ -77,6 +77,17 @@ def test_each_passage_is_marked_by_itself() -> None:
     assert (found.reference_run, found.tests_run, found.cut) == (17, 8, 2)
 
 
+def test_run_and_share_are_of_the_same_tokens() -> None:
+    """17 of which nobody knows 8 in a row, all of them or but 8 in the middle; then 14: 7 on each side of what the candidate has."""
+    assert audit(CODE) == (MARK, Audit(reference_run=17, reference_share=1.0, cut=1))
+    assert audit(CODE, "w for v, w in zip(")[1] == Audit(reference_run=17, reference_share=1.0, cut=1)
+    halves = CODE[:16], CODE[16:]
+    assert halves == ("sum(v * w for v,", " w in zip(values, weights))")
+    words, found = audit(CODE, "\n;\n".join(halves))
+    assert words == f"sum{MARK}))"
+    assert found == Audit(reference_run=14, reference_share=round(14 / 17, 4), cut=1)
+
+
 def test_what_is_short_is_measured_and_stays() -> None:
     words = "Take zip(values, weights) there."
     assert audit(words) == (words, Audit(reference_run=6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_recode.feedback.leaks import leaked
+from pytest_recode.feedback.leaks import leaked, repeated, secret, words_of
 from tests.feedback.literals import leaked_literals
 
 SECRET = "def cost(plan, used):\n    return float(np.sum(plan[used] * problem.ground_cost[used]))\n"
@@ -43,6 +43,29 @@ def test_a_run_must_be_long_enough() -> None:
 
 def test_what_is_known_anyway_is_no_leak() -> None:
     assert leaked(LINE, SECRET, f"# the instruction says: {LINE}") == ()
+
+
+LETTERS = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
+
+
+@pytest.mark.parametrize(
+    ("known", "found"),
+    [
+        ([], LETTERS),
+        (
+            [LETTERS[:26], LETTERS[26:]],
+            "g h i j k l m n o p q r s t",
+        ),  # a to m, n to z: 7 on each side of where they meet
+        ([LETTERS[6:22]], LETTERS),  # d to k: what begins at c or e is known to nobody, and has all of it
+        ([LETTERS[6:46]], "a b c d e f g h i j q r s t u v w x y z"),  # d to w
+        ([LETTERS[:38], LETTERS[24:]], ""),  # a to s, m to z: no 8 are in neither
+    ],
+)
+def test_of_a_run_counts_what_nobody_knows(known: list[str], found: str) -> None:
+    it = repeated(LETTERS, secret([LETTERS]), [words_of(text) for text in known])
+    assert " ".join(LETTERS[span.start : span.end] for span in it.spans) == found
+    assert sum(span.tokens for span in it.spans) == len(found.split())
+    assert it.longest == max((span.tokens for span in it.spans), default=0)
 
 
 def test_brackets_alone_are_nobodys_secret() -> None:

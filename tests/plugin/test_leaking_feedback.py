@@ -35,7 +35,7 @@ def test_validation_warns_and_a_run_cuts(
     assert "Suggestion: They say def twice ( x ) colon def [left out] in the end.\n" in given["text"]
     [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
     found = record["turns"][1]["feedback"]["audit"]
-    assert (found["reference_run"], found["cut"]) == (10, 1)
+    assert (found["reference_run"], found["cut"]) == (9, 1)
 
 
 def test_model_and_prompt_are_in_record_and_transcript(
