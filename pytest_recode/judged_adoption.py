@@ -29,6 +29,8 @@ VERSION = "1"
 SEED = 42
 """Of the sample, as in the original."""
 MOST_SECTION = 60_000
+ATTEMPTS = 2
+"""Calls per turn at most: a malformed answer is asked for once more."""
 
 SYSTEM = """\
 You judge how an implementer of research code took the feedback of a reviewer. You are given, each between a line BEGIN and a line END \
@@ -90,7 +92,8 @@ def judge(
     tokens = sum(len(message.content) for place in new for message in prompt(place.pair)) // 4
     if new:
         say(
-            f"--adoption-model={name}: {len(new)} calls, about {tokens:,} tokens to read; {len(places) - len(new)} were judged before"
+            f"--adoption-model={name}: {len(new)} calls, or up to {ATTEMPTS * len(new)} where answers cannot be read, "
+            f"about {tokens:,} tokens to read; {len(places) - len(new)} were judged before"
         )
     spent = Usage()
     for place in new:
@@ -135,7 +138,7 @@ def ask(model: Model, pair: Pair) -> tuple[list[dict[str, str]], Usage]:
     messages = prompt(pair)
     spent = Usage()
     items: list[dict[str, str]] = []
-    for _attempt in range(2):
+    for _attempt in range(ATTEMPTS):
         reply = model.complete(messages, schema=schema(wanted))
         spent += reply.usage
         items, problem = read_answer(reply.text, wanted)
