@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
+from pytest_recode.feedback.embedded import LEFT_OUT, left_out
 from pytest_recode.feedback.levels import cut
 
 MEANINGS = {
@@ -81,7 +82,7 @@ def read_answer(text: str, wanted: Sequence[FeedbackItem], repeating: Callable[[
 def words_only(text: str) -> str:
     """`text` without code: fenced blocks, lines that are statements, and inline code beyond a name."""
     text = _FENCED.sub("", text)
-    text = _INLINE.sub(lambda match: match[0] if _NAME.fullmatch(match[1]) else "(code left out)", text)
+    text = _INLINE.sub(lambda match: match[0] if _NAME.fullmatch(match[1]) else LEFT_OUT, text)
     kept = [line for line in text.split("\n") if not _is_code(line)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
 
@@ -145,8 +146,8 @@ def _fields(record: Mapping[str, Any], repeating: Callable[[str], str]) -> tuple
 
 
 def code_lines(text: str) -> list[str]:
-    """The lines of `text` that `words_only` leaves out, without their fences."""
-    kept = Counter(line.strip() for line in words_only(text).split("\n"))
+    """The lines of `text` that `words_only` or `left_out` changes, without their fences."""
+    kept = Counter(line.strip() for line in left_out(words_only(text)).split("\n"))
     found = []
     for line in text.split("\n"):
         if kept[line.strip()]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback.audit import Secrets, audited, secrets_of
 from pytest_recode.feedback.derived import derive
+from pytest_recode.feedback.embedded import left_out
 from pytest_recode.feedback.levels import render
 from pytest_recode.feedback.records import WORDS, words_only
 from pytest_recode.models import Model, Usage
@@ -59,8 +60,10 @@ def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[st
 def written(
     task: Task, hidden: Secrets, turn: Turn, level: int, items: Sequence[FeedbackItem], source: str
 ) -> Feedback:
-    """The one place where a Feedback is made of somebody's words: audited, then cut to `level`. The usage is that of nobody."""
-    kept, audit = audited(items, hidden, turn.targets)
+    """The one place where a Feedback is made of somebody's words: audited, without code, then cut to `level`. The usage is that of nobody."""
+    found, audit = audited(items, hidden, turn.targets)
+    # Only now: code that is left out cannot be measured
+    kept = tuple(replace(item, **{name: left_out(getattr(item, name)) for name in WORDS}) for item in found)
     text = render(turn.verdict, kept, level, turn.number, targets=task.targets)
     return Feedback(level=level, text=text, turn=turn.number, items=kept, source=source, audit=audit)
 

@@ -1,0 +1,199 @@
+"""Embedded: code within a sentence, which is neither fenced nor in backticks nor on a line of its own.
+
+A piece of code is what Python takes as an assignment or a `return` with something to work out on its right, or as an expression
+with more to work out than a sentence holds. Two words beside each other, which no Python has, are where code ends.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from pytest_recode.feedback import source
+
+LEFT_OUT = "(code left out)"
+
+ENOUGH = 3
+"""Operators, calls and indices of an expression that is code; fewer are a formula, as in "divided by (n - 1) / 2"."""
+
+MOST_TOKENS = 60
+"""Of one piece: a longer one is two."""
+MOST_TRIES = 400
+"""No words are so near to Python: where that many did not help, all is code."""
+
+# What has signs of operators and is none: names in backticks, addresses, files, percentages, orders of growth.
+_WORDS = re.compile(
+    r"`[^`]*`|\w+://\S+|(?<![\w./-])[\w.-]*(?:/[\w.-]+)+\.(?:py|ipynb|md|tex|txt|json|jsonl|ya?ml|toml|csv|npy|npz|sh)\b"
+    r"|\d+(?:\.\d+)? ?%|\b[OoΘΩ]\([^()]*(?:\([^()]*\)[^()]*)*\)"
+)
+_JOINED = re.compile(r"(?<![\w.)\]])[^\W\d_]+(?:[-/+][^\W\d_]+)+(?![\w(\[])")
+_TOKEN = re.compile(
+    r"(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)|(?P<number>(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?j?)"
+    r"|(?P<text>(?<!\w)([\"'])(?:(?!\4)[^\\\n]|\\.){0,200}\4(?!\w))|(?P<sign>\*\*=?|//=?|[-+*/%@&|^=!<>]=|--+|->|\.\.+|[^\w\s])"
+)
+_OPERATOR = re.compile(r"[-+*/%@&|^~<>]|\*\*|//|[=!<>]=")
+_ASSIGNING = re.compile(r"(?:[-+*/%@&|^]|\*\*|//)?=")
+_KEYWORDS = frozenset(keyword.kwlist) - {"True", "False", "None"}
+
+
+class _Token(NamedTuple):
+    kind: str  # "operand" "keyword" "open" "close" "sign"
+    text: str
+    start: int
+    end: int
+
+
+def left_out(text: str) -> str:
+    """`text` with `LEFT_OUT` in the place of each piece of code in a line of it."""
+    return "\n".join(map(_left_out, text.split("\n")))
+
+
+def _left_out(line: str) -> str:
+    for start, end in reversed(list(_pieces(line))):
+        line = line[:start] + LEFT_OUT + line[end:]
+    return line
+
+
+def _pieces(line: str) -> Iterator[tuple[int, int]]:
+    for stretch in _stretches(line):
+        place, tries = 0, iter(range(MOST_TRIES))
+        while place < len(stretch):
+            end = _end(line, stretch, place, tries)
+            if end > place:
+                yield stretch[place].start, stretch[end - 1].end
+            place = max(end, place + 1)
+
+
+def _end(line: str, stretch: Sequence[_Token], place: int, tries: Iterator[int]) -> int:
+    """Where the longest piece ends that begins at `place`; 0 if none does."""
+    if not _begins(stretch, place):
+        return 0
+    depth, ends = 0, []
+    for end, token in enumerate(islice(stretch, place, place + MOST_TOKENS), place + 1):
+        depth += (token.kind == "open") - (token.kind == "close")
+        if depth < 0:
+            break
+        if depth == 0 and token.kind in {"operand", "close"} and not _goes_on(stretch, end):
+            ends.append(end)
+    for end in reversed(ends):
+        if next(tries, None) is None:
+            return len(stretch)
+        if _is_code(line[stretch[place].start : stretch[end - 1].end]):
+            return end
+    return 0
+
+
+def _begins(stretch: Sequence[_Token], place: int) -> bool:
+    """Not at an operator with nothing before it, nor in the middle of a name or at the brackets of a call."""
+    token = stretch[place]
+    if place and stretch[place - 1].text == ".":
+        return False
+    if token.kind == "open":
+        return not place or stretch[place - 1].kind not in {"operand", "close"}
+    return token.kind == "operand" or token.text in {"return", "lambda", "-", "~"}
+
+
+def _goes_on(stretch: Sequence[_Token], end: int) -> bool:
+    return end < len(stretch) and (stretch[end].kind == "open" or stretch[end].text == ".")
+
+
+def _is_code(piece: str) -> bool:
+    tree = source.parse(piece.encode(errors="replace")).tree
+    node = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+    if isinstance(node, ast.AugAssign):
+        return True
+    if isinstance(node, ast.Assign | ast.Return) and node.value is not None:
+        return _work(node.value, (ast.Compare, ast.BoolOp)) > 0
+    return isinstance(node, ast.Expr) and _work(node.value) >= ENOUGH
+
+
+def _work(node: ast.expr, more: tuple[type[ast.expr], ...] = ()) -> int:
+    """How much of an expression is to be worked out; nothing without names, for numbers alone are a value."""
+    kinds = (ast.BinOp, ast.UnaryOp, ast.Subscript, ast.IfExp, ast.Lambda, ast.ListComp, ast.GeneratorExp, *more)
+    parts = list(ast.walk(node))
+    if not any(isinstance(part, ast.Name) for part in parts):
+        return 0
+    return sum(_of_call(part) if isinstance(part, ast.Call) else isinstance(part, kinds) for part in parts)
+
+
+def _of_call(call: ast.Call) -> int:
+    """`f(x)` may be a formula, `a.f(x)` and `f(x, axis=0)` are none."""
+    return ENOUGH if call.keywords or (call.args and isinstance(call.func, ast.Attribute)) else 1
+
+
+def _stretches(line: str) -> Iterator[list[_Token]]:
+    """Tokens in a row that could be Python: no two words beside each other, none of a sentence's stops between them."""
+    masked = _JOINED.sub(_joined, _WORDS.sub(lambda match: "\0" * len(match[0]), line))
+    found: list[_Token] = []
+    brackets: list[bool] = []  # that are open: whether words such as `for` can be code in them
+    at = 0
+    while match := _TOKEN.search(masked, at):
+        token = _Token(_kind(match), match[0], *match.span())
+        follows = _follows(masked, found[-1] if found else None, token, brackets)
+        at = token.end if follows or not match["text"] else token.start + 1  # what a sentence quotes may be code
+        if not follows and found:
+            yield found
+        if not follows:
+            found, brackets = [], []
+        if follows or (not match["text"] and _starts(masked, token)):
+            if token.kind == "open":
+                brackets.append(bool(found) or token.text != "(")
+            elif token.kind == "close":
+                brackets.pop()
+            found.append(token)
+    if found:
+        yield found
+
+
+def _joined(match: re.Match[str]) -> str:
+    """Words with a hyphen or a stroke: "top-k", "mean/variance", "train/test"; `a/b` and `a-b` may be code."""
+    words = re.split("[/+]", match[0])
+    prose = all(len(word) > 1 and any(len(part) > 1 for part in word.split("-")) for word in words)
+    return "\0" * len(match[0]) if prose else match[0]
+
+
+def _kind(match: re.Match[str]) -> str:
+    if match["sign"] is None:
+        return "keyword" if match[0] in _KEYWORDS else "operand"
+    return "open" if match[0] in "([{" else "close" if match[0] in ")]}" else "sign"
+
+
+def _starts(line: str, token: _Token) -> bool:
+    if token.kind == "sign":
+        return token.text in {"-", "~"} and not _spaced(line, token)[1]
+    return token.kind in {"operand", "open"} or token.text == "return"
+
+
+def _follows(line: str, before: _Token | None, token: _Token, brackets: Sequence[bool]) -> bool:
+    """Whether Python could have `token` behind `before`, the way it is spaced."""
+    if before is None or token.text == "return":
+        return False
+    if token.kind == "keyword":
+        return any(brackets)
+    ended = before.kind in {"operand", "close"}
+    left, right = _spaced(line, token)
+    if token.start > before.end and not line[before.end : token.start].isspace():
+        return False  # something stands between them that is no Python
+    if token.kind == "operand":
+        return not ended
+    if token.kind == "open":
+        return not (ended and left)
+    if token.kind == "close":
+        return bool(brackets)
+    if token.text in ",:":
+        return bool(brackets)
+    if token.text == ".":
+        return before.kind == "close" and not (left or right)
+    if _ASSIGNING.fullmatch(token.text):
+        return True
+    # "x - y" and "x-y", but no "*x* is": what has space on one side alone is an operator only where it has nothing before it
+    return bool(_OPERATOR.fullmatch(token.text)) and (left == right if ended else not right)
+
+
+def _spaced(line: str, token: _Token) -> tuple[bool, bool]:
+    """Whether there is space before it, and behind it."""
+    return line[token.start - 1 : token.start].isspace() or not token.start, not line[token.end : token.end + 1].strip()
