@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import builtins
 import linecache
+import os
 import secrets
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
 
@@ -26,10 +27,17 @@ class Hidden:
     """
 
     def __init__(
-        self, files: Mapping[str, bytes], *, roots: Sequence[str] = (".",), place: str = "", shown: str = ""
+        self,
+        files: Mapping[str, bytes],
+        *,
+        roots: Sequence[str] = (".",),
+        place: str = "",
+        shown: str = "",
+        others: Iterable[str] = (),
+        alone: Iterable[str] = (),
     ) -> None:
         """`roots` as of `sys.path`: a file has a name below each. `place`: where the modules think that they lie; `shown`:
-        where tracebacks say so."""
+        where tracebacks say so. `others`: the repository's other files; `alone`: names that nobody else's modules have."""
         self.sources: dict[str, tuple[str, bytes]] = {}
         for root in roots:
             prefix = "" if root == "." else f"{root}/"
@@ -40,12 +48,43 @@ class Hidden:
         """Modules of everybody's that hidden code gets in another version, by their names."""
         self.builtins = {**vars(builtins), "__import__": self.imported}
         self._place, self._shown = place, shown
+        self._files = {path: data for path, data in files.items() if path.endswith(".py")}
+        self._others, self._alone = frozenset(others), frozenset(alone)
         self._loaded: dict[str, types.ModuleType] = {}
         self._import: Callable[..., Any] = builtins.__import__
 
     def admit(self, namespace: dict[str, Any]) -> None:
         """Before its code is run: what is imported by it and by the functions it defines passes here first."""
         namespace["__builtins__"] = self.builtins
+
+    def has(self, full: str) -> bool:
+        """Whether it is a hidden module's name: below a root, or a directory that is on `sys.path` now. Raises
+        `ModuleNotFoundError` where a hidden module alone could have it: what the candidate calls so is not asked for."""
+        if full in self.sources:
+            return True
+        beside = self._directories(full) if self._place else {}
+        top = full.partition(".")[0]
+        for entry in list(sys.path) if beside else ():
+            directory = os.path.abspath(entry) if type(entry) is str else ""
+            if directory in beside:
+                self.sources[full] = beside[directory]
+                return True
+            if {f"{directory}/{top}.py", f"{directory}/{top}/__init__.py"} & self._others:
+                return False
+        if full in self._alone:
+            raise ModuleNotFoundError(f"No module named {full!r}", name=full)
+        return False
+
+    def _directories(self, full: str) -> dict[str, tuple[str, bytes]]:
+        """From where files would have that name, and what they hold."""
+        tail = "/" + full.replace(".", "/")
+        found = {}
+        for path, data in self._files.items():
+            stem = f"{self._place}/{path[: -len('.py')]}"
+            stem = stem[: -len("/__init__")] if stem.endswith("/__init__") else stem
+            if stem.endswith(tail):
+                found[stem[: -len(tail)]] = (path, data)
+        return found
 
     def imported(
         self,
@@ -59,11 +98,11 @@ class Hidden:
         top = full.partition(".")[0]
         if full in self.stand_ins:
             return self.stand_ins[full if fromlist else top]
-        if full in self.sources:
+        if self.has(full):
             module = self.load(full)
             return module if fromlist or "." not in full else self._package(top)
         if fromlist:
-            below = [f"{full}.{entry}" for entry in fromlist if f"{full}.{entry}" in self.sources]
+            below = [f"{full}.{entry}" for entry in fromlist if self.has(f"{full}.{entry}")]
             if below:
                 own = {entry.rpartition(".")[2]: self.load(entry) for entry in below}
                 rest = [entry for entry in fromlist if entry not in own]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.machinery
 import io
 import os
 import sys
@@ -69,12 +70,12 @@ def _roots(order: dict[str, Any]) -> list[str]:
 
 
 def _names(order: dict[str, Any]) -> list[str]:
-    """By themselves, too. Whatever the repository has of the same name is no secret."""
+    """From any directory, and by themselves, too. Whatever the repository has of the same name is no secret."""
     roots = _roots(order)
     own = hidden.Hidden({path: b"" for path in order["repo"] if path not in order["hidden"]}, roots=roots)
     taken = {name[:end] for name in own.sources for end in [*(at for at, sign in enumerate(name) if sign == "."), None]}
     names = list(hidden.Hidden(order["hidden"], roots=roots).sources)
-    names += [name.rpartition(".")[2] for name in names]
+    names += [".".join(parts[at:]) for name in names for parts in [name.split(".")] for at in range(1, len(parts))]
     return [name for name in dict.fromkeys(names) if name not in taken]
 
 
@@ -83,7 +84,7 @@ def _outside(order: dict[str, Any]) -> list[str]:
     names = list(dict.fromkeys(name for path in order["hidden"] for name in reach.outside(path, files)))
     tops = {
         path[len(prefix) :].partition("/")[0]
-        for root in _roots(order)
+        for root in [*_roots(order), *(os.path.dirname(path) or "." for path in order["hidden"])]
         for prefix in ["" if root == "." else f"{root}/"]
         for path in files
         if path.startswith(prefix)
@@ -94,8 +95,15 @@ def _outside(order: dict[str, Any]) -> list[str]:
 def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
     place = Path.cwd()
     tracebacks.settle(place)
+    secrets = hidden.Hidden(
+        order["hidden"],
+        roots=_roots(order),
+        place=str(place),
+        shown=tracebacks.HIDDEN,
+        others=[f"{place}/{path}" for path in order["repo"] if path not in order["hidden"]],
+        alone=[name for name in _names(order) if not _elsewhere(name.partition(".")[0])],
+    )
     del order["repo"]  # the authors' lines
-    secrets = hidden.Hidden(order["hidden"], roots=_roots(order), place=str(place), shown=tracebacks.HIDDEN)
     secrets.stand_ins.update(standins.stand_ins(secrets, str(place)))
     for root in reversed(order["roots"]):
         sys.path.insert(0, os.path.normpath(place / root))
@@ -118,6 +126,11 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
         )
     if not plugin.collected:
         raise RuntimeError(f"pytest could not start\n{complaints.getvalue()}")
+
+
+def _elsewhere(top: str) -> bool:
+    """Whether the environment has a module of that name."""
+    return importlib.machinery.PathFinder.find_spec(top) is not None
 
 
 class _Plugin:

@@ -46,7 +46,7 @@ def stand_ins(known: hidden.Hidden, place: str) -> dict[str, types.ModuleType]:
 
     def import_module(name: str, package: Optional[str] = None) -> Any:
         full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
-        return known.load(full) if full in known.sources else importlib.import_module(name, package)
+        return known.load(full) if known.has(full) else importlib.import_module(name, package)
 
     def spec_from_file_location(name: str, location: Any = None, *rest: Any, **more: Any) -> Any:
         full = files.get(os.path.abspath(location)) if isinstance(location, (str, os.PathLike)) else None
@@ -75,7 +75,7 @@ def holder(known: hidden.Hidden, target: Any) -> Optional[tuple[Any, str]]:
     """What holds the attribute that a dotted name ends in, and its name; None where it begins with no hidden module."""
     parts = target.split(".") if isinstance(target, str) else []
     for end in range(len(parts) - 1, 0, -1):
-        if ".".join(parts[:end]) in known.sources:
+        if known.has(".".join(parts[:end])):
             held: Any = known.load(".".join(parts[:end]))
             for part in parts[end:-1]:
                 held = getattr(held, part)
