@@ -47,6 +47,8 @@ class Hidden:
         self.stand_ins: dict[str, types.ModuleType] = {}
         """Modules of everybody's that hidden code gets in another version, by their names."""
         self.builtins = {**vars(builtins), "__import__": self.imported}
+        self.compilers: dict[str, Callable[[bytes, str, dict[str, Any]], Any]] = {}
+        """Of files that are not compiled as they are, by their paths: a source, where it lies, and the namespace it will run in."""
         self._place, self._shown = place, shown
         self._files = {path: data for path, data in files.items() if path.endswith(".py")}
         self._others, self._alone = frozenset(others), frozenset(alone)
@@ -140,10 +142,15 @@ class Hidden:
         _loading[module.__name__] = module
         sys.modules[module.__name__] = _Apparent(module.__name__)
         try:
-            exec(compile(data, file, "exec", dont_inherit=True), module.__dict__)
+            make = self.compilers.get(path, _compiled)
+            exec(make(data, file, module.__dict__), module.__dict__)
         finally:
             sys.modules.pop(module.__name__, None)
             del _loading[module.__name__]
+
+
+def _compiled(source: bytes, file: str, namespace: dict[str, Any]) -> Any:
+    return compile(source, file, "exec", dont_inherit=True)
 
 
 class _Apparent(types.ModuleType):

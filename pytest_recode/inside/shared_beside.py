@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, Optional
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import hidden, reach, running, shared, standins, telling, tracebacks
+    from pytest_recode.inside import asserts, hidden, reach, running, shared, standins, telling, tracebacks
 else:
+    import _recode_asserts as asserts
     import _recode_hidden as hidden
     import _recode_reach as reach
     import _recode_running as running
@@ -103,6 +104,7 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
         others=[f"{place}/{path}" for path in order["repo"] if path not in order["hidden"]],
         alone=[name for name in _names(order) if not _elsewhere(name.partition(".")[0])],
     )
+    secrets.compilers[order["test"]] = asserts.compiled
     del order["repo"]  # the authors' lines
     secrets.stand_ins.update(standins.stand_ins(secrets, str(place)))
     for root in reversed(order["roots"]):

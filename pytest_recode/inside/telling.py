@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import account, hidden, shared, tracebacks
+    from pytest_recode.inside import account, asserts, hidden, shared, tracebacks
 else:
     import _recode_account as account
+    import _recode_asserts as asserts
     import _recode_hidden as hidden
     import _recode_shared as shared
     import _recode_tracebacks as tracebacks
@@ -95,8 +96,9 @@ class Teller:
 
     @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an environment may bring an older pytest (7 and newer will do)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-        with hidden.quoted():
+        with hidden.quoted(), asserts.told():
             report = (yield).get_result()
+        asserts.forget()
         self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
 
 

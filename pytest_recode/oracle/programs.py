@@ -24,8 +24,8 @@ _SHARED = (
     *("holdings", "intact", "classes", "screening", "reach", "acts", "seeing", "watch"),
     *("tracebacks", "shared"),
 )
-SHARED_PYTEST = _program("shared-pytest", *_SHARED, *_PYTEST, "telling", "plain", "worlds", "shared_pytest")
-SHARED_BESIDE = _program("shared-beside", *_SHARED, *_PYTEST, "telling", "standins", "shared_beside")
+SHARED_PYTEST = _program("shared-pytest", *_SHARED, *_PYTEST, "asserts", "telling", "plain", "worlds", "shared_pytest")
+SHARED_BESIDE = _program("shared-beside", *_SHARED, *_PYTEST, "asserts", "telling", "standins", "shared_beside")
 SHARED_UNITTEST = _program("shared-unittest", *_SHARED, "shared_unittest")
 
 
