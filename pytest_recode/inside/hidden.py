@@ -203,6 +203,11 @@ def remember(path: str, data: bytes) -> None:
     _texts[path] = data.decode("utf-8", "replace")
 
 
+def lines(path: str) -> list[str]:
+    """Of what was run from there; none where that is no hidden module."""
+    return _texts.get(path, "").splitlines(True)
+
+
 @contextmanager
 def quoted() -> Iterator[None]:
     """While tracebacks are written: what lies on no disk can be quoted. At no other time, as anybody may read there."""

@@ -1,6 +1,7 @@
 """What hidden code gets in place of modules that find other modules by their names: there, what is hidden can be found too.
 
-A test may say `importlib.import_module("canonical")`, load it from the file beside its own, or patch "canonical.helper".
+A test may say `importlib.import_module("canonical")`, load it from the file beside its own, patch "canonical.helper", or read the
+source of a function.
 
 Part of the shared judge. Self-contained: stdlib and its neighbours, Python 3.9+.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import os
 import secrets
 import types
@@ -60,12 +62,24 @@ def stand_ins(known: hidden.Hidden, place: str) -> dict[str, types.ModuleType]:
             return unittest.mock.patch(target, *rest, **more)
         return unittest.mock.patch.object(*found, *rest, **more)
 
+    def getsourcelines(thing: Any) -> Any:
+        """Where anybody could read meanwhile, nothing is laid for it: of a class there is none."""
+        code = inspect.unwrap(thing).__code__ if type(thing) is types.FunctionType else None
+        lines = hidden.lines(code.co_filename) if type(code) is types.CodeType else []
+        if code is None or not lines:
+            return inspect.getsourcelines(thing)
+        return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
+
+    def getsource(thing: Any) -> str:
+        return "".join(getsourcelines(thing)[0])
+
     vars(patch).update(vars(unittest.mock.patch))
     util = hidden.Overlay(importlib.util, {"spec_from_file_location": spec_from_file_location})
     mock = hidden.Overlay(unittest.mock, {"patch": patch})
     return {
         "importlib": hidden.Overlay(importlib, {"import_module": import_module, "util": util}),
         "importlib.util": util,
+        "inspect": hidden.Overlay(inspect, {"getsource": getsource, "getsourcelines": getsourcelines}),
         "unittest": hidden.Overlay(unittest, {"mock": mock}),
         "unittest.mock": mock,
     }

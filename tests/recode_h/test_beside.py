@@ -106,6 +106,25 @@ def test_the_repositorys_own_comes_first_where_its_directory_does(bare: Sandbox,
     assert graded(bare, task_of(write(tmp_path, files)), RIGHT).solved
 
 
+def test_the_source_of_a_function_is_read_by_tests_alone(bare: Sandbox, tmp_path: Path) -> None:
+    text = (
+        FILES["test.py"]
+        + """
+        import inspect
+        from inspect import getsource
+        assert getsource(right_double) == "def double(x):\\n    return times(x, 2)\\n"
+        assert inspect.getsourcelines(right_triple)[1] == 6
+        assert "return" in getsource(double) and list(inspect.signature(double).parameters) == ["x"]
+    """
+    )
+    task = task_of(write(tmp_path, {"test.py": text}))
+    assert graded(bare, task, RIGHT).solved
+    reads = "import inspect\nfrom pkg import test\nprint(inspect.getsource(test.right_double))\n"
+    verdict = graded(bare, task, reads + RIGHT)
+    assert not verdict.solved
+    assert verdict.tampering
+
+
 CANDIDATES = {
     "in front": "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\nfrom canonical import *\n",
     "behind": "import sys\nsys.path.append('pkg')\nfrom canonical import double, triple\n",
