@@ -143,8 +143,9 @@ def _solution(folder: Path, row: Row, canonical_at: str, beside: Beside) -> tupl
 
 
 def _names(paths: tuple[str, ...], beside: Beside) -> Iterator[str]:
+    """Also by the folder of the tests, which they may put on `sys.path`."""
     for path in paths:
-        for root in (beside.base, *beside.roots):
+        for root in (beside.base, *beside.roots, posixpath.dirname(beside.test) or "."):
             if name := dotted(path, root):
                 yield name
 

@@ -53,6 +53,11 @@ def test_what_is_hidden_is_found_by_a_directory_on_the_path(bare: Sandbox, tmp_p
     assert [case.outcome.value for case in wrong.cases] == ["passed", "failed"]
 
 
+def test_interfaces_are_known_by_such_names(tmp_path: Path) -> None:
+    task = task_of(write(tmp_path, {"canonical.py": CANONICAL, "test.py": written("insert", "from")}))
+    assert task.load().cases == {"test_double": "pkg.scale.double", "test_triple": "pkg.scale.triple"}
+
+
 def test_two_names_are_two_modules(bare: Sandbox, tmp_path: Path) -> None:
     more = """
         import canonical
