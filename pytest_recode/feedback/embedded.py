@@ -107,13 +107,13 @@ def _is_code(piece: str) -> bool:
     if isinstance(node, ast.AugAssign):
         return True
     if isinstance(node, ast.Assign | ast.Return) and node.value is not None:
-        return _work(node.value, (ast.Compare, ast.BoolOp)) > 0
+        return _work(node.value, (ast.UnaryOp, ast.Compare, ast.BoolOp)) > 0
     return isinstance(node, ast.Expr) and _work(node.value) >= ENOUGH
 
 
 def _work(node: ast.expr, more: tuple[type[ast.expr], ...] = ()) -> int:
     """How much of an expression is to be worked out; nothing without names, for numbers alone are a value."""
-    kinds = (ast.BinOp, ast.UnaryOp, ast.Subscript, ast.IfExp, ast.Lambda, ast.ListComp, ast.GeneratorExp, *more)
+    kinds = (ast.BinOp, ast.Subscript, ast.IfExp, ast.Lambda, ast.ListComp, ast.GeneratorExp, *more)
     parts = list(ast.walk(node))
     if not any(isinstance(part, ast.Name) for part in parts):
         return 0

@@ -43,7 +43,10 @@ def test_code_in_a_sentence_is_left_out_of_it(text: str, shown: str) -> None:
     "text",
     [
         *("Set eps = 1e-4, axis=-1 and weights=None; lr = 1 - 0.9.", "It is x = y there, H = W = 224."),
-        *("That is x squared over 4, x ** 4 / 4, (n - 1) / 2 or log(1 - p).", "N(0, I), KL(p, q), exp(-x), f'(x)"),
+        *(
+            "That is x squared over 4, x ** 4 / 4, (n - 1) / 2 or log(1 - p).",
+            "N(0, I), KL(p, q), exp(-C / epsilon), f'(x)",
+        ),
         *("5 % of the 10%-20% of it, a/b, n/k, mean/variance/skew, train+val+test", "top-k/top-p, x-axis/y-axis"),
         *("O(n log n), O(n * count), O(n**2 * m)", "in [0, 1], (0, 1], [0, 1 - eps), 0 <= x <= 1"),
         *("shape (n, d + 1), or (2 * n + 1, d)", "28 x 28 x 1; 3x3/5x5; 28/28 * 2 - 1 + 3"),
