@@ -1,7 +1,8 @@
 """Embedded: code within a sentence, which is neither fenced nor in backticks nor on a line of its own.
 
 A piece of code is what Python takes as an assignment or a `return` with something to work out on its right, or as an expression
-with more to work out than a sentence holds. Two words beside each other, which no Python has, are where code ends.
+with more to work out than a sentence holds, and what has a sign in it that no formula has: people write of a method in formulas.
+Two words beside each other, which no Python has, are where code ends.
 """
 
 from __future__ import annotations
@@ -106,9 +107,23 @@ def _is_code(piece: str) -> bool:
     node = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if isinstance(node, ast.AugAssign):
         return True
+    if node is None or not any(map(_no_formula, ast.walk(node))):
+        return False
     if isinstance(node, ast.Assign | ast.Return) and node.value is not None:
         return _work(node.value, (ast.UnaryOp, ast.Compare, ast.BoolOp)) > 0
     return isinstance(node, ast.Expr) and _work(node.value) >= ENOUGH
+
+
+def _no_formula(part: ast.AST) -> bool:
+    """Whether it is written in Python's own way: `**`, `//`, `@`, `a.b`, `a[0]`, `f(x, axis=0)`, a text, a loop, a condition."""
+    if isinstance(part, ast.BinOp):
+        return isinstance(part.op, ast.Pow | ast.FloorDiv | ast.MatMult)
+    if isinstance(part, ast.Constant):
+        return isinstance(part.value, str)
+    return isinstance(part, _OWN)
+
+
+_OWN = (ast.Attribute, ast.Subscript, ast.keyword, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.IfExp)
 
 
 def _work(node: ast.expr, more: tuple[type[ast.expr], ...] = ()) -> int:
