@@ -1,4 +1,4 @@
-"""Wrong versions of a part of a file, for the offline model."""
+"""A part of a file broken, and corrected, for the offline model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 
 from pytest_recode.models.mutations import Definition, mutated
 from pytest_recode.models.patching import parse
-from pytest_recode.slots import laid, original
+from pytest_recode.slots import laid, original, reindented
 from pytest_recode.task import Parts
 
 
@@ -28,6 +28,17 @@ def broken(parts: Parts, random: Random, slips: int) -> str | None:
     body = wrong.body if isinstance(wrong, Definition) else []
     code = "\n".join(ast.unparse(statement) for statement in body)
     return laid(untouched, slot, textwrap.indent(code, slot.indent))
+
+
+def corrected(parts: Parts, code: str) -> str | None:
+    """The target of the slot of `parts` with `code`, a correction of the part, in its place; None where that is no Python."""
+    slot = parts.slot
+    assert slot is not None
+    first = next((row for row in code.split("\n") if row.strip()), "")
+    stands = first.startswith(slot.indent) and not first[len(slot.indent) :].startswith((" ", "\t"))
+    untouched = parts.repo[slot.path].decode("utf-8", "replace")
+    made = laid(untouched, slot, code if stands else reindented(code, slot.indent))
+    return made if parse(made) is not None else None
 
 
 def _definition(tree: ast.Module) -> Definition:

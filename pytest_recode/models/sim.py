@@ -162,11 +162,15 @@ class SimModel:
         for correction in corrections(feedback):
             if correction.file not in texts:
                 continue
-            path = path_within(correction.interface, correction.file)
-            better = lay_in(texts[correction.file], correction.code, path)
+            part = self.parts.slot is not None and correction.file == self.parts.slot.path
+            if part:
+                better = parts.corrected(self.parts, correction.code)
+            else:
+                path = path_within(correction.interface, correction.file)
+                better = lay_in(texts[correction.file], correction.code, path)
             if better is not None:
                 texts[correction.file] = better
-                broken.pop(correction.interface, None)
+                broken.pop(_PART if part else correction.interface, None)
         named = re.findall(r"^Interface: (\S+)$", feedback, re.MULTILINE)
         for interface, (file, path) in work.broken.items():
             suspected = not named or interface in named or interface == _PART

@@ -7,6 +7,7 @@ import itertools
 import os
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from pytest_recode.feedback.levels import render
 from pytest_recode.models import Message, ModelContext, Usage
 from pytest_recode.models.ledger import FileLedger, NullLedger
 from pytest_recode.models.sim import EXPERT, GRADUATE, NOVICE, SKILLS, SimModel, Skill
+from pytest_recode.task import Slot
 from pytest_recode.verdict import Case, Outcome, Verdict
 from tests.models.sim_example import CLIP, PARTS, STATS, TASK, prompt, sim
 
@@ -165,6 +167,30 @@ def test_a_correction_is_laid_in_as_it_stands_in_the_feedback() -> None:
     assert definition(second["stats.py"], "mean") == ast.unparse(ast.parse(code))
     assert definition(second["stats.py"], "spread") == definition(first["stats.py"], "spread")
     assert definition(second["stats.py"], "push") == definition(first["stats.py"], "push")
+
+
+HALF = """\
+def half(values):
+    if values:
+        # TODO: Implement block "the half"
+    return 0.0
+"""
+
+
+@pytest.mark.parametrize("indent", ["", " " * 4, " " * 8])
+def test_a_correction_of_a_part_is_laid_in_at_its_place_and_depth(indent: str) -> None:
+    slot = Slot(path="half.py", start=2, stop=3, indent=" " * 8)
+    right = HALF.replace('# TODO: Implement block "the half"', "total = sum(values)\n        return total / 2")
+    parts = replace(PARTS, repo={"half.py": HALF.encode()}, reference={"half.py": right.encode()}, slot=slot)
+    task = replace(TASK, targets=("half.py",), interfaces=())
+    model = sim(task=task, parts=parts, skill=ALWAYS_WRONG)
+    first = written(turn_of(model))
+    assert first["half.py"] != right
+    code = textwrap.indent("total = sum(values)\nreturn total / 2", indent)
+    item = FeedbackItem(interface="TestHalf.test_it", correction=code)
+    verdict = Verdict(cases=(Case(id="a", interface=item.interface, outcome=Outcome.FAILED),), seed=1)
+    second = written(turn_of(model, 2, render(verdict, [item], 4, 1, targets=task.targets)))
+    assert second == {"half.py": right}
 
 
 def test_the_authors_correction_repairs_that_interface() -> None:

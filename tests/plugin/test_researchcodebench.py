@@ -88,6 +88,17 @@ def test_a_simulated_novice_is_wrong_until_it_is_told(papers: Path, recode: Run,
     assert max(turns) > 1
 
 
+@pytest.mark.parametrize("agent", ["recode", "one-shot"])
+def test_a_simulated_novice_takes_a_correction_for_the_block(
+    papers: Path, recode: Run, results: Results, agent: str
+) -> None:
+    recode(
+        "-k", "running", "--recode-model=sim/novice", f"--recode-agent={agent}", "--recode-feedback=L4",
+        "--recode-turns=2", "--recode-out=out",
+    ).assert_outcomes(passed=6)  # fmt: skip
+    assert 2 in {record["solved_turn"] for record in results()}
+
+
 def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
     papers: Path, recode: Run, results: Results, workers: str
 ) -> None:
