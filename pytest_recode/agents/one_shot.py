@@ -110,7 +110,7 @@ class OneShot:
         answer = clean(cut(self.answer, MAX_REMEMBERED)).strip() or "(an empty answer)"
         told = [
             *self.problems,
-            feedback_text(feedback),
+            feedback_text(brief, feedback),
             # a part is as it was answered: the file around it was shown, and may be long
             *([targets_text(brief, workspace.targets())] if brief.slot is None else []),
             f"{now} {how}",

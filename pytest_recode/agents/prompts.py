@@ -13,8 +13,8 @@ MAX_TARGET = 60_000
 
 ROLE = """\
 You are an engineer who implements research code: the method of a scientific paper, inside an existing repository. \
-Hidden tests judge the target files: they call every interface named in the instruction and compare it with the \
-authors' implementation. When they fail you get feedback and another turn."""
+Hidden tests judge the target files: they run what the instruction asks for and compare it with the authors' \
+implementation. When they fail you get feedback and another turn."""
 
 RULES = f"""\
 Rules:
@@ -86,10 +86,15 @@ def brief_text(brief: Brief) -> str:
     return "\n\n".join(sections)
 
 
-def feedback_text(feedback: Feedback | None) -> str:
+FOR_THE_BLOCK = "The code of a correction stands for the block that is asked for, and not for its whole file."
+
+
+def feedback_text(brief: Brief, feedback: Feedback | None) -> str:
+    """The feedback; where it may correct a part of a file, with what its code is to replace."""
     if feedback is None:
         return "# Feedback\n\nNone yet: this is the first turn."
-    return f"# Feedback on turn {feedback.turn}\n\n{feedback.text.strip() or 'The hidden tests failed.'}"
+    said = f"# Feedback on turn {feedback.turn}\n\n{feedback.text.strip() or 'The hidden tests failed.'}"
+    return f"{said}\n\n{FOR_THE_BLOCK}" if brief.slot is not None and feedback.level >= 4 else said
 
 
 def budget_text(step: int, steps: int, turn: int, turns: int) -> str:

@@ -80,7 +80,7 @@ class ReCode:
             Message(role="user", content=clean(brief_text(brief))),
         ]
         now = [
-            feedback_text(feedback),
+            feedback_text(brief, feedback),
             targets_text(brief, workspace.targets()),
             budget_text(step, self.context.steps, self.turn, self.context.turns),
         ]
