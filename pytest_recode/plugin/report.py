@@ -269,6 +269,8 @@ class Reporter:
         """pytest keeps every report to the end of the session: what is on disk need not be kept with it."""
         kept = {key: record[key] for key in _KEPT}
         kept["told"] = record["settings"]["test_output"] == "full"
+        lines = record["facts"].get("lines")  # any format's: whoever wrote it may have meant something else
+        kept["lines"] = lines if isinstance(lines, int) else None
         turns = tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"])
         tampering = any(turn["tampering"] for turn in record["turns"])
         shared = any(turn["shared"] for turn in record["turns"])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import difflib
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_recode.metrics.score import Score
     from pytest_recode.plugin.session import Run
 
 
@@ -67,12 +69,49 @@ def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
             stats["error"] = whole
 
 
+def _scaled(scores: Sequence[Score], records: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """Of each score the code lines of what was solved, of all lines that were asked for; None where its tasks have no lines."""
+    if not any(record["lines"] for record in records):
+        return [None] * len(scores)
+    from pytest_recode.metrics.attempt import Attempt, Row, Snippet
+    from pytest_recode.metrics.passing import passed
+
+    groups: dict[tuple[str, str, bool], list[Attempt] | None] = {}
+    for record in records:
+        key = (record["model"] or record["agent"], record["feedback"], record["paper"])  # as `scores` has them
+        known = groups.setdefault(key, [])
+        if not record["lines"] or known is None:
+            groups[key] = None
+            continue
+        model, feedback, paper = key
+        known.append(
+            Attempt(
+                row=Row(source="", model=model, agent="", feedback=feedback, paper=paper, format=""),
+                task=record["task"],
+                number=1,
+                outcome=record["outcome"],
+                solved_turn=record["solved_turn"],
+                snippet=Snippet(paper="", name=record["task"], lines=record["lines"]),
+            )
+        )
+    found = [groups[score.model, score.feedback, score.paper] for score in scores]
+    return [passed(group, within=None, intervals=False).scaled if group else None for group in found]
+
+
 def _replay(run: Run, records: Sequence[Mapping[str, Any]]) -> list[str]:
     from pytest_recode.metrics.replays import replayed
     from pytest_recode.render.table import replay
 
     stored = {(each.facts["nodeid"], each.turn): each.shares for each in run.replays}
     return replay(str(run.settings.replay_feedback), replayed(records, stored))
+
+
+def _summary(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    from pytest_recode.metrics.score import scores
+    from pytest_recode.render.table import summary
+
+    found = scores(records)
+    return summary(found, _scaled(found, records))
 
 
 def write(
@@ -84,7 +123,6 @@ def write(
     unreadable: int,
 ) -> None:
     """`met`: episodes that were started, skipped ones too; `unreadable`: tasks that could not be read."""
-    from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.directory import begun
     from pytest_recode.render import table, words
 
@@ -94,7 +132,7 @@ def write(
         order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
         rows = sorted(records, key=lambda record: (order.get(record["model"], 0), order.get(record["feedback"], 0)))
         terminal.section("recode", sep="=")
-        for line in _replay(run, rows) if run.replays else table.summary(scores(rows)):
+        for line in _replay(run, rows) if run.replays else _summary(rows):
             terminal.line(line)
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
@@ -119,6 +157,8 @@ def write(
         for line in words.weaker(records):
             terminal.line(line, yellow=True)
         terminal.line(f"records: {run.out}")
+        against = [settings.replay_feedback] if run.replays else []
+        terminal.line(f"more numbers: pytest-recode report {shlex.join(map(str, (run.out, *against)))}")
         if met < len(run.ids):
             terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
     elif run.prepared and len(run.ids) > len(validations):

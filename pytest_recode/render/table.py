@@ -11,9 +11,16 @@ from pytest_recode.metrics.score import Score
 HEAD = ("model", "feedback", "solved", "%", "95 % interval", "turns", "cases %", "tokens", "cost $", "errors")
 
 
-def summary(scores: Sequence[Score]) -> list[str]:
-    """Lines, without a trailing newline each."""
-    lines = _table([HEAD, *(_row(score) for score in scores)])
+_AFTER_INTERVAL = HEAD.index("95 % interval") + 1
+
+
+def summary(scores: Sequence[Score], scaled: Sequence[float | None] = ()) -> list[str]:
+    """Lines, without a trailing newline each. `scaled`: of each score the share of the code lines, where its tasks have them."""
+    rows = [HEAD, *(_row(score) for score in scores)]
+    if any(share is not None for share in scaled):
+        column = ("scaled %", *("-" if share is None else f"{100 * share:.1f}" for share in scaled))
+        rows = [(*row[:_AFTER_INTERVAL], cell, *row[_AFTER_INTERVAL:]) for row, cell in zip(rows, column, strict=True)]
+    lines = _table(rows)
     turns = max((len(score.solved_by_turn) for score in scores), default=0)
     if turns > 1:
         head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))

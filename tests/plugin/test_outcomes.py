@@ -53,6 +53,7 @@ def test_unsolved_fails_with_a_text_for_people(
     assert "turn 1 feedback - 1 of 2 cases pass turn 2 feedback L0 1 of 2 cases pass" in text
     assert "still failing: answer.half: 1 of 1 cases" in text
     assert f"transcript: {pytester.path / 'out' / record['transcript']}" in text
+    assert "scaled %" not in text  # such a task has no lines
 
 
 def test_a_fault_is_an_error_and_in_no_share(

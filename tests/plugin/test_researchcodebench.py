@@ -88,6 +88,22 @@ def test_a_simulated_novice_is_wrong_until_it_is_told(papers: Path, recode: Run,
     assert max(turns) > 1
 
 
+def test_the_summary_has_the_share_of_the_lines_too(
+    papers: Path, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
+) -> None:
+    result = recode(workers, "-k", "shrink or floor or decay", "--recode-model=sim/graduate", "--recode-out=out")
+    records = results()
+    solved, lines = (
+        sum(record["facts"]["lines"] for record in records if record["outcome"] in outcomes)
+        for outcomes in (("solved",), ("solved", "unsolved"))
+    )
+    assert 0 < solved < lines
+    [head, row] = [line for line in result.outlines if line.startswith(("model  ", "sim/graduate *  none  "))][:2]
+    at = head.index("scaled %") + len("scaled %")
+    assert row[:at].endswith(f" {100 * solved / lines:.1f}")
+    assert f"more numbers: pytest-recode report {pytester.path / 'out'}" in result.outlines
+
+
 @pytest.mark.parametrize("agent", ["recode", "one-shot"])
 def test_a_simulated_novice_takes_a_correction_for_the_block(
     papers: Path, recode: Run, results: Results, agent: str
