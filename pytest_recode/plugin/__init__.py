@@ -93,21 +93,6 @@ def _manifest(config: pytest.Config, directory: Path) -> str | None:
     return next((name for name in config.stash[_MANIFESTS] if (directory / name).is_file()), None)
 
 
-def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    """How each format's tasks are played, where the header could not know which defaults they have."""
-    run = config.stash.get(RUN, None)
-    if run is None or not run.settings.models or config.option.verbose < 0:
-        return []
-    known = {"feedbacks", "agent"} <= run.settings.given
-    return [
-        f"recode: {name} tasks: feedback {', '.join(own.feedbacks)}; agent {own.agent}"
-        + ("" if own.temperature is None else f"; temperature {own.temperature:g}")
-        + (" (their defaults; options win)" if own != run.settings else "")
-        for name, own in run.by_format.items()
-        if own != run.settings or not known
-    ]
-
-
 _MANIFESTS = pytest.StashKey[tuple[str, ...]]()
 
 

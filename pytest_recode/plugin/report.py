@@ -212,6 +212,14 @@ class Reporter:
             told, unless = {field: words for field, words in told.items() if field in settings.given}, ""
         return "; ".join([f"recode: {', '.join(settings.models)}", *told.values()]) + unless
 
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """How each format's tasks are played, where the header could not know which defaults they have."""
+        run = self.run
+        if not run.settings.models or run.config.option.verbose < 0:
+            return []
+        told = {name: summary.defaults(run.settings, own) for name, own in run.by_format.items()}
+        return [f"recode: {name} tasks: {words}" for name, words in told.items() if words]
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
         with summary.told_once(terminalreporter.stats):

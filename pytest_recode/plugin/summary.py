@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_recode.metrics.score import Score
     from pytest_recode.plugin.session import Run
+    from pytest_recode.settings import Settings
 
 
 def solved(records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
@@ -43,6 +44,19 @@ def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[st
         guess = f" (did you mean {near[0]}?)" if near else ""
         lines.append(f"-m recode({key}=…): no task here has {key!r}{guess}: there are {', '.join(known)}")
     return lines
+
+
+def defaults(ours: Settings, own: Settings) -> str:
+    """Of the settings `own` of a format's tasks what nobody gave; what the format has otherwise than `ours` stands last, and is
+    named as its default."""
+    said = {"feedbacks": f"feedback {', '.join(own.feedbacks)}", "agent": f"agent {own.agent}"}
+    if own.temperature is not None:
+        said["temperature"] = f"temperature {own.temperature:g}"
+    free = {name: words for name, words in said.items() if name not in ours.given}
+    theirs = [words for name, words in free.items() if getattr(own, name) != getattr(ours, name)]
+    usual = [words for words in free.values() if words not in theirs]
+    told = f" (their default{'s' * (len(theirs) > 1)}; options win)" if theirs else ""
+    return "; ".join([*usual, *theirs]) + told
 
 
 @contextmanager

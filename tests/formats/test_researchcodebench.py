@@ -238,12 +238,19 @@ def test_what_the_defaults_changed_is_said(pytester: pytest.Pytester, papers: Pa
         ["recode: sim/expert; * escalate; agent recode, unless a task's format has other defaults"]
     )
     given = pytester.runpytest_inprocess(*args, "--recode-temperature=0.5", "--recode-feedback=L1")
-    given.stdout.fnmatch_lines([line.replace("*", "L1", 1).replace("*", "0.5", 1)])
+    given.stdout.fnmatch_lines(["recode: researchcodebench tasks: agent one-shot (their default; options win)"])
+    cold = pytester.runpytest_inprocess(*args, "--recode-feedback=L1", "--recode-agent=recode")
+    cold.stdout.fnmatch_lines(
+        [
+            "recode: sim/expert; feedback L1; agent recode",
+            "recode: researchcodebench tasks: temperature 0 (their default; options win)",
+        ]
+    )
     whole = pytester.runpytest_inprocess(
         *args, "--recode-temperature=0.5", "--recode-feedback=L1", "--recode-agent=recode"
     )
     whole.stdout.fnmatch_lines(["recode: sim/expert; feedback L1; agent recode"])
-    whole.stdout.no_fnmatch_line("*their defaults*")
+    whole.stdout.no_fnmatch_line("*their default*")
 
 
 def test_a_feedback_model_without_feedback_is_told(pytester: pytest.Pytester, papers: Path) -> None:
