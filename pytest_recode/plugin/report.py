@@ -158,13 +158,17 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Before `-m` chooses from them. Of the workers, which all collect the same, the first says it."""
+        """Before `-m` chooses from them."""
         expression = self.run.config.getoption("markexpr", "") or ""
-        if "recode(" not in expression or (self.run.worker or {}).get("workerid", "gw0") != "gw0":
+        if "recode(" not in expression or not self._speaks():
             return
         marks = [mark.kwargs for item in items if isinstance(item, TaskItem) for mark in item.iter_markers("recode")]
         for line in summary.unknown_keys(expression, marks):
             _warn(self.run.config, line, __file__, 0)
+
+    def _speaks(self) -> bool:
+        """Of the workers, which all collect the same, the first says what is to be said of it."""
+        return self.run.worker is None or self.run.worker["workerid"] == "gw0"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -173,6 +177,8 @@ class Reporter:
             if isinstance(item, RecodeItem):
                 found.setdefault(item.task.environment, {})[item.task.id] = None
         self.run.environments = {environment: tuple(tasks) for environment, tasks in found.items()}
+        if self._speaks() and (line := summary.same_answers(self.run, session.items)):
+            _warn(self.run.config, line, __file__, 0)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:

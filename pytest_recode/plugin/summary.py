@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pytest_recode.plugin.items import EpisodeItem
+
 if TYPE_CHECKING:
     from pytest_recode.metrics.score import Score
     from pytest_recode.plugin.session import Run
@@ -57,6 +59,21 @@ def defaults(ours: Settings, own: Settings) -> str:
     usual = [words for words in free.values() if words not in theirs]
     told = f" (their default{'s' * (len(theirs) > 1)}; options win)" if theirs else ""
     return "; ".join([*usual, *theirs]) + told
+
+
+def same_answers(run: Run, items: Sequence[object]) -> str:
+    """That several attempts ask for one answer, where they do; an offline model draws another one for each attempt."""
+    attempts = run.settings.attempts
+    if attempts == 1:
+        return ""
+    cold = {item.model for item in items if isinstance(item, EpisodeItem) and item.settings.temperature == 0}
+    asked = [name for name in run.settings.models if name in cold and not run.registry.model(name).offline]
+    if not asked:
+        return ""
+    return (
+        f"--recode-attempts={attempts} at temperature 0 pays {attempts} times for what is mostly one answer ({', '.join(asked)}):"
+        " give a --recode-temperature above 0, such as 0.8, or leave --recode-attempts out"
+    )
 
 
 @contextmanager

@@ -56,6 +56,34 @@ def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, res
     )
 
 
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((), 1),
+        (("--recode-temperature=0.8",), 0),
+        (("--recode-model=sim/novice", "--recode-model=sim/expert"), 1),
+    ],
+)
+def test_attempts_that_ask_for_one_answer_are_told_once(
+    papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], said: int, workers: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with ChatServer(lambda _: say(f"```python\n{RIGHT}\n```")) as server:
+        result = recode(
+            workers, "-k", "floor", "--recode-model=openai/tiny-1", f"--recode-api-base={server.url}",
+            "--recode-attempts=2", *args,
+        )  # fmt: skip
+    told = [line for line in result.outlines if "--recode-attempts=2 at temperature 0" in line]
+    assert len(told) == said
+    assert all("(openai/tiny-1): give a --recode-temperature above 0" in line for line in told)
+
+
+def test_simulated_attempts_differ(papers: Path, recode: Run, results: Results) -> None:
+    result = recode("-k", "decay", "--recode-model=sim/graduate", "--recode-attempts=8", "--recode-out=out")
+    result.stdout.no_fnmatch_line("*at temperature 0*")
+    assert {record["outcome"] for record in results()} == {"solved", "unsolved"}
+
+
 @pytest.mark.parametrize("reindent", [False, True])
 def test_an_answer_at_another_depth(ask: Ask, results: Results, reindent: bool) -> None:
     ask(f"```python\n{RIGHT.strip()}\n```", "-k", "floor", *(["--recode-reindent"] if reindent else []))
