@@ -282,6 +282,7 @@ class Reporter:
     def _count(self, record: Mapping[str, Any]) -> None:
         """pytest keeps every report to the end of the session: what is on disk need not be kept with it."""
         kept = {key: record[key] for key in _KEPT}
+        kept["temperature"] = record["settings"]["temperature"]
         kept["told"] = record["settings"]["test_output"] == "full"
         lines = record["facts"].get("lines")  # any format's: whoever wrote it may have meant something else
         kept["lines"] = lines if isinstance(lines, int) else None

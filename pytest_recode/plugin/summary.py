@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import difflib
 import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_recode.plugin.items import EpisodeItem
@@ -53,7 +54,7 @@ def defaults(ours: Settings, own: Settings) -> str:
     named as its default."""
     said = {"feedbacks": f"feedback {', '.join(own.feedbacks)}", "agent": f"agent {own.agent}"}
     if own.temperature is not None:
-        said["temperature"] = f"temperature {own.temperature:g}"
+        said["temperature"] = f"temperature {own.temperature:g} where a model takes one"
     free = {name: words for name, words in said.items() if name not in ours.given}
     theirs = [words for name, words in free.items() if getattr(own, name) != getattr(ours, name)]
     usual = [words for words in free.values() if words not in theirs]
@@ -137,6 +138,36 @@ def _replay(run: Run, records: Sequence[Mapping[str, Any]]) -> list[str]:
     return replay(str(run.settings.replay_feedback), replayed(records, stored))
 
 
+def _without_temperature(run: Run, records: Sequence[Mapping[str, Any]]) -> str:
+    """Which models were asked without the temperature that their records have; "" where litellm asked none of them."""
+    set_for = {record["model"]: record["temperature"] for record in records if record["model"]}
+    if "litellm" not in sys.modules:
+        return ""
+    from pytest_recode.models import litellm_
+    from pytest_recode.models.client import litellm
+    from pytest_recode.models.providers import entry_of
+    from pytest_recode.plugin import model_check
+
+    contexts = {
+        context.name: context
+        for context in model_check.contexts(
+            run.settings, run.ledger, run.cast(None, run.settings.feedbacks[0], run.settings).table
+        )
+    }
+    found = []
+    for name, temperature in set_for.items():
+        if temperature is None or name not in contexts or run.registry.model(name).check is not litellm_.check:
+            continue
+        with suppress(Exception):  # litellm's own affair, and no reason to end a run without its numbers
+            model, provider, *_ = litellm().get_llm_provider(entry_of(contexts[name]).model)
+            given = {"model": model, "custom_llm_provider": provider, "temperature": temperature, "drop_params": True}
+            if "temperature" not in litellm().utils.get_optional_params(**given):
+                found.append(name)
+    if not found:
+        return ""
+    return f"temperature: asked without one, since they take none: {', '.join(found)} (records have what was set)"
+
+
 def _summary(records: Sequence[Mapping[str, Any]]) -> list[str]:
     from pytest_recode.metrics.score import scores
     from pytest_recode.render.table import summary
@@ -185,6 +216,8 @@ def write(
         walls = {"process": " (limits only, no walls)"}
         for name in dict.fromkeys(record["sandbox"] for record in records):
             terminal.line(f"sandbox: {name}{walls.get(name, '')}")
+        if line := _without_temperature(run, records):
+            terminal.line(line)
         for line in words.weaker(records):
             terminal.line(line, yellow=True)
         terminal.line(f"records: {run.out}")

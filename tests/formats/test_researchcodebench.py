@@ -229,9 +229,9 @@ def test_options_win_over_the_formats_defaults(
 
 def test_what_the_defaults_changed_is_said(pytester: pytest.Pytester, papers: Path) -> None:
     args = ("-p", "no:cacheprovider", "--collect-only", "--recode-model=sim/expert")
-    line = "recode: researchcodebench tasks: feedback *; agent one-shot; temperature * (their defaults; options win)"
     result = pytester.runpytest_inprocess(*args)
-    result.stdout.fnmatch_lines(["recode: sim/expert", line.replace("*", "none", 1).replace("*", "0", 1)])
+    line = "feedback none; agent one-shot; temperature 0 where a model takes one (their defaults; options win)"
+    result.stdout.fnmatch_lines(["recode: sim/expert", f"recode: researchcodebench tasks: {line}"])
     result.stdout.no_fnmatch_line("*feedback escalate*")
     workers = pytester.runpytest_inprocess(*args, "-n2")
     workers.stdout.fnmatch_lines(
@@ -243,7 +243,7 @@ def test_what_the_defaults_changed_is_said(pytester: pytest.Pytester, papers: Pa
     cold.stdout.fnmatch_lines(
         [
             "recode: sim/expert; feedback L1; agent recode",
-            "recode: researchcodebench tasks: temperature 0 (their default; options win)",
+            "recode: researchcodebench tasks: temperature 0 where a model takes one (their default; options win)",
         ]
     )
     whole = pytester.runpytest_inprocess(

@@ -78,6 +78,14 @@ def test_attempts_that_ask_for_one_answer_are_told_once(
     assert all("(openai/tiny-1): give a --recode-temperature above 0" in line for line in told)
 
 
+@pytest.mark.parametrize("args", [(), ("--recode-temperature=1",)])
+def test_a_model_that_takes_no_temperature_is_named(ask: Ask, args: tuple[str, ...], capfd: Any, workers: str) -> None:
+    requests = ask("No.", workers, "-k", "floor", "--recode-model=gpt-5-mini", *args)
+    assert sorted("temperature" in request.body for request in requests) == [bool(args), True]
+    line = "temperature: asked without one, since they take none: gpt-5-mini (records have what was set)"
+    assert (line in capfd.readouterr().out) is not bool(args)
+
+
 def test_simulated_attempts_differ(papers: Path, recode: Run, results: Results) -> None:
     result = recode("-k", "decay", "--recode-model=sim/graduate", "--recode-attempts=8", "--recode-out=out")
     result.stdout.no_fnmatch_line("*at temperature 0*")
