@@ -98,6 +98,14 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def last_step(path: Path) -> Mapping[str, Any]:
+    """The last line that tells what an answer of a model held; empty where there is none, or none that can be read."""
+    try:
+        return next((entry for entry in reversed(_entries(path)) if entry["event"] == "step"), {})
+    except UserError:  # what it would say is an extra
+        return {}
+
+
 def _usage(entry: Mapping[str, Any]) -> Usage:
     return Usage(**{key: entry[key] for key in ("prompt_tokens", "completion_tokens", "cost_usd")})
 

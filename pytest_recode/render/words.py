@@ -36,7 +36,11 @@ def unsolved(record: Record, out: Path) -> str:
     failing = _failing(last["cases"]) if last is not None else []
     if failing:
         lines += ["", "still failing:"]
-        lines += [f"  {interface}: {failed} of {total} cases" for interface, failed, total in failing]
+        lines += [
+            f"  {interface}: {failed} of {total} cases" + (f" ({', '.join(reasons)})" if reasons else "")
+            for interface, failed, total, reasons in failing
+        ]
+        lines += _of_the_answer(record, turns[-1]["cases"], out) if record["agent"] == "one-shot" else []
     for turn in turns:
         if turn["tampering"]:
             lines += ["", f"tampering in turn {turn['turn']}, which is not solved by it:"]
@@ -125,8 +129,32 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
-def _failing(cases: Sequence[Mapping[str, str]]) -> list[tuple[str, int, int]]:
-    found: dict[str, list[bool]] = {}
+def _failing(cases: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, int, list[str]]]:
+    """Interfaces that fail: of how many cases how many, and with what, each once."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
     for case in cases:
-        found.setdefault(case["interface"], []).append(case["outcome"] != "passed")
-    return [(interface, sum(failed), len(failed)) for interface, failed in found.items() if any(failed)]
+        found.setdefault(case["interface"], []).append(case)
+    failing = []
+    for interface, group in found.items():
+        failed = [case for case in group if case["outcome"] != "passed"]
+        if failed:
+            reasons = dict.fromkeys(filter(None, (case["exception"] or case["kind"] for case in failed)))
+            failing.append((interface, len(failed), len(group), list(reasons)))
+    return failing
+
+
+def _of_the_answer(record: Record, cases: Sequence[Mapping[str, Any]], out: Path) -> list[str]:
+    """What of the last answer, which is all that `one-shot` has, was no code that could be taken, and what would help."""
+    from pytest_recode.render.transcript import last_step
+
+    step = last_step(out / record["transcript"])
+    lines = []
+    if step.get("files") == []:
+        cut = ": it was cut off at the model's limit of output" if step.get("finish") == "length" else ""
+        lines = ["", f"the last answer held no whole block of code, so that nothing was taken from it{cut}"]
+    elif any(case["exception"] == "IndentationError" for case in cases) and "snippet" in record["facts"]:
+        moved = record["settings"]["reindent"]
+        lines = (
+            ["", "the answer stands at another indentation: --recode-reindent moves such answers"] if not moved else []
+        )
+    return lines

@@ -31,8 +31,8 @@ def ask(papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """A session with a model that says the same to everything; what it was asked."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    def asked(answer: str, *args: str) -> list[Request]:
-        with ChatServer(lambda _: say(answer)) as server:
+    def asked(answer: str, *args: str, finish: str = "stop") -> list[Request]:
+        with ChatServer(lambda _: say(answer, finish=finish)) as server:
             recode("--recode-model=openai/tiny-1", f"--recode-api-base={server.url}", "--recode-out=out", *args)
         return list(server.requests)
 
@@ -76,6 +76,37 @@ def test_attempts_that_ask_for_one_answer_are_told_once(
     told = [line for line in result.outlines if "--recode-attempts=2 at temperature 0" in line]
     assert len(told) == said
     assert all("(openai/tiny-1): give a --recode-temperature above 0" in line for line in told)
+
+
+NO_BLOCK = "the last answer held no whole block of code, so that nothing was taken from it"
+
+
+@pytest.mark.parametrize(
+    ("answer", "finish", "said"),
+    [
+        ("```python\n    weight = np.ones(count\n```", "stop", "(SyntaxError)"),
+        ("```python\n    weight = one(count)\n```", "stop", "(NameError)"),
+        ("```python\n    weight = np.ones(count)\n```", "stop", "(assertion)"),
+        ("```python\n    while True: pass\n```", "stop", "(timeout)"),
+        (
+            "```python\n  weight = 1\n```",
+            "stop",
+            "(IndentationError) the answer stands at another indentation: --recode-",
+        ),
+        ("I refuse.", "stop", f") {NO_BLOCK} transcript"),
+        (
+            "```python\n    weight =",
+            "length",
+            f") {NO_BLOCK}: it was cut off at the model's limit of output transcript",
+        ),
+    ],
+)
+def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: str, said: str) -> None:
+    ask(answer, "-k", "decay", "--recode-test-seconds=3", finish=finish)
+    text = " ".join(capfd.readouterr().out.split())
+    assert said in text
+    assert ("another indentation" in text) is ("another indentation" in said)
+    assert (NO_BLOCK in text) is (NO_BLOCK in said)
 
 
 @pytest.mark.parametrize("args", [(), ("--recode-temperature=1",)])
