@@ -11,12 +11,12 @@ from pytest_recode.metrics.episodes import LEVELS, Episodes, episodes, most_atte
 from pytest_recode.metrics.score import wilson
 from pytest_recode.render.report_table import (
     COUNTS,
-    IDENTITY,
     Column,
     Rows,
     Table,
     columns,
     counts,
+    identities,
     identity,
     missing,
     name,
@@ -69,7 +69,7 @@ def _episodes(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
         name="episodes",
         title="Episodes: solved within all turns, and how",
         columns=(
-            *IDENTITY,
+            *identities(found),
             *columns("count", turns="turns at most"),
             *columns("percent", recall="recall"),
             *columns("interval", recall_interval="95 %"),
@@ -130,7 +130,7 @@ def _curves(found: Mapping[Row, Episodes], beside: _Beside, longest: int) -> Tab
         name="curves",
         title="By turn: recall@n, and the share of hidden cases that pass",
         columns=(
-            *IDENTITY,
+            *identities(found),
             Column(key="what", head="%"),
             *(Column(key=f"turn_{n}", head=str(n), kind="percent") for n in turns),
             *COUNTS,
@@ -157,7 +157,7 @@ def _levels(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
     return Table(
         name="levels",
         title="Solved with feedback of which level (none: in the first turn)",
-        columns=(*IDENTITY, *columns("count", **{level: level for level in LEVELS}, solved="solved"), *COUNTS),
+        columns=(*identities(found), *columns("count", **{level: level for level in LEVELS}, solved="solved"), *COUNTS),
         rows=tuple(
             {**identity(row), **dict(zip(LEVELS, one.solved_at, strict=True)), "solved": one.solved, **beside[row]}
             for row, one in found.items()
@@ -180,7 +180,7 @@ def _costs(found: Mapping[Row, Episodes]) -> Table:
         name="costs",
         title="What it took: every episode's tokens and dollars, also of those that were not solved",
         columns=(
-            *IDENTITY,
+            *identities(found),
             *columns("count", tokens="tokens", tokens_per_solved="per solved"),
             *(columns("count", paid_tokens="paid") if shared else ()),
             *columns("money", cost_usd="cost $", cost_per_solved="per solved"),
@@ -223,7 +223,7 @@ def _attempts(rows: Rows, beside: _Beside) -> Table | None:
         name="attempts",
         title="pass@k over attempts, unbiased",
         columns=(
-            *IDENTITY,
+            *identities(rows),
             *(
                 column
                 for k in ks

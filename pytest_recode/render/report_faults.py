@@ -10,12 +10,12 @@ from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.categories import CATEGORIES, Sorted, categories
 from pytest_recode.render.report_table import (
     COUNTS,
-    IDENTITY,
     Column,
     Rows,
     Table,
     columns,
     counts,
+    identities,
     identity,
     missing,
     percent,
@@ -39,7 +39,7 @@ def _errors(rows: Rows, beside: Mapping[Row, Mapping[str, int]]) -> Table:
         name="errors",
         title="What unsolved episodes failed with",
         columns=(
-            *IDENTITY,
+            *identities(rows),
             *columns("count", **{one: one for one in errors.CLASSES}),
             *columns("percent", functional_percent="functional %"),
             *columns("count", unsolved="of unsolved"),
@@ -71,7 +71,7 @@ def _categories(rows: Rows) -> Table | None:
         name="categories",
         title="What was wrong, as the researcher sorted it: shares of the items of feedback",
         columns=(
-            *IDENTITY,
+            *identities(found),
             *columns("percent", **{one: f"{one} %" for one in CATEGORIES}),
             *columns("count", sorted="of items", unsorted="without category"),
             Column(key="sources", head="sorted by"),

@@ -245,6 +245,7 @@ def _ablations(rows: Rows) -> Table | None:
                     continue
                 found.append(
                     {
+                        "label": f"{name(row)} / {name(other)}",
                         **identity(row),
                         "source": f"{row.source} - {other.source}" if row.source != other.source else row.source,
                         "snippets": one.snippets,

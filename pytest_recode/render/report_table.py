@@ -49,12 +49,19 @@ IDENTITY = (
 )
 
 
+def identities(rows: Iterable[Row]) -> tuple[Column, ...]:
+    """What tells `rows` apart; of several benchmarks, which one it is."""
+    several = len({row.format for row in rows}) > 1
+    return (*IDENTITY, *(columns("text", format="benchmark") if several else ()))
+
+
 def identity(row: Row) -> dict[str, Any]:
     return {
         "model": row.model + (" *" if row.simulated else ""),
         "source": row.source,
         "agent": row.agent,
         "feedback": row.feedback,
+        "format": row.format,
         "paper_shown": "yes" if row.paper else "no",
         "setup": row.setup,
         "published": row.published,
@@ -69,6 +76,7 @@ def published_identity(model: str, feedback: str) -> dict[str, Any]:
         "source": "published",
         "agent": "ReCodeAgent",
         "feedback": feedback,
+        "format": "recode-h",
         "paper_shown": "yes",
         "published": True,
         "simulated": False,
