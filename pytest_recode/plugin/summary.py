@@ -158,7 +158,7 @@ def _without_temperature(run: Run, records: Sequence[Mapping[str, Any]]) -> str:
     for name, temperature in set_for.items():
         if temperature is None or name not in contexts or run.registry.model(name).check is not litellm_.check:
             continue
-        with suppress(Exception):  # litellm's own affair, and no reason to end a run without its numbers
+        with suppress(litellm().exceptions.BadRequestError):  # a name of a server's own: nothing is left out for it
             model, provider, *_ = litellm().get_llm_provider(entry_of(contexts[name]).model)
             given = {"model": model, "custom_llm_provider": provider, "temperature": temperature, "drop_params": True}
             if "temperature" not in litellm().utils.get_optional_params(**given):
