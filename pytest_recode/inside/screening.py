@@ -9,6 +9,7 @@ Part of the shared judge. Self-contained: stdlib and its neighbours, Python 3.9+
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,6 +39,8 @@ class _Read(NamedTuple):
     """Of its own."""
     stars: tuple[str, ...] = ()
     """Modules of which it imports all names."""
+    itself: frozenset[int] = frozenset()
+    """Nodes that are the `sys.modules` of `sys.modules[__name__]`: the module that asks."""
 
 
 def flags(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> list[str]:
@@ -61,11 +64,11 @@ def flags(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -
 
 def _found(source: bytes, hidden: frozenset[str]) -> list[tuple[str, int]]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the candidate's strings
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = _parsed(source)
+    except (SyntaxError, ValueError):
         return []
+    except (RecursionError, MemoryError):
+        return [(f"it is nested too deeply to be read, and {forbidden.CODE}", 0)]
     nodes = list(ast.walk(tree))
     functions = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
     classes = {
@@ -80,8 +83,22 @@ def _found(source: bytes, hidden: frozenset[str]) -> list[tuple[str, int]]:
         for node in nodes
         if isinstance(node, ast.ImportFrom) and not node.level and any(alias.name == "*" for alias in node.names)
     )
-    read = _Read(hidden, _modules(nodes), frozenset(_bound(nodes)), frozenset(classes), frozenset(functions), stars)
+    modules, bound = _modules(nodes), frozenset(_bound(nodes))
+    itself = frozenset() if "__name__" in {*modules, *bound} else frozenset(_of_itself(nodes))
+    read = _Read(hidden, modules, bound, frozenset(classes), frozenset(functions), stars, itself)
     return sorted(set(_walk(nodes, read)), key=lambda found: found[1])
+
+
+def _parsed(source: bytes) -> ast.AST:
+    """Whatever can be compiled can be read: the one would stop a little later than the other."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(4 * limit)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the candidate's strings
+            return ast.parse(source)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _modules(nodes: Sequence[ast.AST]) -> dict[str, str]:
@@ -95,6 +112,13 @@ def _modules(nodes: Sequence[ast.AST]) -> dict[str, str]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             found.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
     return found
+
+
+def _of_itself(nodes: Sequence[Any]) -> Iterator[int]:
+    for node in nodes:
+        asks = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name)
+        if asks and node.slice.id == "__name__" and classes.last(node.value) == "modules":
+            yield id(node.value)
 
 
 def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
@@ -146,14 +170,31 @@ def _text(value: str, hidden: frozenset[str]) -> Iterator[str]:
         yield f"{value!r} reaches its judge's files"
 
 
+_LONGEST = 200
+"""Terms of a sum; no name is made of more."""
+
+
 def _folded(node: ast.AST) -> Optional[str]:
     """The text that a sum of texts is."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _folded(node.left), _folded(node.right)
-        return None if left is None or right is None else left + right
-    return None
+    parts: list[str] = []
+    left = [node]
+    while left:
+        each = left.pop()
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add) and len(left) + len(parts) < _LONGEST:
+            left += [each.left, each.right]
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            parts.append(each.value)
+        else:
+            return None
+    return "".join(reversed(parts))
+
+
+def _words(node: ast.AST) -> str:
+    """An expression as it is told; of one that is nested too deeply, no more than that."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return "an expression"
 
 
 def _imports(node: Any, hidden: frozenset[str]) -> Iterator[str]:
@@ -209,13 +250,13 @@ def _attribute(node: ast.Attribute, read: _Read, taken: bool) -> Iterator[str]:
     if node.attr in forbidden.ATTRIBUTES:
         yield f"{node.attr} {forbidden.ATTRIBUTES[node.attr]}"
     holder = _holder(node.value, read)
-    if (holder, node.attr) in forbidden.OF_MODULE:
+    if (holder, node.attr) in forbidden.OF_MODULE and id(node) not in read.itself:
         yield f"{holder}.{node.attr} {forbidden.OF_MODULE[holder, node.attr]}"
     if holder == "gc" and node.attr not in ("collect", "enable", "disable", "isenabled", *forbidden.ATTRIBUTES):
         yield f"gc.{node.attr} {forbidden.MEMORY}"
     of_a_module = isinstance(node.value, ast.Name) and node.value.id in read.modules
     if node.attr in forbidden.HELD - {"signal"} and of_a_module and not taken:
-        yield f"{ast.unparse(node)} as a whole {forbidden.LOOKS}"
+        yield f"{_words(node)} as a whole {forbidden.LOOKS}"
     if node.attr in ("__import__", "__loader__", "__spec__"):
         yield f"{node.attr} imports what it was not given"
     if node.attr == "__self__" and isinstance(node.value, (ast.Name, ast.Call, ast.Subscript)):
@@ -223,10 +264,18 @@ def _attribute(node: ast.Attribute, read: _Read, taken: bool) -> Iterator[str]:
     of = node.value.id if isinstance(node.value, ast.Name) else ""
     if (of, node.attr) in (("type", "__getattribute__"), ("type", "__dict__"), ("object", "__dict__")):
         yield f"{of}.{node.attr} {forbidden.LOOKS}"
+    if node.attr == "__dict__" and _raw(node.value):
+        yield f"{_words(node)} {forbidden.LOOKS}"
     if node.attr in forbidden.POINTERS and isinstance(node.ctx, ast.Store):
         yield f"{node.attr} {forbidden.BELOW}"
     if node.attr in ("__setattr__", "__delattr__") and isinstance(node.value, ast.Name) and node.value.id == "type":
         yield f"type.{node.attr} {forbidden.CHANGES}"
+
+
+def _raw(node: ast.AST) -> bool:
+    """Whether its `__dict__` is a module's own, whatever its class says: `types.ModuleType`, `super(type(np), np)`."""
+    made = isinstance(node, ast.Call) and classes.last(node.func) == "super" and bool(node.args)
+    return made or classes.last(node) == "ModuleType"
 
 
 def _holder(node: ast.AST, read: _Read) -> str:
@@ -246,9 +295,9 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
     if bare and name == "compile" and name not in read.bound and name not in read.modules:
         yield f"compile() {forbidden.CODE}"
     if bare and name in ("setattr", "delattr") and node.args and _judge(node.args[0]):
-        yield f"{name}() on {ast.unparse(node.args[0])} {forbidden.CHANGES}"
+        yield f"{name}() on {_words(node.args[0])} {forbidden.CHANGES}"
     if bare and name == "setattr" and len(node.args) > 1 and _constant_in(node.args[1], forbidden.ANSWERS):
-        yield f"setattr() of {ast.unparse(node.args[1])} {forbidden.CHANGES}"
+        yield f"setattr() of {_words(node.args[1])} {forbidden.CHANGES}"
     if name in forbidden.KERNELS and node.args:
         namespace = (_folded(node.args[0]) or "").partition("::")[0]
         if namespace in forbidden.NAMESPACES:
@@ -257,7 +306,7 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
         for each in node.args if name == "attrgetter" else node.args[:1]:
             parts = (_folded(each) or "").split(".")
             if not isinstance(each, ast.Constant) or any(part in forbidden.ATTRIBUTES for part in parts):
-                yield f"{name}({ast.unparse(each)}) {forbidden.LOOKS}"
+                yield f"{name}({_words(each)}) {forbidden.LOOKS}"
     if (
         bare
         and name == "open"
@@ -271,7 +320,7 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
         and name in ("update", "setdefault", "pop", "__setitem__")
         and _space(node.func.value)
     ):
-        yield f"{ast.unparse(node.func)}() {forbidden.CHANGES}"
+        yield f"{_words(node.func)}() {forbidden.CHANGES}"
     func = node.func
     bypass = isinstance(func, ast.Attribute) and name == "__getattribute__" and classes.last(func.value) == "object"
     if bypass and not (node.args and classes.last(node.args[0]) in ("self", "cls")):
@@ -294,9 +343,9 @@ def _assignment(node: Any) -> Iterator[str]:
     for target in targets:
         for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
             if isinstance(part, ast.Attribute) and _changes_a_judge(part):
-                yield f"{ast.unparse(part)} = … {forbidden.CHANGES}"
+                yield f"{_words(part)} = … {forbidden.CHANGES}"
             elif isinstance(part, ast.Subscript) and _space(part.value):
-                yield f"{ast.unparse(part.value)}[…] = … {forbidden.CHANGES}"
+                yield f"{_words(part.value)}[…] = … {forbidden.CHANGES}"
 
 
 def _replacement(node: Any, read: _Read) -> Iterator[str]:
