@@ -84,6 +84,7 @@ BY = {
     "": ("_recode_seeing>",),
     "signal": ("/signal.py",),
     "lookup": ("/pkgutil.py", "/logging/config.py"),
+    "format": ("/string.py", "/string/__init__.py"),
     "import": ("importlib/__init__.py", "importlib._bootstrap>", "importlib._bootstrap_external>", "_recode_seeing>"),
     "pickle.find_class": ("/pickle.py",),
 }
@@ -94,8 +95,22 @@ Candidates = Callable[[str], bool]
 """Whether code of a file is the candidate's."""
 
 
-def meaning(event: str, given: tuple[Any, ...], hidden: Iterable[str], candidates: Candidates) -> str:
-    """Of an event of `WHY`, of `ASKED` or of ctypes', with what it was given."""
+def exact(value: Any) -> Any:
+    """A text or a number as it is: one whose class is the candidate's would be asked, and could act where nobody looks."""
+    kind = type(value)
+    if kind is not str and issubclass(kind, str):
+        return str.__str__(value)
+    if kind is not bytes and issubclass(kind, bytes):
+        return bytes.__getitem__(value, slice(None))
+    if kind is not int and issubclass(kind, int):
+        return int.__int__(value)
+    return value
+
+
+def meaning(
+    event: str, given: tuple[Any, ...], hidden: Iterable[str], candidates: Candidates, others: Iterable[str] = ()
+) -> str:
+    """Of an event of `WHY`, of `ASKED` or of ctypes', with what it was given. `others`: files that are to stay where they are."""
     if event in WHY:
         return f"{event} {WHY[event]}"
     if event.startswith("ctypes."):
@@ -106,7 +121,7 @@ def meaning(event: str, given: tuple[Any, ...], hidden: Iterable[str], candidate
         return importing(str(given[0]))
     if event == "pickle.find_class":
         return _unpickled(str(given[0]), str(given[1]), hidden)
-    return _opening(given, hidden) if event == "open" else _moving(given)
+    return _opening(given, hidden) if event == "open" else _moving(given, others)
 
 
 def _unpickled(module: str, name: str, hidden: Iterable[str]) -> str:
@@ -122,15 +137,17 @@ def _member(event: str, given: tuple[Any, ...], candidates: Candidates) -> str:
         return f"{name} {forbidden.FRAMES}"
     if event == "object.__getattr__" and name != "__kwdefaults__":
         return ""
-    if name in _INNER and isinstance(holder, types.FunctionType) and not candidates(holder.__code__.co_filename):
+    if name in _INNER and issubclass(type(holder), types.FunctionType) and not candidates(holder.__code__.co_filename):
         return f"{name} of {holder.__name__} {forbidden.CHANGES}"
-    if name == "__class__" and isinstance(holder, types.ModuleType):
+    if name == "__class__" and issubclass(type(holder), types.ModuleType):
         return f"__class__ of {holder.__name__} {forbidden.CHANGES}"
     return ""
 
 
 def importing(name: str) -> str:
     top = name.partition(".")[0]
+    if name.startswith(forbidden.AGREEING):
+        return f"import of {forbidden.AGREEING} {forbidden.JUDGE}"
     if top in forbidden.IMPORTS or top.startswith("_recode"):
         return f"import of {top} {forbidden.IMPORTS.get(top, forbidden.CHANGES)}"
     return ""
@@ -142,6 +159,8 @@ def named(holder: Any, name: Any) -> str:
         return ""
     if name in forbidden.ATTRIBUTES and name not in forbidden.OVERRIDES:
         return f"{name} {forbidden.ATTRIBUTES[name]}"
+    if name == "__dict__" and (type(holder) is super or holder is types.ModuleType):
+        return f"__dict__ of {type(holder).__name__} {forbidden.LOOKS}"
     if isinstance(holder, types.ModuleType):
         pair = ("os" if holder.__name__ == "posix" else holder.__name__, name)
         if pair in forbidden.OF_MODULE:
@@ -194,7 +213,28 @@ def _opening(given: tuple[Any, ...], hidden: Iterable[str]) -> str:
     return ""
 
 
-def _moving(given: tuple[Any, ...]) -> str:
-    place = given[1]
-    path = os.fsdecode(place) if isinstance(place, bytes) else str(place)
-    return f"{os.path.basename(path)} is code that cannot be read here" if path.endswith(_CODE_FILES) else ""
+def _moving(given: tuple[Any, ...], others: Iterable[str]) -> str:
+    source, place = map(_path, given[:2])
+    whole = os.path.realpath(os.path.dirname(os.path.join(_folder(given[2:]), source)))
+    whole = os.path.join(whole, os.path.basename(os.path.normpath(source)))
+    if source and any(f"{path}/".startswith(f"{whole}/") for path in others):
+        return f"{os.path.basename(whole)}, which is not its own, is moved"
+    return f"{os.path.basename(place)} is code that cannot be read here" if place.endswith(_CODE_FILES) else ""
+
+
+def _path(given: Any) -> str:
+    if isinstance(given, (str, bytes)):
+        return os.fsdecode(given)
+    library = type(given).__module__.partition(".")[0] in ("pathlib", "posix", "os")
+    return os.fsdecode(os.fspath(given)) if library and hasattr(given, "__fspath__") else ""
+
+
+def _folder(descriptors: tuple[Any, ...]) -> str:
+    """The directory by whose descriptor the first path of an event is meant."""
+    descriptor = descriptors[0] if descriptors else -1
+    if type(descriptor) is not int or descriptor < 0:
+        return os.getcwd()
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return os.getcwd()

@@ -27,11 +27,14 @@ IMPORTS = {
     **dict.fromkeys(("faulthandler", "bdb"), FRAMES),
     **dict.fromkeys(("linecache", "tracemalloc"), MEMORY),
     **dict.fromkeys(("_imp", "runpy", "zipimport", "_frozen_importlib", "_frozen_importlib_external"), IMPORTED),
+    **dict.fromkeys(("code", "codeop", "cProfile", "profile", "trace", "py_compile", "compileall", "pdb"), CODE),
     "marshal": CODE,
     "_signal": "interrupts its judge",
     "posix": "reaches the system by another name",
 }
 """By the first part of a module's name."""
+AGREEING = "test.support"
+"""Python's own, with objects that equal anything; a repository may have a `test` of its own."""
 
 ATTRIBUTES = {
     **dict.fromkeys(
@@ -79,7 +82,7 @@ OF_MODULE = {
     **{
         ("signal", name): "interrupts its judge" for name in ("signal", "setitimer", "alarm", "sigwait", "siginterrupt")
     },
-    **{("threading", name): LATER for name in ("Thread", "Timer")},
+    ("threading", "Timer"): LATER,
     **{("importlib", name): IMPORTED for name in ("reload", "invalidate_caches", "abc", "machinery", "_bootstrap")},
     **{("inspect", name): FRAMES for name in ("stack", "trace", "currentframe", "getgeneratorlocals", "getframeinfo")},
 }
@@ -99,6 +102,9 @@ COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 ANSWERS = {*COMPARISONS, "__contains__"}
 OVERRIDES = {"__array_function__", "__array_ufunc__", "__torch_function__", "__torch_dispatch__"}
 """Methods by which a class answers in the place of numpy's and torch's own functions."""
+
+READS = {"all", "any", "ravel", "item", "__bool__", "allclose", "equal", "isclose"}
+"""By which an array or a tensor says what a comparison of it came to."""
 
 DIFFERENCES = {"__sub__", "__rsub__"}
 """What is compared by a tolerance is subtracted."""

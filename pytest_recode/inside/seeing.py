@@ -10,9 +10,14 @@ import copyreg
 import functools
 import importlib
 import importlib.machinery
+import inspect
+import io
 import os
+import re
+import string
 import sys
 import types
+import zipimport
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +68,8 @@ def builtins_for(watch: watch_.Watch) -> dict[str, Any]:
         return bring(name, *rest, **named)
 
     def vars_(*holder: Any) -> Any:
+        if holder and type(holder[0]) is super:
+            seen(f"vars() of super {forbidden.LOOKS}")
         if holder and isinstance(holder[0], type) and not holder[0].__flags__ & _HEAP:
             seen(f"vars() of {holder[0].__name__} {forbidden.LOOKS}")
         if not holder:
@@ -161,6 +168,30 @@ def see_lookups(watch: watch_.Watch) -> None:
         return bring(name, package)
 
     importlib.import_module = import_module
+    _see_members(watch)
+
+
+def _see_members(watch: watch_.Watch) -> None:
+    """By `inspect.getmembers` and `string.Formatter` names are looked up for whoever asks."""
+    members, field = inspect.getmembers, string.Formatter.get_field
+
+    @functools.wraps(members)
+    def getmembers(*given: Any, **named: Any) -> Any:
+        found = members(*given, **named)
+        apart = watch.on and watch.actor("lookup", 1) is not None
+        return [pair for pair in found if pair[0] not in forbidden.ATTRIBUTES] if apart else found
+
+    @functools.wraps(field)
+    def get_field(self: Any, name: str, *rest: Any) -> Any:
+        what = next(filter(None, (acts.named(None, part) for part in re.split(r"\W", str(name)))), "")
+        frame = watch.actor("format", 1) if what and watch.on else None
+        if frame is not None:
+            watch.seen(what, frame)
+        return field(self, name, *rest)
+
+    for holder, function in ((inspect, getmembers), (string.Formatter, get_field)):
+        del function.__wrapped__
+        setattr(holder, function.__name__, function)
 
 
 def see_signals(watch: watch_.Watch) -> None:
@@ -179,13 +210,44 @@ def see_signals(watch: watch_.Watch) -> None:
 
 def see_imports(watch: watch_.Watch) -> None:
     """However a file comes to be loaded: by an import, or from where it lies (`spec_from_file_location`). For good."""
-    loader = importlib.machinery.SourceFileLoader
-    load = loader.exec_module
+    _see_sources(watch)
+    for loader, name in (
+        (zipimport.zipimporter, "load_module"),
+        (importlib.machinery.ExtensionFileLoader, "create_module"),
+    ):
+        setattr(loader, name, _seeing_first(watch, getattr(loader, name)))
+
+
+def _see_sources(watch: watch_.Watch) -> None:
+    """What loads sources, bytecode and archives is one method, which they inherit."""
+    loader: Any = next(each for each in importlib.machinery.SourceFileLoader.__mro__ if "exec_module" in vars(each))
+    load, build = loader.exec_module, compile
 
     def exec_module(self: Any, module: types.ModuleType) -> None:
-        path = os.path.realpath(self.path)
+        path = _lies_at(self)
+        watch.unread(path)
         watch.before(module, path)
-        load(self, module)
+        if watch.own_source(path):
+            with io.FileIO(path) as file:
+                code = build(file.readall(), self.path, "exec", dont_inherit=True)
+            exec(code, module.__dict__)
+        else:
+            load(self, module)
         watch.after(module, path)
 
-    loader.exec_module = exec_module  # type: ignore[method-assign]
+    loader.exec_module = exec_module
+
+
+def _seeing_first(watch: watch_.Watch, load: Any) -> Any:
+    @functools.wraps(load)
+    def loading(self: Any, *given: Any) -> Any:
+        watch.unread(_lies_at(self))
+        return load(self, *given)
+
+    del loading.__wrapped__
+    return loading
+
+
+def _lies_at(loader: Any) -> str:
+    path = getattr(loader, "path", None) or getattr(loader, "archive", "")
+    return os.path.realpath(path) if path else ""

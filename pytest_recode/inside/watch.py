@@ -10,9 +10,11 @@ Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
 from __future__ import annotations
 
 import contextlib
-import itertools
+import gc
 import os
 import sys
+import threading
+import time
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
@@ -25,6 +27,9 @@ else:
     import _recode_seeing as seeing
 
 _OTHERS_TEXTS = ("<frozen ", "<_recode_", "<tests>", "<__array_function__")
+
+_CLOCK = 20_000_000
+"""Nanoseconds that the clock of a file system may be behind."""
 
 Say = Callable[[str], None]
 
@@ -55,7 +60,8 @@ class Watch:
         self._trusted = tuple(f"{path}/" for path in trusted - {os.getcwd()})
         self._cwd = f"{os.getcwd()}/"
         self._whose: dict[str, bool] = {}
-        self._busy = False
+        self._busy: set[int] = set()
+        """Threads that look, and are not to be seen looking."""
         self.on = False
         self.kept: dict[int, tuple[Mapping[str, Any], bool]] = {}
         self._holdings = holdings.Holdings()
@@ -65,6 +71,7 @@ class Watch:
     def begin(self) -> None:
         """For good: an audit hook cannot be taken back."""
         self.on = True
+        self._began = time.time_ns() - _CLOCK
         self._before = set(sys.modules)
         self._builtins = seeing.builtins_for(self)
         sys.meta_path.insert(0, seeing.finder(self))
@@ -78,8 +85,7 @@ class Watch:
 
     def changes(self) -> list[str]:
         """What the repository's modules hold, and did not when they were imported."""
-        told = itertools.chain(self._put_in_place(), self._holdings.changes(self.candidates, sorted(self._others)))
-        return list(itertools.islice(told, 20))
+        return [*self._put_in_place(), *self._holdings.changes(self.candidates, sorted(self._others))]
 
     def _put_in_place(self) -> Iterator[str]:
         """Modules that stand where those of the repository's were loaded, or would have been."""
@@ -150,16 +156,23 @@ class Watch:
     def _audit(self, event: str, given: tuple[Any, ...]) -> None:
         if event not in acts.WHY and event not in acts.ASKED and not event.startswith("ctypes."):
             return
-        if self._busy or not self.on:
+        thread = threading.get_ident()
+        if thread in self._busy or not self.on:
             return
-        self._busy = True
+        self._busy.add(thread)
+        collects = gc.isenabled()
+        gc.disable()  # a finalizer would run unseen
         try:
             frame = self.actor(event, 1)
-            what = acts.meaning(event, given, self._hidden, self.candidates) if frame is not None else ""
-            if what and frame is not None:
+            if frame is None:
+                return
+            what = acts.meaning(event, tuple(map(acts.exact, given)), self._hidden, self.candidates, self._others)
+            if what:
                 self.seen(what, frame)
         finally:
-            self._busy = False
+            if collects:
+                gc.enable()
+            self._busy.discard(thread)
 
     def seeks(self, name: str) -> bool:
         """Whether it is a module of the tests', which an import does not find; the candidate's attempt is said."""
@@ -183,6 +196,26 @@ class Watch:
         if path in self._mine:
             module.__dict__["__builtins__"] = self._builtins
 
+    def own_source(self, path: str) -> bool:
+        """Whether it is a file of the repository's, or the candidate's: never loaded from bytecode, which anybody may have put there."""
+        return path in self._mine or path in self._others
+
+    def unread(self, path: str) -> None:
+        """Of a file that is loaded: that it was there when the candidate was read. Raises `PermissionError` if not."""
+        if (
+            not path
+            or not self.on
+            or self.own_source(path)
+            or not (self.candidates(path) or _changed(path) >= self._began)
+        ):
+            return
+        what = f"import of {os.path.basename(path)}, which was written while it ran and cannot be read here"
+        if what not in self._told:
+            self._told.add(what)
+            self._say(what)
+        if self._refuse and what not in self._known:
+            raise PermissionError(what)
+
     def after(self, module: types.ModuleType, path: str) -> None:
         if path in self._others or path in self._mine:
             self._loaded[module.__name__] = module
@@ -191,6 +224,14 @@ class Watch:
             self._holdings.note(module)
         if others:
             self.loaded(module, path)
+
+
+def _changed(path: str) -> int:
+    """When, by a time that nobody can set."""
+    try:
+        return os.stat(path).st_ctime_ns
+    except OSError:
+        return 0
 
 
 def _own(value: Any, module: str) -> bool:
