@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import types
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ _ELSEWHERE = (
     *(("torch.overrides", "TorchFunctionMode"), ("torch.utils._python_dispatch", "TorchDispatchMode")),
 )
 _SAYS_NO = {"__ne__"}
+_NUMBERS = (1.5e6, -3.25)
+"""Nothing honest equals both."""
 
 
 def strict() -> None:
@@ -80,14 +83,22 @@ class Classes:
 
     def __init__(self) -> None:
         self._before = {id(each): weakref.ref(each) for each in _all()}  # an id may be another's once a class is gone
+        self._kept: dict[int, type] = {}
+
+    def keep(self) -> None:
+        """The new ones of now: one that was made in a case would be gone before it is asked."""
+        self._kept.update((id(cls), cls) for cls in _all() if id(cls) not in self._kept and self._new(cls))
+
+    def _new(self, cls: type) -> bool:
+        known = self._before.get(id(cls))
+        return known is None or known() is not cls
 
     def liars(self, candidates: Callable[[str], bool]) -> Iterator[str]:
         """One line for each new class of the candidate's that cannot be taken at its word. `candidates`: whether a file is its."""
         data = tuple(_data())
-        for cls in _all():
-            known = self._before.get(id(cls))
-            if known is None or known() is not cls:
-                yield from _lies(cls, data, candidates)
+        self.keep()
+        for cls in self._kept.values():
+            yield from _lies(cls, data, candidates)
 
 
 def file_of(thing: Any) -> str:
@@ -124,12 +135,20 @@ def _all() -> list[type]:
 
 def _lies(cls: type, data: tuple[type, ...], candidates: Callable[[str], bool]) -> Iterator[str]:
     asked = forbidden.ANSWERS | forbidden.OVERRIDES | forbidden.DIFFERENCES
-    own = {name: method for name, method in vars(cls).items() if name in asked}
+    own = {name: method for name, method in vars(cls).items() if name in asked and method is not None}
+    whose = bool(own) and _whose(cls, candidates)
+    if issubclass(cls, data) and not issubclass(cls, _PLAIN):
+        for name in forbidden.READS & vars(cls).keys():
+            if candidates(file_of(vars(cls)[name])):
+                yield f"{cls.__qualname__}.{name} answers for itself what a comparison comes to"
     for name, method in own.items():
         place = file_of(method)
-        if method is None or not candidates(place):
+        if name in forbidden.COMPARISONS and whose and not _is_method(method):
+            yield f"{cls.__qualname__}.{name} compares by what is no method"
             continue
-        made = place.startswith("<")  # by a dataclass, say
+        if not whose and not candidates(place):
+            continue
+        made = not candidates(place) or place.startswith("<")  # by a dataclass, say
         if name in forbidden.OVERRIDES:
             yield f"{cls.__qualname__}.{name} answers for itself what is computed of it"
         elif issubclass(cls, data) and name in forbidden.COMPARISONS and not made:
@@ -140,19 +159,39 @@ def _lies(cls: type, data: tuple[type, ...], candidates: Callable[[str], bool]) 
             yield f"{cls.__qualname__}.{name} leaves nothing of anything"
 
 
+def _whose(cls: type, candidates: Callable[[str], bool]) -> bool:
+    """Whether a class is the candidate's: one of a library's is found by its name."""
+    found: Any = sys.modules.get(cls.__module__)
+    if candidates(str(getattr(found, "__file__", None) or "")):
+        return True
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+    files = [file_of(each) for each in vars(cls).values() if type(each) is types.FunctionType]
+    return found is not cls and (not files or any(map(candidates, files)))
+
+
+def _is_method(thing: Any) -> bool:
+    """What Python calls with an instance and what it is compared with: no `id`, no property, no object that is called."""
+    inherited = type(thing) is types.WrapperDescriptorType and thing.__name__ in forbidden.COMPARISONS
+    return inherited or type(thing) is types.FunctionType
+
+
 def _cancels(cls: type, name: str) -> bool:
     """Whether an instance of it, even one that was never initialised, is as large as whatever it is compared with."""
     base: Any = next((each for each in _PLAIN if issubclass(cls, each)), object)
     try:
-        answers = [getattr(cls, name)(base.__new__(cls), other) for other in (1.5e6, -3.25)]
+        return all(bool(round(abs(getattr(cls, name)(base.__new__(cls), other)), 7) == 0) for other in _NUMBERS)
     except Exception:  # noqa: BLE001  an honest one stumbles here
         return False
-    return all(isinstance(answer, (int, float)) and float(answer) == 0.0 for answer in answers)
 
 
 def _agrees(cls: type, name: str) -> bool:
     """Whether an instance of it, even one that was never initialised, compares well with what it cannot know."""
-    for other in (object(), float("nan")):
+    return _agrees_with(cls, name, (object(), float("nan"))) or _agrees_with(cls, name, _NUMBERS)
+
+
+def _agrees_with(cls: type, name: str, others: tuple[Any, ...]) -> bool:
+    for other in others:
         try:
             answer = getattr(cls, name)(object.__new__(cls), other)
             if answer is NotImplemented or bool(answer) is (name in _SAYS_NO):
