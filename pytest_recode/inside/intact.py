@@ -49,8 +49,12 @@ _CLASSES = (
     *(("unittest.case", "_BaseTestCaseContext"), ("unittest.case", "_SubTest"), ("unittest.loader", "TestLoader")),
     *(("unittest.result", "TestResult"), ("unittest.suite", "TestSuite"), ("unittest.suite", "BaseTestSuite")),
     *(("torch", "Tensor"), ("torch.nn.parameter", "Parameter"), ("torch._C", "TensorBase")),
+    *(("contextlib", "_GeneratorContextManager"), ("contextlib", "_GeneratorContextManagerBase")),
+    *(("warnings", "catch_warnings"), ("contextlib", "suppress")),
     *(("pandas", "DataFrame"), ("pandas", "Series"), ("numpy", "random.mtrand.RandomState")),
 )
+_WATCHED = {"HookCaller", "_HookCaller", "CallInfo", "TestReport", "_Comparison", "Mismatch", "Teller"}
+"""Of pytest's and of the judge's: no moment passes without them, and what changes them may change them back."""
 _COMPARISONS = (
     "__eq__",
     "__ne__",
@@ -108,9 +112,8 @@ class Noted:
             found = _member(sys.modules.get(name), member)
             if isinstance(found, type):
                 self._note(f"{name}.{member}", found)
-                if name.startswith("unittest."):
+                if name.startswith(("unittest.", "contextlib", "warnings")):
                     counted[f"{name}.{member}"] = found
-        self._versions = versions.Versions(counted)
         packages = (*packages, *(name for name in sys.modules if name.startswith("_recode_")))
         for name, module in sorted(sys.modules.items()) if packages else ():
             if any(f"{name}.".startswith(f"{package}.") for package in packages):
@@ -118,12 +121,15 @@ class Noted:
                 for value in list(vars(module).values()):
                     if isinstance(value, type) and value.__module__ == name:
                         self._note(f"{name}.{value.__qualname__}", value)
+                        if value.__name__ in _WATCHED:
+                            counted[f"{name}.{value.__qualname__}"] = value
+        self._versions = versions.Versions(counted)
         self._canaries = (*canaries(), *more)
         self._hooks = [(name, getattr(sys, name), list(getattr(sys, name))) for name in ("meta_path", "path_hooks")]
         self._import = builtins.__import__
         self._signals = _signals()
         self._threads = set(threading.enumerate())
-        self._classes = compared.Classes()
+        self.classes = compared.Classes()
 
     def _note(self, place: str, holder: Any) -> None:
         now = holder if isinstance(holder, dict) else vars(holder)
@@ -150,8 +156,9 @@ class Noted:
             for name, function, inner in self._code
             if not holdings.same(holdings.inner(function), inner)
         ]
-        if not found:
-            found += [f"{name} was changed, and changed back" for name in self._versions.changed()]
+        for name in self._versions.changed():
+            if not any(line.startswith(f"{name}.") for line in found):
+                found.append(f"{name} was changed, and changed back")
         if builtins.__import__ is not self._import:
             found.append("builtins.__import__ was replaced")
         if sys.gettrace() is not None or sys.getprofile() is not None:
@@ -167,7 +174,7 @@ class Noted:
         if candidates is not None:
             found += self.libraries.changes(candidates)
             found += self._left(candidates)
-        return found[:20]
+        return list(dict.fromkeys(found))
 
     def _left(self, candidates: Callable[[str], bool]) -> Iterator[str]:
         """What the candidate's code left at work, and what it made to be compared."""
@@ -189,7 +196,7 @@ class Noted:
                 frame = frame.f_back
             if frame is not None:
                 yield "a thread of it was left running"
-        yield from self._classes.liars(candidates)
+        yield from self.classes.liars(candidates)
 
 
 def _libraries(names: Iterable[str], text: bytes) -> Iterator[types.ModuleType]:

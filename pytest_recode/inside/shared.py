@@ -40,6 +40,7 @@ _NOT_FORKED = {"jax"}
 """Once they have run anything they have threads of their own, and a fork of them hangs."""
 _WORTH_A_RUN = 2.0
 """Seconds of work, however busy the machine is, and ten times that by the clock: what slower tests build on first use is little beside what they take each time."""
+_MOST_LINES = 20
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -194,6 +195,7 @@ class _Eye:
         self._place = place = os.getcwd()
         self._say, self._known = say, frozenset(known)
         self._noted = noted
+        self._most = _MOST_LINES if refuse else None  # what the reference does is known in full
         own, foreign = ([f"{place}/{path}" for path in each] for each in (mine, others))
         self._watch = watch.Watch(own, foreign, hidden_names, say, self._known, refuse)
         self._files = {path: _stamp(path) for path in foreign}
@@ -209,8 +211,9 @@ class _Eye:
         self._watch.end()
         written = [path for path, stamp in self._files.items() if _stamp(path) != stamp]
         changes = [f"{os.path.relpath(path, self._place)} was written to" for path in written]
-        for change in [*self._noted.changes(self._watch.candidates), *self._watch.changes(), *changes]:
-            if change not in self._known:
+        for found in (self._noted.changes(self._watch.candidates), self._watch.changes(), changes):
+            new = [change for change in found if change not in self._known]
+            for change in new[: self._most]:
                 self._say(change)
 
 
@@ -229,6 +232,8 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
 
     def say(message: dict[str, Any]) -> None:
         wire.put_frame(put, wire.TO_HOST, {**message, "token": token})
+        if message["op"] == "finished":
+            noted.classes.keep()
 
     order, reference, noted = {**_grown, "only": start["only"]}, _grown["reference"], _grown["noted"]
     _grown.clear()
