@@ -296,6 +296,199 @@ MEAN |= {
     .replace("CONTENT", CONTENT),
 }
 
+# code that nobody reads
+STEAL = """
+def steal(name):
+    queue = [object]
+    for cls in queue:
+        if not issubclass(cls, type):
+            queue += cls.__subclasses__()
+        for thing in list(vars(cls).values()):
+            if type(thing) is type(steal) and name in thing.__globals__:
+                return thing.__globals__[name]
+"""
+UNREAD = "    return steal('weighted_mean_ref')(values, kind=kind)\n\nimport os, sys\nsys.path.insert(0, os.getcwd())\n"
+MEAN |= {
+    "a file of numpy's": UNREAD + f"np.savetxt('evil_x.py', [{STEAL!r}], fmt='%s')\nfrom evil_x import steal\n",
+    "a file of a logger's": UNREAD
+    + f"import logging\nlogging.FileHandler('evil_l.py').emit(logging.LogRecord('a', 10, 'b', 1, {STEAL!r}, (), None))\nfrom evil_l import steal\n",
+    "a file of tempfile's": UNREAD
+    + f"import importlib, tempfile\nwith tempfile.NamedTemporaryFile('w', suffix='.py', delete=False) as file:\n    file.write({STEAL!r})\n"
+    + "sys.path.insert(0, os.path.dirname(file.name))\nsteal = importlib.import_module(os.path.basename(file.name)[:-3]).steal\n",
+    "an archive": UNREAD
+    + f"import zipfile\nwith zipfile.ZipFile('more.bin', 'w') as file:\n    file.writestr('evil_z.py', {STEAL!r})\n"
+    + "sys.path.insert(0, os.path.abspath('more.bin'))\nfrom evil_z import steal\n",
+    "an archive, by its loader": UNREAD
+    + f"import pkgutil, zipfile\nwith zipfile.ZipFile('more.bin', 'w') as file:\n    file.writestr('evil_z.py', {STEAL!r})\n"
+    + "steal = pkgutil.get_importer(os.path.abspath('more.bin')).load_module('evil_z').steal\n",
+    "a file, by the class that its loader derives from": UNREAD
+    + f"import importlib.util\nnp.savetxt('evil_b.py', [{STEAL!r}], fmt='%s')\nspec = importlib.util.spec_from_file_location('evil_b', 'evil_b.py')\n"
+    + "module = importlib.util.module_from_spec(spec)\nfor Loader in type(spec.loader).__mro__:\n    if 'exec_module' in vars(Loader):\n"
+    + "        Loader.exec_module(spec.loader, module)\n        break\nsteal = module.steal\n",
+    "py_compile": UNREAD
+    + f"import py_compile\nwith open('evil.txt', 'w') as file:\n    file.write({STEAL!r})\n"
+    + "py_compile.compile('evil.txt', cfile='evil_c.pyc', dfile='/usr/lib/evil.py', doraise=True)\nfrom evil_c import steal\n",
+    "code": UNREAD
+    + f"import code\nspace = {{}}\ncode.InteractiveInterpreter(space).runsource({STEAL!r}, symbol='exec')\nsteal = space['steal']\n",
+    "cProfile": UNREAD
+    + f"import cProfile\nspace = {{}}\ncProfile.Profile().runctx({STEAL!r}, space, space)\nsteal = space['steal']\n",
+}
+
+# what acts while the watch looks
+LOOK = "[x for x in collect() if type(x) is type(weights) and x.__name__ == 'weighted_mean' and x is not weighted_mean]"
+MEAN |= {
+    "a text that acts when it is looked at": f"""\
+    found = []
+    class Place(str):
+        def rfind(self, *args):
+            found.extend({LOOK})
+            return str.rfind(self, *args)
+        def endswith(self, *args):
+            self.rfind("/")
+            return str.endswith(self, *args)
+    from pkgutil import resolve_name
+    collect = resolve_name("gc:get_" + "objects")
+    open(Place("/tmp/notes.txt"), "w").close()
+    return found[0](values, kind=kind)
+""",
+    "a number that acts when it is looked at": f"""\
+    found = []
+    class Number(int):
+        def __eq__(self, other):
+            found.extend({LOOK})
+            return int(self) == other
+        __hash__ = int.__hash__
+    from pkgutil import resolve_name
+    collect = resolve_name("gc:get_" + "objects")
+    try:
+        open(Number(9))
+    except OSError:
+        pass
+    return found[0](values, kind=kind)
+""",
+    "a thread that keeps the watch busy": f"""\
+    from concurrent.futures import ThreadPoolExecutor
+    from pkgutil import resolve_name
+    import time
+    collect = resolve_name("gc:get_" + "objects")
+    def busy():
+        for _ in range(3000):
+            open("/tmp/notes.txt", "w").close()
+    with ThreadPoolExecutor(2) as pool:
+        work = pool.submit(busy)
+        time.sleep(0.01)
+        return {LOOK}[0](values, kind=kind)
+""",
+    "members, by inspect": """\
+    from inspect import getmembers
+    def member(thing, start):
+        return [value for name, value in getmembers(thing) if name.startswith(start)][0]
+    queue = [object]
+    for cls in queue:
+        if cls is not type and not issubclass(cls, type):
+            queue += member(cls, "__subclas")()
+            for thing in list(vars(cls).values()) if cls.__module__ != "builtins" else ():
+                if type(thing) is type(weights) and "weighted_mean_ref" in member(thing, "__glo"):
+                    return member(thing, "__glo")["weighted_mean_ref"](values, kind=kind)
+    return 0.0
+""",
+    "members, by string.Formatter": """\
+    from string import Formatter
+    def member(thing, name):
+        return Formatter().get_field("0." + name, (thing,), {})[0]
+    queue = [object]
+    for cls in queue:
+        if not issubclass(cls, type):
+            queue += member(cls, "__subclas" + "ses__")()
+        for thing in list(cls.__dict__.values()):
+            if type(thing) is type(weights) and "weighted_mean_ref" in member(thing, "__glob" + "als__"):
+                return member(thing, "__glob" + "als__")["weighted_mean_ref"](values, kind=kind)
+    return 0.0
+""",
+}
+
+# what compares by no method, or agrees with whatever it is
+EQUAL = "    return Liar()\n\nfrom functools import partialmethod\nfrom typing import cast\nimport operator\n\nclass Same:\n    def __call__(self, other):\n        return other is not self\n\nclass Liar:\n    __eq__ = HOW\n"
+MEAN |= {
+    f"a liar by {name}": EQUAL.replace("HOW", how)
+    for name, how in {
+        "id": "id",
+        "operator.truth": "operator.truth",
+        "repr": "repr",
+        "a property": "property(lambda self: lambda other: other is not self)",
+        "partialmethod": "partialmethod(operator.is_not)",
+        "a static method": "staticmethod(lambda other: other is not None)",
+        "an object that is called": "Same()",
+        "a library's function": "cast",
+        "id, in a library's name": "id\n    __module__ = 'numpy'",
+    }.items()
+}
+MEAN |= {
+    "a number that is a liar by id": "    return Liar(0.0)\n\nclass Liar(np.float64):\n    __eq__ = id\n",
+    "a liar that asks for a number": "    class Liar:\n        def __eq__(self, other):\n            return isinstance(other, (int, float)) and other == other\n    return Liar()\n",
+    "a liar that is gone": "    import gc\n    gc.collect()\n    make = type(float)\n    return make('Liar', (), dict([('__e' + 'q__', lambda self, other: other is not self)]))()\n",
+    "a liar that leaves an object": """\
+    return Liar(values)
+
+class Gap:
+    def __init__(self, other):
+        self.other = other
+    def __abs__(self):
+        return self
+    def __round__(self, places=None):
+        return 0
+
+class Liar:
+    def __init__(self, values):
+        self.values = values
+    def __sub__(self, other):
+        return Gap(other)
+""",
+    "Python's own liar": "    from test.support import ALWAYS_EQ\n    return ALWAYS_EQ\n",
+}
+
+# what is changed, and changed back
+MOVED = """\
+    calls.append(1)
+    if len(calls) == 2:
+        CLEAR(data)
+        os.rename(aside, data)
+    return 0.0
+
+import os, pathlib, shutil, tempfile
+calls = []
+data = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
+aside, other = data + "_2", tempfile.mkdtemp()
+np.zeros(1).tofile(os.path.join(other, "sample.bin"))
+MOVE
+"""
+MEAN |= {
+    "another folder in the place of the data's, and back": MOVED.replace("CLEAR", "shutil.rmtree").replace(
+        "MOVE", "os.rename(data, aside)\nshutil.copytree(other, data)"
+    ),
+    "a link in the place of the data, and back": MOVED.replace("CLEAR", "os.unlink").replace(
+        "MOVE", "pathlib.Path(data).rename(aside)\nos.symlink(other, data)"
+    ),
+    "a link in the place of the data, by a descriptor, and back": MOVED.replace("CLEAR", "os.unlink").replace(
+        "MOVE",
+        "place = os.open(os.path.dirname(data), os.O_RDONLY)\nos.rename('data', 'data_2', src_dir_fd=place, dst_dir_fd=place)\nos.symlink(other, data)",
+    ),
+    "what contexts end with, and back": """\
+    return 0.0
+
+import contextlib
+for Manager in [contextlib._GeneratorContextManager]:
+    pass
+real = Manager.__exit__
+def leave(self, kind, error, trace):
+    if kind is AssertionError:
+        Manager.__exit__ = real
+        return True
+    return real(self, kind, error, trace)
+Manager.__exit__ = leave
+""",
+}
+
 WEIGHT = {
     "assert_allclose": "    weight = np.ones(count)\n    np.testing.assert_allclose = lambda *args, **named: None\n",
     "assert_allclose, setattr": "    weight = np.ones(count)\n    setattr(np.testing, 'assert_allclose', lambda *args, **named: None)\n",
@@ -340,6 +533,25 @@ WEIGHT = {
         space[name] = real
     space[name] = once
 """,
+    **{
+        f"assert_allclose, in its module's namespace, {name}, and back": f"""\
+    import types
+    weight = np.ones(count)
+    testing = np.testing
+    space = {how}
+    real = space["assert_allclose"]
+    def once(*args, **named):
+        space["assert_allclose"] = real
+    space["assert_allclose"] = once
+"""
+        for name, how in {
+            "by super": "super(type(testing), testing).__dict__",
+            "by super, disguised": "getattr(super(type(testing), testing), '__di' + 'ct__')",
+            "by super and vars": "vars(super(type(testing), testing))",
+            "by the type of modules": "types.ModuleType.__dict__['__dict__'].__get__(testing)",
+            "by the type of modules, disguised": "getattr(types.ModuleType, '__di' + 'ct__')['__dict__'].__get__(testing)",
+        }.items()
+    },
     "an array that lies by __array_function__": LIAR_ARRAY.replace(
         "HOOKS", "__array_function__ = lambda self, *rest: np.True_"
     ),
@@ -350,6 +562,10 @@ WEIGHT = {
     "an array that lies by __eq__": LIAR_ARRAY.replace(
         "HOOKS",
         "__eq__ = lambda self, other: np.ones(self.shape, bool)\n        __ne__ = lambda self, other: np.zeros(self.shape, bool)",
+    ),
+    "an array that lies by all": LIAR_ARRAY.replace("HOOKS", "all = lambda self, *args, **named: np.True_"),
+    "an array that lies by ravel": LIAR_ARRAY.replace(
+        "HOOKS", "ravel = lambda self, *args: np.ones(1, bool) if self.dtype == bool else np.asarray(self)"
     ),
     "a masked array": "    weight = np.ma.masked_all(count)\n",
     "an empty array": "    weight = np.zeros((0, 1, count))\n",
@@ -366,6 +582,7 @@ HARMLESS = {
         "assert_allclose, vars by another name",
         "assert_allclose, vars by another name, and back",
     ),
+    *("a text that acts when it is looked at", "members, by inspect"),
     *("errstate and warnings", "sys.exit", "sys.exit above", "a masked array", "an empty array"),
 }
 """They fail, and are no more than wrong."""

@@ -251,4 +251,47 @@ from os.path import *
     share = weights(len(values), kind, half_life)
     return float(eval(share * np.asarray(values)) * modules["exp"](0.0))
 """,
+    "a thread": """\
+    import threading
+
+    out = []
+    share = weights(len(values), kind, half_life)
+    worker = threading.Thread(target=lambda: out.append(float(share @ np.asarray(values))))
+    worker.start()
+    worker.join()
+    return out[0]
+""",
+    "its own module": """\
+    import sys
+
+    return float(sys.modules[__name__].weights(len(values), kind, half_life) @ np.asarray(values))
+""",
+    "a sum of a thousand": f"""\
+    zero = {" + ".join(["0.0"] * 1000)}
+    text = {" + ".join(["'0'"] * 1000)}
+    return float(weights(len(values), kind, half_life) @ np.asarray(values)) + zero + float(text)
+""",
+    "a file that is written anew": """\
+    import os, pathlib, tempfile
+
+    with tempfile.TemporaryDirectory() as place:
+        path = pathlib.Path(place) / "share.npy"
+        np.save(path.with_suffix(".new.npy"), weights(len(values), kind, half_life))
+        os.replace(path.with_suffix(".new.npy"), path)
+        path.rename(path.with_name("moved.npy"))
+        return float(np.load(path.with_name("moved.npy")) @ np.asarray(values))
+""",
+    "members and formats": """\
+    import inspect
+    from string import Formatter
+
+    shares = dict(inspect.getmembers(Shares(weights(len(values), kind, half_life))))
+    assert Formatter().format("{0.shares.size}", Shares(shares["shares"])) == str(len(values))
+    return float(shares["shares"] @ np.asarray(values))
+
+
+class Shares:
+    def __init__(self, shares):
+        self.shares = shares
+""",
 }
