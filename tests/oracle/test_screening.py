@@ -112,3 +112,20 @@ def test_most_attacks_can_be_read() -> None:
     }
     unread = {name for name, text in texts.items() if not flags(text)}
     assert len(unread) < len(texts) / 3, sorted(unread)
+
+
+@pytest.mark.parametrize("terms", [1_000, 2_900, 20_000])
+def test_a_long_sum_is_read(terms: int) -> None:
+    told = flags("import sys\nsys._getframe()\nx = " + " + ".join(["'a'"] * terms))
+    assert told == ["line 2: _getframe looks at frames"] or (terms == 20_000 and "nested too deeply" in told[0])
+
+
+def test_what_cannot_be_told_again_is_told_all_the_same() -> None:
+    told = flags("from operator import attrgetter\nattrgetter(" + "+".join(["a"] * 900) + ")")
+    assert [line for line in told if line.endswith("looks for what judges it")]
+
+
+def test_its_own_module_is_no_others() -> None:
+    assert flags("import sys\nme = sys.modules[__name__]") == []
+    assert flags("import sys\n__name__ = 'm'\nme = sys.modules[__name__]")
+    assert flags("import sys\nsys.modules[__name__] = 1")

@@ -468,3 +468,49 @@ def test_tests_that_do_not_end_with_the_reference(bare: Sandbox) -> None:
     assert problem(
         bare, "def test_mean():\n    while True:\n        pass\n", grading_seconds=1.0, test_seconds=1.0
     ) == ("its tests did not end within 1 s")
+
+
+FIRST_ONLY = """
+
+def mean(values):
+    return 2.0 if len(values) == 2 else 0.0
+
+
+def spread(values):
+    return 0.0
+"""
+AND_BACK = {
+    "the hooks": """\
+import pluggy
+for Caller in [pluggy.HookCaller if hasattr(pluggy, "HookCaller") else pluggy._hooks._HookCaller]:
+    pass
+real, calls = Caller.__call__, []
+def call(self, **named):
+    if "call" in named and named["call"].excinfo is not None:
+        named["call"].excinfo = None
+        calls.append(1)
+        if len(calls) == 3:
+            Caller.__call__ = real
+    return real(self, **named)
+Caller.__call__ = call
+""",
+    "the comparison": """\
+from pytest_recode.testing import assert_equivalent as same
+find = type(lambda: 0).__dict__["__slabolg__"[::-1]].__get__
+for Comparison in [find(find(same)["equivalence"].assert_equivalent)["_Comparison"]]:
+    pass
+real, calls = Comparison.compare, []
+def compare(self, *rest):
+    calls.append(1)
+    if len(calls) == 3:
+        Comparison.compare = real
+Comparison.compare = compare
+""",
+}
+
+
+@pytest.mark.parametrize("name", AND_BACK)
+def test_what_judges_is_not_changed_and_changed_back(bare: Sandbox, name: str) -> None:
+    verdict = graded(bare, AND_BACK[name] + FIRST_ONLY)
+    assert not verdict.solved
+    assert [told for told in verdict.tampering if "changed" in told]
