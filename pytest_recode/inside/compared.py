@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import sys
 import types
-import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -82,21 +81,21 @@ class Classes:
     """Those that are there before a candidate's code runs."""
 
     def __init__(self) -> None:
-        self._before = {id(each): weakref.ref(each) for each in _all()}  # an id may be another's once a class is gone
+        self._before = {id(each): each for each in _all()}
         self._kept: dict[int, type] = {}
 
     def keep(self) -> None:
         """The new ones of now: one that was made in a case would be gone before it is asked."""
-        self._kept.update((id(cls), cls) for cls in _all() if id(cls) not in self._kept and self._new(cls))
+        for base in (object, *_data()):
+            self._keep(type.__subclasses__(base))
 
-    def _new(self, cls: type) -> bool:
-        known = self._before.get(id(cls))
-        return known is None or known() is not cls
+    def _keep(self, found: list[type]) -> None:
+        self._kept.update((id(cls), cls) for cls in found if id(cls) not in self._before)
 
     def liars(self, candidates: Callable[[str], bool]) -> Iterator[str]:
         """One line for each new class of the candidate's that cannot be taken at its word. `candidates`: whether a file is its."""
         data = tuple(_data())
-        self.keep()
+        self._keep(_all())
         for cls in self._kept.values():
             yield from _lies(cls, data, candidates)
 
