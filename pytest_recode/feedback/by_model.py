@@ -102,9 +102,10 @@ def prompt(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> list
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
     shown = [prompts.SECTION.format(name=name, key=key, text=_bounded(text)) for name, text in sections.items() if text]
     interfaces = ", ".join(verdict.failing_interfaces)
+    asked = prompts.ASK.format(sections="\n".join(shown), interfaces=interfaces)
     return [
         Message(role="system", content=prompts.SYSTEM.format(key=key)),
-        Message(role="user", content=prompts.ASK.format(sections="\n".join(shown), interfaces=interfaces)),
+        Message(role="user", content=asked + (prompts.BLOCK if parts.slot is not None else "")),
     ]
 
 

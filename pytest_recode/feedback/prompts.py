@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = "1"
+VERSION = "2"
 
 SYSTEM = """\
 You are a researcher and an author of the paper below. Someone is implementing its method in your repository, and \
@@ -46,6 +46,12 @@ END {name} {key}
 ASK = """\
 {sections}
 The failing interfaces, each of which needs one record: {interfaces}."""
+
+BLOCK = """
+
+The implementer writes one block of the file alone, in place of the comment lines that the instruction names. A correction is the \
+code of that block and nothing else, whichever interface fails."""
+"""Follows `ASK` where a part of a file is asked for."""
 
 AGAIN = """\
 That answer could not be used: {problems}. Give the whole JSON object again, mended."""

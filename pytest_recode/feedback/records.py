@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from textwrap import dedent
 from typing import Any
 
 from pytest_recode.episode import FeedbackItem
@@ -133,7 +134,7 @@ def _fields(record: Mapping[str, Any], repeating: Callable[[str], str]) -> tuple
         else:
             fields[name] = words
     correction = record.get("correction")
-    code = code_only(correction) if isinstance(correction, str) else ""
+    code = dedent(code_only(correction)) if isinstance(correction, str) else ""  # a block's, as it stands in its file
     code = code.encode(errors="replace").decode()
     problem = source.parse(code.encode()).problem if code.strip() else "is empty"
     if len(code) > MOST_CODE:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from pytest_recode.feedback import prompts
+from pytest_recode.feedback.by_model import prompt
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import corrections, render
+from pytest_recode.feedback.records import read_answer
 from pytest_recode.formats.researchcodebench import FORMAT
 from pytest_recode.slots import laid
 from pytest_recode.task import Parts, Task
@@ -52,6 +56,25 @@ def test_what_is_wrong_is_told_of_the_definition_around_the_part(tasks: dict[str
     assert "In place of 1 x subtraction the authors have 1 x addition." in told
     assert "defines no" not in told
     assert "delta * other.count" not in told
+
+
+def test_a_model_is_told_that_a_correction_is_the_part(tasks: dict[str, Task]) -> None:
+    task = tasks["mean of both"]
+    parts = task.load()
+    _, asked = prompt(task, parts, {task.targets[0]: b""}, verdict())
+    assert asked.content.endswith(prompts.BLOCK)
+    part = "        delta = other.mean - self.mean\n        mean = self.mean\n"
+    record = {
+        "interface": NAMES[0],
+        "category": "T2",
+        "description": "One.",
+        "analysis": "Two.",
+        "suggestion": "Three.",
+    }
+    answer = json.dumps({"feedbacks": [{**record, "correction": part}]})
+    wanted = derive(task, parts, {task.targets[0]: b""}, verdict())[:1]
+    read = read_answer(answer, wanted, lambda _: "")
+    assert read.usable[NAMES[0]]["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
 
 
 def test_a_part_that_was_not_written_is_told(tasks: dict[str, Task]) -> None:

@@ -305,5 +305,5 @@ def test_the_schema_asks_for_what_is_read() -> None:
 
 def test_another_prompt_is_another_version() -> None:
     """Whoever changes the words sees here that VERSION must change as well."""
-    words = "\0".join((prompts.SYSTEM, prompts.SECTION, prompts.ASK, prompts.AGAIN))
-    assert (prompts.VERSION, hashlib.sha256(words.encode()).hexdigest()[:12]) == ("1", "d416b150c0f2")
+    words = "\0".join((prompts.SYSTEM, prompts.SECTION, prompts.ASK, prompts.BLOCK, prompts.AGAIN))
+    assert (prompts.VERSION, hashlib.sha256(words.encode()).hexdigest()[:12]) == ("2", "a94403469361")
