@@ -17,8 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import _pytest.assertion
-from _pytest.assertion import rewrite, util
+try:  # pytest has no public way to do it for what lies on no disk
+    import _pytest.assertion as assertion
+    from _pytest.assertion import rewrite, util
+except ImportError:  # of another pytest: the words are not worth a verdict
+    assertion = rewrite = util = None  # type: ignore[assignment]
 
 _MARK = "@py"  # begins every name that pytest adds
 _HELPERS, _BUILTINS = f"{_MARK}test_ar", f"{_MARK}_builtins"
@@ -130,8 +133,8 @@ class _Helpers:
         return error
 
 
-_formatted = _guarded(util.format_explanation)
-_worded = _guarded(rewrite._format_assertmsg, "")
+_formatted = _guarded(lambda text: util.format_explanation(text))
+_worded = _guarded(lambda message: rewrite._format_assertmsg(message), "")
 
 
 def _failed(results: Any) -> int:
@@ -145,7 +148,7 @@ def _failed(results: Any) -> int:
 def _compared(operators: Any, results: Any, values: Any) -> str:
     """As pytest's own, without the configuration that leads to the tests."""
     at = _failed(results)
-    lines = _pytest.assertion.pytest_assertrepr_compare(_ASKED, operators[at], values[at], values[at + 1])
+    lines = assertion.pytest_assertrepr_compare(_ASKED, operators[at], values[at], values[at + 1])
     if not lines:
         return ""
     kept = [line.replace("\n", "\\n") for line in _cut([_exact(line) for line in lines])]
