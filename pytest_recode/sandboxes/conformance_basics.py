@@ -201,24 +201,34 @@ def check_processes_are_limited(bench: Bench) -> None:
     mark = marked()
     with bench.probe() as probe:
         probe.tell(
-            "import os, sys, time\n"
+            "import os, sys\n"
+            "pids = set()\n"
             f"for _ in range({bench.limits.pids * 3}):\n"
             "    try:\n"
-            "        if os.fork() == 0:\n"
-            f"            os.execv(sys.executable, [sys.executable, '-S', '-c', 'import time; time.sleep(600)', {mark!r}])\n"
+            "        pid = os.fork()\n"
             "    except OSError:\n"
-            "        pass\n"
-            "os._exit(7)"
+            "        continue\n"
+            "    if pid == 0:\n"
+            "        try:\n"
+            f"            os.execv(sys.executable, [sys.executable, '-S', '-c', 'import time; time.sleep(600)', {mark!r}])\n"
+            "        finally:\n"
+            "            os._exit(1)\n"
+            "    pids.add(pid)\n"
+            "while pids:\n"  # it answers when all are to be seen by their arguments, and stays
+            "    pids = {pid for pid in pids if not os.waitpid(pid, os.WNOHANG)[0]\n"
+            f"            and {mark!r} not in open(f'/proc/{{pid}}/cmdline').read()}}\n"
+            "result = None"
         )
         most = 0
         limit = time.monotonic() + 60
         while time.monotonic() < limit:
-            most = max(most, len(running(mark)))
             try:
-                if not probe.connection.receive(1, time.monotonic() + 0.02):
-                    break
+                answered = probe.connection.receive(1, time.monotonic() + 0.02)
             except TimeoutError:
-                continue
+                answered = None
+            most = max(most, len(running(mark)))
+            if answered is not None:
+                break  # or ended
         probe.connection.kill()
         assert not running(mark), "processes of it are alive after kill()"
         assert most <= bench.limits.pids * 2, f"{most} processes at once, with a limit of {bench.limits.pids}"
