@@ -45,13 +45,13 @@ class Base:
 class Model(Base):
     pass
 """
-CANDIDATE = "/work/candidate.py"
+CANDIDATE = "/repository/candidate.py"
 
 
 @pytest.fixture
 def base() -> Iterator[types.ModuleType]:
     module = types.ModuleType("base_of_the_test")
-    module.__file__ = "/work/base.py"
+    module.__file__ = "/repository/base.py"
     sys.modules[module.__name__] = module
     exec(compile(SOURCE, module.__file__, "exec"), module.__dict__)
     yield module
