@@ -36,6 +36,7 @@ class Score:
     solved: int
     errors: int
     interval: tuple[float, float]  # of the solved share, Wilson 95 %
+    scaled: float | None  # share of the code lines that were asked for (Scaled Pass@1); None where a task counts none
     mean_turns: float | None  # of the solved episodes, counted from 1
     cases: float | None  # mean over episodes of the share of hidden cases that the last turn passed
     prompt_tokens: int
@@ -74,6 +75,7 @@ def _score(model: str, feedback: str, paper: bool, group: Sequence[Record]) -> S
         solved=len(turns),
         errors=len(group) - len(played),
         interval=wilson(len(turns), len(played)),
+        scaled=_scaled(group),
         mean_turns=sum(turns) / len(turns) if turns else None,
         cases=sum(map(case_share, played)) / len(played) if played else None,
         prompt_tokens=sum(record["usage"]["prompt_tokens"] for record in group),
@@ -81,6 +83,28 @@ def _score(model: str, feedback: str, paper: bool, group: Sequence[Record]) -> S
         cost_usd=None if None in costs else sum(costs),
         solved_by_turn=_cumulative(turns, max((len(record["turns"]) for record in played), default=0)),
     )
+
+
+def _scaled(group: Sequence[Record]) -> float | None:
+    """Of records that tell the `lines` of their tasks, over the whole episode."""
+    if not all(record.get("lines") for record in group):
+        return None
+    from pytest_recode.metrics.attempt import Attempt, Row, Snippet
+    from pytest_recode.metrics.passing import passed
+
+    row = Row(source="", model="", agent="", feedback="", paper=True, format="")
+    attempts = [
+        Attempt(
+            row=row,
+            task=record["task"],
+            number=1,
+            outcome=record["outcome"],
+            solved_turn=record["solved_turn"],
+            snippet=Snippet(paper="", name=record["task"], lines=record["lines"]),
+        )
+        for record in group
+    ]
+    return passed(attempts, within=None, intervals=False).scaled
 
 
 def case_share(record: Record) -> float:

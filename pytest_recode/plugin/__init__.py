@@ -99,9 +99,8 @@ _MANIFESTS = pytest.StashKey[tuple[str, ...]]()
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What the run needs is checked once it is known that there is something to run, and before anything is spent."""
     config = session.config
-    wrong = (
-        sys.exc_info()[0] is not None
-    )  # pytest comes here with every item where -k or -m cannot be read, on its way out
+    # Where -k or -m cannot be read pytest comes here with every item, on its way out
+    wrong = sys.exc_info()[0] is not None
     if RUN in config.stash and not wrong and not hasattr(config, "workerinput"):
         from pytest_recode.plugin.collect import is_ours
 

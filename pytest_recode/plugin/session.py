@@ -21,7 +21,7 @@ from pytest_recode.plugin import directory, options, registry
 if TYPE_CHECKING:
     from pytest_recode.feedback.person import Ask
     from pytest_recode.formats import Format
-    from pytest_recode.models import Ledger
+    from pytest_recode.models import Ledger, ModelContext
     from pytest_recode.replay import Replay
     from pytest_recode.sandboxes import Sandbox, SandboxContext
     from pytest_recode.settings import Settings
@@ -340,4 +340,10 @@ class Run:
     def _check_models(self) -> None:
         from pytest_recode.plugin import model_check
 
-        model_check.check(model_check.contexts(self.settings, self.ledger, self._table()), self.registry, self.tell)
+        model_check.check(self.model_contexts(), self.registry, self.tell)
+
+    def model_contexts(self) -> list[ModelContext]:
+        """One for each model that this run asks."""
+        from pytest_recode.plugin import model_check
+
+        return model_check.contexts(self.settings, self.ledger, self._table())

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_recode.plugin.items import EpisodeItem
 
 if TYPE_CHECKING:
-    from pytest_recode.metrics.score import Score
     from pytest_recode.plugin.session import Run
     from pytest_recode.settings import Settings
 
@@ -101,35 +100,6 @@ def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
             stats["error"] = whole
 
 
-def _scaled(scores: Sequence[Score], records: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """Of each score the code lines of what was solved, of all lines that were asked for; None where its tasks have no lines."""
-    if not any(record["lines"] for record in records):
-        return [None] * len(scores)
-    from pytest_recode.metrics.attempt import Attempt, Row, Snippet
-    from pytest_recode.metrics.passing import passed
-
-    groups: dict[tuple[str, str, bool], list[Attempt] | None] = {}
-    for record in records:
-        key = (record["model"] or record["agent"], record["feedback"], record["paper"])  # as `scores` has them
-        known = groups.setdefault(key, [])
-        if not record["lines"] or known is None:
-            groups[key] = None
-            continue
-        model, feedback, paper = key
-        known.append(
-            Attempt(
-                row=Row(source="", model=model, agent="", feedback=feedback, paper=paper, format=""),
-                task=record["task"],
-                number=1,
-                outcome=record["outcome"],
-                solved_turn=record["solved_turn"],
-                snippet=Snippet(paper="", name=record["task"], lines=record["lines"]),
-            )
-        )
-    found = [groups[score.model, score.feedback, score.paper] for score in scores]
-    return [passed(group, within=None, intervals=False).scaled if group else None for group in found]
-
-
 def _replay(run: Run, records: Sequence[Mapping[str, Any]]) -> list[str]:
     from pytest_recode.metrics.replays import replayed
     from pytest_recode.render.table import replay
@@ -146,14 +116,8 @@ def _without_temperature(run: Run, records: Sequence[Mapping[str, Any]]) -> str:
     from pytest_recode.models import litellm_
     from pytest_recode.models.client import litellm
     from pytest_recode.models.providers import entry_of
-    from pytest_recode.plugin import model_check
 
-    contexts = {
-        context.name: context
-        for context in model_check.contexts(
-            run.settings, run.ledger, run.cast(None, run.settings.feedbacks[0], run.settings).table
-        )
-    }
+    contexts = {context.name: context for context in run.model_contexts()}
     found = []
     for name, temperature in set_for.items():
         if temperature is None or name not in contexts or run.registry.model(name).check is not litellm_.check:
@@ -168,14 +132,6 @@ def _without_temperature(run: Run, records: Sequence[Mapping[str, Any]]) -> str:
     return f"temperature: asked without one, since they take none: {', '.join(found)} (records have what was set)"
 
 
-def _summary(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    from pytest_recode.metrics.score import scores
-    from pytest_recode.render.table import summary
-
-    found = scores(records)
-    return summary(found, _scaled(found, records))
-
-
 def write(
     terminal: Any,
     run: Run,
@@ -185,6 +141,7 @@ def write(
     unreadable: int,
 ) -> None:
     """`met`: episodes that were started, skipped ones too; `unreadable`: tasks that could not be read."""
+    from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.directory import begun
     from pytest_recode.render import table, words
 
@@ -194,7 +151,7 @@ def write(
         order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
         rows = sorted(records, key=lambda record: (order.get(record["model"], 0), order.get(record["feedback"], 0)))
         terminal.section("recode", sep="=")
-        for line in _replay(run, rows) if run.replays else _summary(rows):
+        for line in _replay(run, rows) if run.replays else table.summary(scores(rows)):
             terminal.line(line)
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:

@@ -14,9 +14,10 @@ HEAD = ("model", "feedback", "solved", "%", "95 % interval", "turns", "cases %",
 _AFTER_INTERVAL = HEAD.index("95 % interval") + 1
 
 
-def summary(scores: Sequence[Score], scaled: Sequence[float | None] = ()) -> list[str]:
-    """Lines, without a trailing newline each. `scaled`: of each score the share of the code lines, where its tasks have them."""
+def summary(scores: Sequence[Score]) -> list[str]:
+    """Lines, without a trailing newline each. What share of the code lines is told where tasks have them."""
     rows = [HEAD, *(_row(score) for score in scores)]
+    scaled = [score.scaled for score in scores]
     if any(share is not None for share in scaled):
         column = ("scaled %", *("-" if share is None else f"{100 * share:.1f}" for share in scaled))
         rows = [(*row[:_AFTER_INTERVAL], cell, *row[_AFTER_INTERVAL:]) for row, cell in zip(rows, column, strict=True)]
