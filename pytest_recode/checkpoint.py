@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
 from pytest_recode.render import records
-from pytest_recode.render.transcript import append, opened
+from pytest_recode.run_directory import Lines, replaced, subdirectory, writing
 from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 
@@ -95,20 +96,20 @@ class Past:
 
 
 class Keeper:
-    """Writes the checkpoints of one episode."""
+    """Writes the checkpoints of one episode. Raises `RecordsError` where they cannot be written."""
 
     def __init__(self, path: Path, nodeid: str) -> None:
-        self._file = opened(path)
+        self._lines = Lines(path)
         self._of = {"nodeid": nodeid}
 
     def turn(self, checkpoint: Checkpoint) -> None:
-        append(self._file, {**self._of, **dumped(checkpoint)})
+        self._lines.append({**self._of, **dumped(checkpoint)})
 
     def feedback(self, given: Feedback) -> None:
-        append(self._file, {**self._of, "feedback": records.feedback(given)})
+        self._lines.append({**self._of, "feedback": records.feedback(given)})
 
     def close(self) -> None:
-        os.close(self._file)
+        self._lines.close()
 
 
 def past_of(path: Path, nodeid: str) -> Past:
@@ -172,24 +173,21 @@ class FirstTurn:
                     f"{path}: is of another first turn, whose file is {key}.json: remove it, and this first turn is played anew"
                 )
 
-    def keep(self, checkpoint: Checkpoint | None, *, by: str) -> None:
+    def keep(self, checkpoint: Checkpoint, *, by: str) -> None:
         """`by`: the node id of the episode that paid for it."""
-        if checkpoint is None or checkpoint.agent is None:
-            return
         checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
-        fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps({"key": self.path.stem, **dumped(checkpoint)}))
-        fresh.replace(self.path)
+        replaced(self.path, json.dumps({"key": self.path.stem, **dumped(checkpoint)}))
 
 
 @contextmanager
-def first_turn(out: Path, key: str) -> Iterator[FirstTurn]:
-    """Waits while another worker plays it. The lock goes with the process that holds it, however that ends."""
-    folder = out / "first-turns"
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def first_turn(out: Path, key: str, clock: Clock) -> Iterator[FirstTurn]:
+    """Waits while another worker plays it, with the clock stopped. The lock goes with the process that holds it, however that ends."""
+    folder = subdirectory(out / "first-turns")
+    with writing(folder):
+        lock = os.open(folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with clock.stopped(Wait(what="the first turn, which another worker plays")):
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield FirstTurn(folder / f"{key}.json")
     finally:
         os.close(lock)
@@ -234,7 +232,8 @@ def wait_until_left(out: Path, tell: Callable[[str], None], seconds: float = 30.
 
 @contextmanager
 def _marker(out: Path) -> Iterator[int]:
-    file = os.open(out / "in-use", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with writing(out):
+        file = os.open(out / "in-use", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         yield file
     finally:
@@ -249,6 +248,7 @@ def dumped(checkpoint: Checkpoint) -> dict[str, Any]:
         "feedback": None if turn.feedback is None else records.feedback(turn.feedback),
         "move": {
             "steps": turn.move.steps,
+            "unparsed": turn.move.unparsed,
             "submitted": turn.move.submitted,
             "reindented": turn.move.reindented,
             "usage": records.usage(turn.move.usage),
@@ -302,7 +302,14 @@ def _feedback(entry: Mapping[str, Any]) -> Feedback:
         level=int(entry["level"][1:]),
         text=entry["text"],
         turn=entry["turn"],
-        items=tuple(FeedbackItem(**{name: item[name] for name in _TEXTS}) for item in entry["items"]),
+        items=tuple(
+            FeedbackItem(
+                **{name: item[name] for name in _TEXTS},
+                caused_by=item.get("caused_by") or "",
+                authors=item.get("authors", {}),
+            )
+            for item in entry["items"]
+        ),
         source=entry["source"],
         model=entry["model"],
         prompt=entry["prompt"],

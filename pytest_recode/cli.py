@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
-from pytest_recode.faults import UserError
+from pytest_recode.faults import RecordsError, UserError
 
 if TYPE_CHECKING:
     from pytest_recode.formats.finding import Found
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0; 1 for a reader that went away; 2 for a user's fault, which is one line."""
+    """0; 1 for a reader that went away; 2 for a user's fault or a disk's, which is one line."""
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
         sys.stdout.write(_report(given))
         sys.stdout.flush()
-    except UserError as error:
+    except (RecordsError, UserError) as error:
         print(f"pytest-recode: error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # `… | head`
@@ -64,6 +64,11 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="TEXT",
         help="only rows whose model contains TEXT (repeatable); RECODE-H's published rows stay beside them",
+    )
+    report.add_argument(
+        "--base",
+        metavar="ROW",
+        help="compare this row with every other one of its benchmark, published ones too: a model, or any part of a row's name",
     )
     report.add_argument(
         "--tasks",
@@ -142,6 +147,7 @@ def _report(given: argparse.Namespace) -> str:
     from pytest_recode.metrics.rows import rows
     from pytest_recode.render import (
         report,
+        report_dates,
         report_episodes,
         report_faults,
         report_feedback,
@@ -160,8 +166,9 @@ def _report(given: argparse.Namespace) -> str:
         models = ", ".join(dict.fromkeys(row.model for row in [*everything, *replays]))
         if models:
             raise UserError(f"--model={given.model[0]}: no such row: there are {models}")
-        more = f" and {len(notes) - 1} more like it" if len(notes) > 1 else ""
-        raise UserError("no episode to report" + (f" ({notes[0]}{more})" if notes else ""))
+        others = [f"and {len(notes) - 2} more"] if len(notes) > 2 else []
+        reason = "; ".join([*notes[:2], *others])
+        raise UserError("no episode to report" + (f" ({reason})" if reason else ""))
     notes += _left_out([*everything, *replays], [*shown, *replayed], given.model)
     tasks = _tasks(given.tasks)
     notes += [f"--tasks: {note}" for note in tasks.notes]
@@ -178,7 +185,7 @@ def _report(given: argparse.Namespace) -> str:
         ]
     with_lines = {row: group for row, group in shown.items() if group and all(attempt.snippet for attempt in group)}
     own = {row: group for row, group in shown.items() if group and not row.published}
-    best = max(with_lines, key=lambda row: passed(with_lines[row], intervals=False).scaled or 0, default=None)
+    best = max(with_lines, key=lambda row: passed(with_lines[row]).scaled or 0, default=None)
     detail = list(shown) if given.model else [row for row in with_lines if not row.published]
     # What --common leaves out is left out of what there is to play as well
     known = {} if given.common else tasks.names
@@ -190,12 +197,20 @@ def _report(given: argparse.Namespace) -> str:
             hard_threshold=given.hard_threshold,
             known=known,
         ),
+        **report_dates.tables(with_lines, own),
         **report_episodes.tables(own, known),
         **report_faults.tables(own, known),
         **report_feedback.tables(own, _judge(given) if given.adoption_model else None),
-        **report_pairs.tables(own, replayed, [one for one in attempts if one.replay is None]),
+        **report_pairs.tables(
+            {row: group for row, group in shown.items() if group},
+            replayed,
+            [one for one in attempts if one.replay is None],
+            base=report_pairs.base_row(shown, given.base) if given.base else None,
+        ),
         **_code(given, own, tasks, notes),
     }
+    if given.base and given.table and "comparisons" not in given.table:
+        raise UserError("--base is for the table comparisons: add --table=comparisons, or leave one of the two out")
     for name in given.table:
         if name not in makers:
             more = "; code needs --tasks" if "code" not in makers else ""
@@ -203,7 +218,11 @@ def _report(given: argparse.Namespace) -> str:
     names = given.table or (list(makers)[:1] if given.format == "csv" else list(makers))
     chosen = [table for name in names if (table := makers[name]()) is not None]
     if not chosen:
-        raise UserError(f"--table={names[0]}: these files have nothing to say of it")
+        hint = (
+            "; --base=ROW compares one row with each other one" if names[0] == "comparisons" and not given.base else ""
+        )
+        raise UserError(f"--table={names[0]}: these files have nothing to say of it{hint}")
+    notes += report_table.changed_files(shown)
     if any(row.simulated for row in [*shown, *replayed]):
         notes.append(
             "* simulated: an offline model that breaks and repairs the reference; it says nothing about a real one"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -29,9 +28,11 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackItem:
-    """What a researcher has to say of one failing interface; a level shows the first fields of it.
+    """What a researcher has to say of one fault; a level shows the first fields of it. Several may be about one interface.
 
-    RECODE-H's record (its `Feedbacks` schema), with its names shortened.
+    RECODE-H's record (its `Feedbacks` schema), with its names shortened, and two fields more: `caused_by` names another interface, in
+    which the fault is; `authors` says of each field that has something who wrote it: "model" "task" "person" "derived", or several of
+    these, joined by "+".
     """
 
     interface: str
@@ -40,6 +41,8 @@ class FeedbackItem:
     analysis: str = ""  # from L2
     suggestion: str = ""  # from L3, words only
     correction: str = ""  # from L4, code
+    caused_by: str = ""  # from L2
+    authors: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,8 @@ class Audit:
     """What the words of a feedback repeated of what should stay secret, before `cut` passages were taken out of them.
 
     A run is a number of tokens in a row that reference (tests) have and neither brief nor candidate; a share is the part of the
-    words' tokens that lie in runs long enough to be cut, 0 to 1 (feedback/audit.py).
+    words' tokens that lie in runs long enough to be cut, 0 to 1 (feedback/audit.py). `encoded` of the passages were in another form than
+    the secret is, or were no language.
     """
 
     reference_run: int = 0
@@ -55,6 +59,7 @@ class Audit:
     tests_run: int = 0
     tests_share: float = 0.0
     cut: int = 0
+    encoded: int = 0
 
 
 TESTS_SAID = "The hidden tests said:"
@@ -80,10 +85,12 @@ class Feedback:
 class Move:
     """What an agent did in a turn: how many steps it took, whether it submitted by itself, what it cost.
 
+    `unparsed`: how many of its model's answers could not be read as actions. Each cost a step, and nothing of it was done.
     `reindented`: its answer was moved to another indentation, which `--recode-reindent` allows.
     """
 
     steps: int = 0
+    unparsed: int = 0
     submitted: bool = True
     reindented: bool = False
     usage: Usage = field(default_factory=Usage)
@@ -117,24 +124,6 @@ class Episode:
     @property
     def solved_turn(self) -> int | None:
         return self.turns[-1].number if self.stop is Stop.SOLVED else None
-
-
-class Clock:
-    """The seconds of an episode. Those in which a person is waited for are not counted."""
-
-    def __init__(self) -> None:
-        self._waited = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() - self._waited
-
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self._waited += time.monotonic() - began
 
 
 Judge = Callable[[Files], Verdict]

@@ -5,6 +5,8 @@ A *candidate's* fault is no exception at all: it is a failed case in a `Verdict`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 
@@ -47,6 +49,36 @@ class ModelError(Exception):
 
 class BudgetSpent(Exception):
     """`--recode-max-cost` is reached: no further call may start."""
+
+
+class RecordsError(Exception):
+    """A file of the run's directory cannot be written. It ends the run: what has no record must not be paid, nor pass."""
+
+
+class Stopped(KeyboardInterrupt):
+    """The run was asked to stop. Not an `Exception`: nothing that handles faults may go on after it."""
+
+    __module__ = "builtins"  # pytest prints the name of an interrupt with its module
+
+
+class Interrupt(BaseException):
+    """Ends an episode from outside, raised in the main thread in the middle of whatever it does."""
+
+
+@contextmanager
+def interrupts_first() -> Iterator[None]:
+    """Raise an interrupt again where an `Exception` took its place: one that came up while sandboxes were ended because of it."""
+    try:
+        yield
+    except RecordsError:  # ends the whole run
+        raise
+    except Exception as error:
+        cut = error.__context__
+        while cut is not None and not isinstance(cut, Interrupt | KeyboardInterrupt):
+            cut = cut.__context__
+        if cut is None:
+            raise
+        raise cut from None
 
 
 class SandboxError(Exception):

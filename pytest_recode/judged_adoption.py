@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import ModelError, UserError
+from pytest_recode.feedback.adoption_answers import Judgements
 from pytest_recode.feedback.prompts import SECTION
 from pytest_recode.feedback.records import CATEGORIES
 from pytest_recode.metrics.adoption import ANSWERS, Advice, Pair, advice, read
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.models import Message, Model, ModelContext, Reach, Usage
 from pytest_recode.render.records import usage
-from pytest_recode.render.transcript import append, opened
+from pytest_recode.run_directory import Lines
 
-VERSION = "1"
+VERSION = "2"
 SEED = 42
 """Of the sample, as in the original."""
 MOST_SECTION = 60_000
 ATTEMPTS = 2
-"""Calls per turn at most: a malformed answer is asked for once more."""
+"""Calls per turn at most: what is missing from an answer is asked for once more."""
 
 SYSTEM = """\
 You judge how an implementer of research code took the feedback of a reviewer. You are given, each between a line BEGIN and a line END \
@@ -49,9 +50,13 @@ Answer with one JSON object of this form and nothing else:
 
 ASK = """\
 {sections}
-The interfaces, each of which needs one item: {interfaces}."""
+The interfaces, each of which needs one item for each time that the feedback speaks of it: {interfaces}."""
 
-AGAIN = "That answer could not be used: {problem}. Give the whole JSON object again, mended."
+AGAIN = "No item could be read from that answer: {problems}. Answer once more, with one JSON object of the form that was asked for."
+
+AGAIN_IN_PART = """\
+Items of these interfaces are accepted and need not be given again: {accepted}. Still needed: {problems}. Answer with one JSON object of \
+the same form that holds only the items still needed. Fields of them that are not named here are accepted as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,7 @@ class _Place:
     """A pair, and the file of answers beside its run."""
 
     row: Row
+    task: str
     pair: Pair
     run: Path
     key: str
@@ -99,30 +105,28 @@ def judge(
     for place in new:
         model = make(ModelContext(name=name, ledger=_Spending(run=place.run), api_base=api_base))
         try:
-            items, cost = ask(model, place.pair)
+            asked = ask(model, place.pair)
         except ModelError as error:
             raise UserError(f"--adoption-model={name}: {error}; what was judged until then is kept") from None
-        spent += cost
-        known[place.run][place.key] = items
-        _keep(
-            _file(place.run, name),
-            {"key": place.key, "model": name, "prompt": VERSION, "items": items, "usage": usage(cost)},
-        )
+        spent += asked.usage
+        known[place.run][place.key] = asked.items
+        line = {"key": place.key, "model": name, "prompt": VERSION, "items": asked.items, "answers": asked.answers}
+        _keep(_file(place.run, name), {**line, "usage": usage(asked.usage)})
     if new:
         dollars = "their price is not known" if spent.cost_usd is None else f"{spent.cost_usd:.4f} dollars"
         say(f"--adoption-model={name}: {spent.prompt_tokens + spent.completion_tokens:,} tokens, {dollars}")
     found: dict[Row, list[Advice]] = {}
     unjudged = 0
     for place in places:
-        answers = {item["interface"]: item for item in known[place.run][place.key]}
+        judged = known[place.run][place.key]
         for item in place.pair.feedback["items"]:
-            given = answers.get(item["interface"])
+            given = next((one for one in judged if one["interface"] == item["interface"]), None)
             if given is None:
                 unjudged += 1
                 continue
-            found.setdefault(place.row, []).append(
-                advice(place.pair, item, given["adopted"], given["resolved"], given["error_type"])
-            )
+            judged = [one for one in judged if one is not given]  # an interface may have several items, in order
+            one = advice(place.pair, item, given["adopted"], given["resolved"], given.get("error_type", ""))
+            found.setdefault(place.row, []).append(replace(one, task=place.task))
     notes = [
         f"by model: judged by {name}, prompt {VERSION}"
         + (f", at most {sample} turns per row and level" if sample else "")
@@ -132,21 +136,35 @@ def judge(
     return Judged(advice={row: tuple(one) for row, one in found.items()}, notes=tuple(notes))
 
 
-def ask(model: Model, pair: Pair) -> tuple[list[dict[str, str]], Usage]:
-    """The usable items of an answer; a malformed one is asked for once more. Raises `ModelError`."""
-    wanted = [item["interface"] for item in pair.feedback["items"]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What came of asking: the items that can be used, the answers as they came, what they cost."""
+
+    items: list[dict[str, str]]
+    answers: list[str]
+    usage: Usage
+
+
+def ask(model: Model, pair: Pair) -> Asked:
+    """What is missing from the first answer, or cannot be used, is asked for once more. Raises `ModelError`."""
+    found = Judgements(wanted=tuple(item["interface"] for item in pair.feedback["items"]))
     messages = prompt(pair)
     spent = Usage()
-    items: list[dict[str, str]] = []
+    answers: list[str] = []
     for _attempt in range(ATTEMPTS):
-        reply = model.complete(messages, schema=schema(wanted))
+        reply = model.complete(messages, schema=schema(list(dict.fromkeys(found.wanted))))
         spent += reply.usage
-        items, problem = read_answer(reply.text, wanted)
-        if not problem:
+        answers.append(reply.text)
+        found.add(reply.text)
+        problems = "; ".join(found.problems())
+        if not problems:
             break
+        text = (AGAIN_IN_PART if found.drafts else AGAIN).format(
+            accepted=", ".join(found.accepted()) or "none", problems=problems
+        )
         quoted = Message(role="assistant", content=reply.text[:MOST_SECTION] or "(empty)")
-        messages = [*messages[:2], quoted, Message(role="user", content=AGAIN.format(problem=problem))]
-    return items, spent
+        messages = [*messages[:2], quoted, Message(role="user", content=text)]
+    return Asked(items=found.items(), answers=answers, usage=spent)
 
 
 def prompt(pair: Pair) -> list[Message]:
@@ -160,7 +178,11 @@ def prompt(pair: Pair) -> list[Message]:
     # Nobody can write a text that holds its own digest: no section can forge its END
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
     shown = [SECTION.format(name=name, key=key, text=text[:MOST_SECTION]) for name, text in sections.items()]
-    interfaces = ", ".join(item["interface"] for item in pair.feedback["items"])
+    counted = Counter(item["interface"] for item in pair.feedback["items"])
+    interfaces = ", ".join(
+        f"{name} ({times} items, in the order of the feedback)" if times > 1 else name
+        for name, times in counted.items()
+    )
     return [
         Message(role="system", content=SYSTEM.format(key=key)),
         Message(role="user", content=ASK.format(sections="\n".join(shown), interfaces=interfaces)),
@@ -190,37 +212,6 @@ def schema(interfaces: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def read_answer(text: str, wanted: Sequence[str]) -> tuple[list[dict[str, str]], str]:
-    """The items that can be used, in lower case, and what is wrong with the answer; "" for nothing."""
-    start = text.find("{")
-    try:
-        data, _end = json.JSONDecoder().raw_decode(text, start) if start >= 0 else (None, 0)
-    except (ValueError, RecursionError):
-        return [], "its JSON cannot be read"
-    given = data.get("items") if isinstance(data, dict) else None
-    if not isinstance(given, list):
-        return [], "it held no JSON object with a list 'items'"
-    found: dict[str, dict[str, str]] = {}
-    for item in given:
-        if isinstance(item, dict) and item.get("interface") in wanted and _whole(item):
-            found.setdefault(
-                item["interface"],
-                {
-                    "interface": item["interface"],
-                    "error_type": item["error_type"],
-                    "adopted": item["adopted"].lower(),
-                    "resolved": item["resolved"].lower(),
-                },
-            )
-    missing = [name for name in wanted if name not in found]
-    return list(found.values()), f"there is no whole item for {', '.join(missing)}" if missing else ""
-
-
-def _whole(item: Mapping[str, Any]) -> bool:
-    said = (item.get("adopted"), item.get("resolved"))
-    return item.get("error_type") in CATEGORIES and all(isinstance(one, str) and one.lower() in ANSWERS for one in said)
-
-
 def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_Place]:
     found = []
     for row, attempts in rows.items():
@@ -230,7 +221,7 @@ def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_
             for pair in read(path) or ():
                 assert path is not None
                 key = f"{path.name}/{pair.feedback['turn']}/{VERSION}"
-                place = _Place(row=row, pair=pair, run=path.parent.parent, key=key)
+                place = _Place(row=row, task=attempt.task, pair=pair, run=path.parent.parent, key=key)
                 by_level.setdefault(pair.level, []).append(place)
         for _, group in sorted(by_level.items()):
             chosen: Sequence[int] = range(len(group))
@@ -251,7 +242,13 @@ class _Spending:
     def spent(self, model: str, used: Usage) -> None:
         _keep(self.run / "adoption" / "spending.jsonl", {"model": model, **usage(used)})
 
+    def unanswered(self, model: str, why: str) -> None: ...
+
+    def settle(self) -> None: ...
+
     def fault(self, error: ModelError) -> None: ...
+
+    def retry(self, error: ModelError, pause: float) -> None: ...
 
     def reached(self, where: str, now: Reach) -> Reach:
         return Reach.ANSWERS
@@ -270,11 +267,11 @@ def _kept(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _keep(path: Path, line: Mapping[str, Any]) -> None:
-    file = opened(path)
+    lines = Lines(path)
     try:
-        append(file, line)
+        lines.append(line)
     finally:
-        os.close(file)
+        lines.close()
 
 
 def _code(turn: Mapping[str, Any]) -> str:

@@ -6,8 +6,8 @@ import math
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,19 @@ from typing import Any
 from pytest_recode import VERSION, episode
 from pytest_recode.agents import Agent
 from pytest_recode.agents.workspace import SandboxWorkspace
-from pytest_recode.checkpoint import Checkpoint, Keeper, Past, Resumable, first_turn, key_of, past_of
+from pytest_recode.checkpoint import Checkpoint, FirstTurn, Keeper, Past, Resumable, first_turn, key_of, past_of
+from pytest_recode.clock import Clock
 from pytest_recode.episode import Stop, Turn
-from pytest_recode.faults import BudgetSpent, GraderError, ModelError, SandboxError, UserError
+from pytest_recode.faults import (
+    BudgetSpent,
+    GraderError,
+    ModelError,
+    RecordsError,
+    SandboxError,
+    Stopped,
+    UserError,
+    interrupts_first,
+)
 from pytest_recode.feedback import prompts
 from pytest_recode.models import Ledger, Usage
 from pytest_recode.models.table import resolve
@@ -25,7 +35,7 @@ from pytest_recode.render import records
 from pytest_recode.render.transcript import Earlier, Transcript, earlier
 from pytest_recode.render.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
-from pytest_recode.settings import NO_MATTER, Settings
+from pytest_recode.settings import NO_MATTER, Settings, fixed
 from pytest_recode.stage import Cast, Meter, Plan, Stage
 from pytest_recode.task import digest
 from pytest_recode.verdict import legible
@@ -34,31 +44,43 @@ OnTurn = Callable[[Turn], None]
 
 
 def play(
-    plan: Plan, cast: Cast, settings: Settings, sandbox: Sandbox, ledger: Ledger, out: Path, on_turn: OnTurn
+    plan: Plan,
+    cast: Cast,
+    settings: Settings,
+    sandbox: Sandbox,
+    ledger: Ledger,
+    out: Path,
+    on_turn: OnTurn,
+    clock: Clock | None = None,
 ) -> dict[str, Any]:
     """Play `plan` and return its record; the transcript is on disk as it goes. Turns that an earlier run left in `out` are not
-    played again, nor is a first turn that an episode with another policy has played.
+    played again, nor is a first turn that an episode with another policy has played. `clock` is fresh, for whoever wants to
+    look at it meanwhile.
 
-    A fault that is not the candidate's makes a record with outcome "error". What is no `Exception` (an interrupt, a time-out
+    A fault that is not the candidate's makes a record with outcome "error". Raises `RecordsError` where that or anything else cannot
+    be written, `UserError` where what an earlier run left cannot be read. What is no `Exception` (an interrupt, a time-out
     from outside) passes through, after the transcript says so and the sandbox is free.
     """
-    with _books(plan, cast, settings, sandbox, ledger, out, on_turn) as books:
+    with _books(plan, cast, settings, sandbox, ledger, out, on_turn, clock or Clock()) as books:
         try:
-            parts = plan.task.load()
-            books.begin(plan, settings, digest(parts))
-            sandbox.ready(plan.task.environment)
-            stage = Stage(
-                plan=plan,
-                parts=parts,
-                cast=cast,
-                settings=settings,
-                sandbox=sandbox,
-                meter=books.meter,
-                transcript=books.transcript,
-                out=out,
-            )
-            with stage.workspace() as workspace:
-                return books.record(_played(stage, workspace, books, out))
+            with interrupts_first():
+                parts = plan.task.load()
+                books.begin(plan, settings, digest(parts))
+                sandbox.ready(plan.task.environment)
+                stage = Stage(
+                    plan=plan,
+                    parts=parts,
+                    cast=cast,
+                    settings=settings,
+                    sandbox=sandbox,
+                    meter=books.meter,
+                    transcript=books.transcript,
+                    out=out,
+                )
+                with stage.workspace() as workspace:
+                    return books.record(_played(stage, workspace, books, out))
+        except RecordsError:  # no record to be had
+            raise
         except Exception as error:  # noqa: BLE001  every fault becomes a record, with its kind; nothing is dropped
             stop = Stop.BUDGET if isinstance(error, BudgetSpent) else Stop.ERROR
             return books.record(stop, fault(error))
@@ -86,16 +108,20 @@ def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path)
         kept = out / "checkpoints" / transcript_name(stage.plan.nodeid)
         _go_on(stage, books.past.checkpoints[-1], agent, workspace, kept, "restore it, or give another --recode-out")
     elif books.keeper is not None and isinstance(agent, Resumable):
-        with first_turn(out, key_of(_of_first_turn(books.facts))) as place:
+        with first_turn(out, key_of(_of_first_turn(books.facts, stage.settings)), stage.clock) as place:
             if place.found is None:
                 stage.check()
-                scene(turns=1)
-                place.keep(books.last, by=stage.plan.nodeid)
+                scene(turns=1, on_turn=partial(books.first_turn_over, agent, workspace, place))
             else:
                 mend = "remove it, and this first turn is played anew"
                 _go_on(stage, place.found, agent, workspace, place.path, mend)
-                books.over(place.found)
+                books.over(_as_seen_by(stage.plan.nodeid, place.found))
     return scene(turns=stage.settings.turns, before=tuple(books.turns)).stop
+
+
+def _as_seen_by(nodeid: str, first: Checkpoint) -> Checkpoint:
+    """A first turn is not shared for the episode that paid for it: it was killed after it had kept the turn for all."""
+    return replace(first, turn=replace(first.turn, shared="")) if first.turn.shared == nodeid else first
 
 
 def _go_on(
@@ -105,7 +131,7 @@ def _go_on(
     if isinstance(agent, Resumable) and checkpoint.agent is not None and checkpoint.changes is not None:
         try:
             agent.restore(checkpoint.agent)
-        except (ModelError, BudgetSpent, SandboxError, UserError):
+        except (ModelError, BudgetSpent, RecordsError, SandboxError, UserError):
             raise
         except Exception as error:
             raise UserError(
@@ -137,7 +163,6 @@ class _Books:
     on_turn: OnTurn
     start: float
     turns: list[Turn] = field(default_factory=list)
-    last: Checkpoint | None = None
     headed: bool = False  # whether the transcript says what it is of
 
     def begin(self, plan: Plan, settings: Settings, digest: str) -> None:
@@ -162,15 +187,23 @@ class _Books:
         self.headed = True
 
     def turn_over(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> None:
+        self.over(self._checkpoint(agent, workspace, turn))
+
+    def first_turn_over(self, agent: Agent, workspace: SandboxWorkspace, place: FirstTurn, turn: Turn) -> None:
+        """Kept for all episodes before this episode's own checkpoint. The other way round, a kill between the two would
+        leave a turn that this episode goes on from and the others pay for again."""
+        checkpoint = self._checkpoint(agent, workspace, turn)
+        place.keep(checkpoint, by=self.facts["nodeid"])
+        self.over(checkpoint)
+
+    def _checkpoint(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> Checkpoint:
         if self.keeper is not None and isinstance(agent, Resumable):
-            self.over(Checkpoint(turn=turn, agent=agent.state(), changes=workspace.changes()))
-        else:
-            self.over(Checkpoint(turn=turn, agent=None, changes=None))
+            return Checkpoint(turn=turn, agent=agent.state(), changes=workspace.changes())
+        return Checkpoint(turn=turn, agent=None, changes=None)
 
     def over(self, checkpoint: Checkpoint) -> None:
         if self.keeper is not None:
             self.keeper.turn(checkpoint)  # first of all: what was told of is not played again
-        self.last = checkpoint
         self.turns.append(checkpoint.turn)
         self.log(checkpoint.turn)
         self.on_turn(checkpoint.turn)
@@ -190,14 +223,18 @@ class _Books:
         played, solved = self.turns, stop is Stop.SOLVED
         shared = sum((turn.usage for turn in played if turn.shared), Usage())
         spent = self.meter.total + shared if self.meter.total != Usage() else records.total(played)
+        outcome = "error" if error else "solved" if solved else "unsolved"
+        turns = [records.turn(turn) for turn in played]
         made = {
             **self.facts,
-            "outcome": "error" if error else "solved" if solved else "unsolved",
+            "outcome": outcome,
             "stop": stop.value,
             "solved_turn": played[-1].number if solved else None,
-            "turns": [records.turn(turn) for turn in played],
+            "passed_but_flagged": records.passed_but_flagged(outcome, turns),
+            "turns": turns,
             "usage": records.usage(spent),
             "seconds": round(time.monotonic() - self.start, 3),
+            "waited": round(self.meter.clock.waited, 3),
             "isolation": played[-1].verdict.isolation if played else self.facts["isolation"],
             "error": error,
         }
@@ -207,7 +244,14 @@ class _Books:
 
 @contextmanager
 def _books(
-    plan: Plan, cast: Cast, settings: Settings, sandbox: Sandbox, ledger: Ledger, out: Path, on_turn: OnTurn
+    plan: Plan,
+    cast: Cast,
+    settings: Settings,
+    sandbox: Sandbox,
+    ledger: Ledger,
+    out: Path,
+    on_turn: OnTurn,
+    clock: Clock,
 ) -> Iterator[_Books]:
     """Opened where an earlier run left them, if one did."""
     name = transcript_name(plan.nodeid)
@@ -225,7 +269,7 @@ def _books(
     books = _Books(
         facts=facts,
         transcript=transcript,
-        meter=Meter(ledger=ledger, transcript=transcript, total=left.usage),
+        meter=Meter(ledger=ledger, transcript=transcript, clock=clock, total=left.usage),
         keeper=keeper,
         left=left,
         past=past,
@@ -236,9 +280,11 @@ def _books(
     try:
         yield books
     except BaseException as error:
-        if not books.headed:
-            books.head()
-        transcript.log("interrupted", {"by": type(error).__name__, "turns": len(books.turns)})
+        with suppress(RecordsError):  # the run ends for the error that came first
+            if not books.headed:
+                books.head()
+            by = str(error) if isinstance(error, (RecordsError, Stopped)) else type(error).__name__
+            transcript.log("interrupted", {"by": by, "turns": len(books.turns)})
         raise
     finally:
         transcript.close()
@@ -278,7 +324,7 @@ def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcr
         "paper": settings.paper,
         "paper_date": plan.task.paper.date,
         "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
-        "settings": setup(settings),
+        "settings": setup(settings) | fixed(settings.agent, plan.policy),
         "sandbox": sandbox.name,
         "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
         "transcript": transcript,
@@ -299,10 +345,13 @@ def setup(settings: Settings) -> dict[str, Any]:
         "test_output": settings.test_output,
         "temperature": settings.temperature,
         "reindent": settings.reindent,
+        "call_seconds": settings.call_seconds,
         "test_seconds": settings.test_seconds,
         "api_base": settings.api_base,
         "image": settings.image,
         "feedback_from": settings.feedback_from,
+        "feedback_scope": settings.feedback_scope,
+        "feedback_code": settings.feedback_code,
         "researcher_prompt": prompts.VERSION,
     }
 
@@ -326,19 +375,25 @@ def check_settings(then: Mapping[str, Any], settings: Settings) -> None:
     """Raises `UserError` where the record or facts `then` are of a run under another setup."""
     now = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
     was = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
+    for each in (now, was):  # records of earlier versions have the numbers that were asked for
+        each |= fixed(each["agent"], then["feedback"])
     for key in now.keys() - NO_MATTER:
-        if was.get(key) != now[key]:
+        if was.get(key, now[key]) != now[key]:  # an earlier version may not have had it
             raise UserError(
                 f"{then['nodeid']} was played with {key.replace('_', '-')} {was.get(key)}, and this run asks for {now[key]}:"
                 " give the options of the run to go on with, or another --recode-out"
             )
 
 
-def _of_first_turn(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts without those of an answer to a failed turn."""
+_OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedback_code", "test_output")
+"""Settings that matter only once there is feedback."""
+
+
+def _of_first_turn(facts: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """The facts without those of an answer to a failed turn, and with the number of turns that the agent is told."""
     left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
     own = {key: value for key, value in facts.items() if key not in left_out}
     return {
         **own,
-        "settings": {**own["settings"], "researcher_prompt": None, "feedback_from": None, "test_output": None},
+        "settings": {**own["settings"], **dict.fromkeys(_OF_FEEDBACK), "turns": settings.turns, "call_seconds": None},
     }

@@ -9,10 +9,16 @@ from pytest_recode.task import Parts, Slot
 
 
 def laid(text: str, slot: Slot, answer: str) -> str:
-    """`text`, the file as it lies in the repository, with `answer` as it stands in the place of the placeholder."""
+    """`text`, the file of the repository, with `answer` as it stands in place of the placeholder.
+
+    An answer whose lines all end in CRLF is one in another convention, and takes over that of the file.
+    """
     rows = text.split("\n")
-    end = "\r" if slot.stop > slot.start and rows[slot.start].endswith("\r") else ""
-    given = [row.removesuffix("\r") + end for row in answer.removesuffix("\n").split("\n")]
+    given = answer.removesuffix("\n").split("\n")
+    if all(row.endswith("\r") for row in given[:-1] or given):
+        given = [row.removesuffix("\r") for row in given]
+    if slot.stop > slot.start and rows[slot.start].endswith("\r"):
+        given = [row if row.endswith("\r") else f"{row}\r" for row in given]
     return "\n".join([*rows[: slot.start], *given, *rows[slot.stop :]])
 
 

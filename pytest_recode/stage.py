@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind
 from pytest_recode.agents.workspace import SandboxWorkspace
-from pytest_recode.episode import Clock, Feedback, Policy, Researcher, Turn
+from pytest_recode.clock import Clock, Wait
+from pytest_recode.episode import Feedback, Policy, Researcher, Turn
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.feedback import test_output
 from pytest_recode.feedback.person import Ask, by_person
+from pytest_recode.feedback.records import Style
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Embedder, Ledger, Model, ModelContext, ModelKind, Reach, Usage
+from pytest_recode.models.timed import TimedEmbedder, TimedModel
 from pytest_recode.oracle.judge import check, judge
 from pytest_recode.render import records
 from pytest_recode.render.transcript import Transcript
@@ -57,21 +61,34 @@ class Meter:
 
     ledger: Ledger
     transcript: Transcript
+    clock: Clock
     total: Usage = field(default_factory=Usage)
 
     def before_call(self, model: str) -> None:
         self.ledger.before_call(model)
+        self.clock.tried()
 
     def spent(self, model: str, usage: Usage) -> None:
         self.ledger.spent(model, usage)
         self.total += usage
         self.transcript.log("usage", {"model": model, **records.usage(usage)})
 
+    def unanswered(self, model: str, why: str) -> None:
+        self.ledger.unanswered(model, why)
+
+    def settle(self) -> None:
+        self.ledger.settle()
+
     def fault(self, error: ModelError) -> None:
         self.ledger.fault(error)
 
     def reached(self, where: str, now: Reach) -> Reach:
         return self.ledger.reached(where, now)
+
+    def retry(self, error: ModelError, pause: float) -> None:
+        self.ledger.retry(error, pause)
+        told = {"model": error.model, "error": f"model:{error.fault.value}", "message": error.detail}
+        self.transcript.log("retry", {**told, "pause": round(pause, 3)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +103,15 @@ class Stage:
     meter: Meter
     transcript: Transcript
     out: Path
-    clock: Clock = field(default_factory=Clock)
+
+    @property
+    def clock(self) -> Clock:
+        return self.meter.clock
+
+    def log(self, event: str, fields: Mapping[str, Any]) -> None:
+        """What an agent says of its work. A stop that waited for the answer of a model takes effect once it is written down."""
+        self.transcript.log(event, fields)
+        self.meter.settle()
 
     def brief(self) -> Brief:
         return brief(self.plan.task, self.parts, paper=self.settings.paper)
@@ -104,12 +129,13 @@ class Stage:
                 model=model,
                 steps=self.settings.steps,
                 turns=self.settings.turns,
-                log=self.transcript.log,
+                log=self.log,
                 reindent=self.settings.reindent,
                 memory_threshold=self.settings.memory_threshold,
                 memory_keep=self.settings.memory_keep,
                 embedder=self._embedder() if cast.agent.needs_model else None,
                 shared=self.out,
+                waiting=self._waiting,
                 solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,
             )
         )
@@ -120,7 +146,7 @@ class Stage:
 
     def judge(self) -> Callable[[Files], Verdict]:
         def judged(targets: Files) -> Verdict:
-            self.transcript.log("grading", {"targets": sorted(targets)})
+            self.log("grading", {"targets": sorted(targets)})
             return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self.settings.seed)
 
         return judged
@@ -151,20 +177,33 @@ class Stage:
             return plan.replay.researcher(plan.task)
         if cast.person is not None:
             name = transcript_name(plan.nodeid).removesuffix(".jsonl")
-            return by_person(plan.task, self.parts, cast.person, name=name, waiting=self.clock.stopped)
+            return by_person(plan.task, self.parts, cast.person, name=name, waiting=self._for_person)
         model = None
         if cast.feedback_model is not None and settings.feedback_model is not None:
             model = self._model(settings.feedback_model, cast.feedback_model)
-        return researcher(plan.task, self.parts, model)
+        style = Style(
+            scope=settings.feedback_scope,
+            code_from=int(settings.feedback_code[1:]),
+            test_output=settings.test_output == "full",
+        )
+        return researcher(plan.task, self.parts, model, style)
+
+    def _waiting(self, what: str) -> AbstractContextManager[None]:
+        return self.clock.stopped(Wait(what=what))
+
+    def _for_person(self) -> AbstractContextManager[None]:
+        return self._waiting("a person's feedback")
 
     def _model(self, name: str, kind: ModelKind) -> Model:
-        return kind.make(self._context(name, kind))
+        with self._waiting(f"the client of model {name} to be loaded"):
+            return TimedModel(kind.make(self._context(name, kind)), self.clock)
 
     def _embedder(self) -> Embedder | None:
         name, kind = self.settings.search_model, self.cast.search_model
         if name is None or kind is None or kind.embedder is None:
             return None
-        return kind.embedder(self._context(name, kind))
+        with self._waiting(f"the client of model {name} to be loaded"):
+            return TimedEmbedder(kind.embedder(self._context(name, kind)), self.clock)
 
     def _context(self, name: str, kind: ModelKind) -> ModelContext:
         plan, settings = self.plan, self.settings
@@ -175,6 +214,7 @@ class Stage:
             seed=f"{plan.task.id}/{name}/{plan.attempt}",
             api_base=settings.api_base,
             temperature=settings.temperature,
+            call_seconds=settings.call_seconds,
             table=self.cast.table,
             task=plan.task if kind.needs_reference else None,
             parts=(lambda: self.parts) if kind.needs_reference else None,

@@ -6,13 +6,19 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_recode.proofs import Proofs
 
 Files = Mapping[str, bytes]
 """File contents by POSIX path, relative and without `..`."""
 
 
-SECRET = ("tests", "reference", "feedback.yaml")
+PAPER_FILE, INSTRUCTION_FILE = "paper.md", "instruction.md"
+"""Paths in a workspace of the texts that a Brief has beside the repository; instructions refer to them by these names."""
+
+SECRET = ("tests", "reference", "feedback.yaml", "proofs")
 """Parts of a task directory, beside each other, that neither an agent nor its code may see."""
 
 
@@ -135,6 +141,7 @@ class Task:
     load: Callable[[], Parts] = field(repr=False, compare=False)
     reference: Callable[[], Files] | None = field(default=None, repr=False, compare=False)
     """That of `load` alone, where a format has it without reading the repository."""
+    proofs: Callable[[], Proofs] | None = field(default=None, repr=False, compare=False)
     paper: Paper = Paper()
     domain: str = ""
     tags: tuple[str, ...] = ()
@@ -187,6 +194,18 @@ def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:
         interfaces=interfaces_of(task, parts),
         slot=parts.slot,
     )
+
+
+def brief_files(brief: Brief) -> dict[str, bytes]:
+    """The paper and the instruction as files of a workspace, beside those of the repository.
+
+    A file or directory of the repository, or a target, keeps its path: then that text is not a file.
+    """
+    taken = {prefix for path in (*brief.repo, *brief.targets) for prefix in (path, path.partition("/")[0])}
+    texts = {PAPER_FILE: brief.paper, INSTRUCTION_FILE: brief.instruction}
+    return {
+        path: text.encode("utf-8", "replace") for path, text in texts.items() if text is not None and path not in taken
+    }
 
 
 def interfaces_of(task: Task, parts: Parts) -> tuple[str, ...]:

@@ -35,10 +35,14 @@ class Case:
     id: str
     interface: str
     outcome: Outcome
-    kind: str = ""  # "exception" "mismatch" "shape" "dtype" "assertion" "timeout" "died" "protocol" ""
+    kind: str = ""
+    """Of failure: "exception" "no-exception" "no-warning" "mismatch" "shape" "length" "keys" "dtype" "assertion" "timeout" "died" "protocol";
+    "" where it passed."""
     message: str = ""
     exception: Exc | None = None
     seconds: float = 0.0
+    junit: str = ""
+    """What pytest's JUnit report counts it as: "passed" "failure" "error" "skipped"; "" not known. Only `outcome` decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

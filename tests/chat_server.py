@@ -99,13 +99,13 @@ def malformed() -> Answer:
 class ChatServer:
     """The server, as a context manager; `requests` grows as they come, `url` ends in `/v1`.
 
-    A script is a function of the request, or a list, one entry per request; a list that has run out answers with
+    `script` may be replaced between requests. It is a function of the request, or a list, one entry per request; a list that has run out answers with
     status 400 and says so, so that a call too many is never taken for an answer.
     """
 
     def __init__(self, script: Script) -> None:
         self.requests: list[Request] = []
-        self._script = script
+        self.script = script
         self._lock = threading.Lock()
         self.closing = threading.Event()
         server = self
@@ -135,12 +135,12 @@ class ChatServer:
         with self._lock:
             request = Request(number=len(self.requests), path=path, headers=headers, body=body)
             self.requests.append(request)
-        if callable(self._script):
-            found = self._script(request)
-        elif request.number < len(self._script):
-            found = self._script[request.number]
+        if callable(self.script):
+            found = self.script(request)
+        elif request.number < len(self.script):
+            found = self.script[request.number]
         else:
-            found = fault(400, f"the script has {len(self._script)} answers: this is request {request.number + 1}")
+            found = fault(400, f"the script has {len(self.script)} answers: this is request {request.number + 1}")
         return request, say(found) if isinstance(found, str) else found
 
 

@@ -22,6 +22,7 @@ from pytest_recode.checkpoint import (
     past_of,
     wait_until_left,
 )
+from pytest_recode.clock import Clock
 from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
@@ -107,11 +108,11 @@ def test_the_file_of_another_episode_is_none_of_this_one(tmp_path: Path) -> None
 
 
 def test_the_file_of_another_first_turn_is_none_of_this_one(tmp_path: Path) -> None:
-    with first_turn(tmp_path, "one") as place:
+    with first_turn(tmp_path, "one", Clock()) as place:
         place.keep(WHOLE, by="me")
     other = tmp_path / "first-turns/other.json"
     other.write_bytes((tmp_path / "first-turns/one.json").read_bytes())
-    with pytest.raises(UserError) as caught, first_turn(tmp_path, "other"):
+    with pytest.raises(UserError) as caught, first_turn(tmp_path, "other", Clock()):
         pass
     assert str(caught.value) == (
         f"{other}: is of another first turn, whose file is one.json: remove it, and this first turn is played anew"
@@ -133,12 +134,12 @@ def test_from_an_agent_that_keeps_nothing_nobody_goes_on(tmp_path: Path) -> None
 
 
 def test_a_first_turn_names_who_paid_for_it(tmp_path: Path) -> None:
-    with first_turn(tmp_path, "key") as place:
+    with first_turn(tmp_path, "key", Clock()) as place:
         assert place.found is None
         place.keep(WHOLE, by="me")
-    with first_turn(tmp_path, "key") as place:
+    with first_turn(tmp_path, "key", Clock()) as place:
         assert place.found == replace(WHOLE, turn=replace(TURN, shared="me"))
-    with first_turn(tmp_path, "other") as place:
+    with first_turn(tmp_path, "other", Clock()) as place:
         assert place.found is None
 
 

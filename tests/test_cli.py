@@ -161,6 +161,60 @@ def test_hard_needs_the_published_file_and_says_so(report: Report, files: Path, 
     assert "HARD: the 96 snippets" in report(mine, published, "--table=hard", "--hard-threshold=1/4").stdout
 
 
+def test_hard_without_the_own_vote(report: Report, files: Path, published: Path) -> None:
+    """What a model fails is likelier to be HARD by its own vote; a run's model has the vote of the published one of its name."""
+    done = report(files / "recode-out/gpt-4.1", published, "--table=hard", "--format=json")
+    rows = {row["model"]: row for row in json.loads(done.stdout)["tables"][0]["rows"]}
+    best = rows["Gemini-2.5-Pro-Preview-05-06"]
+    assert (round(best["pass_at_1"], 2), round(best["unbiased"], 2), best["unbiased_snippets"]) == (33.03, 35.4, 113)
+    assert rows["gpt-4.1"]["unbiased"] == rows["GPT-4.1"]["unbiased"] > rows["GPT-4.1"]["pass_at_1"]
+    differences = [row["unbiased"] - row["pass_at_1"] for row in rows.values() if row["published"]]
+    # docs/metrics.md says so
+    assert (round(sum(differences) / 32, 1), round(max(differences), 1), min(differences)) == (1.3, 3.3, 0.0)
+
+
+def test_a_second_published_file_does_not_define_hard(report: Report, published: Path, tmp_path: Path) -> None:
+    whole = stats()
+    for paper in whole["results"].values():
+        for model in paper["results"].values():
+            for [one] in model["results"].values():
+                one["passed"] = False
+    (tmp_path / "none.json").write_text(json.dumps(whole))
+    done = report(published, tmp_path / "none.json", "--table=hard")
+    assert "HARD: the 109 snippets (1130 lines)" in done.stdout
+
+
+def test_a_curve_ends_with_the_turns_that_the_row_was_given(report: Report, tmp_path: Path) -> None:
+    """Three turns say nothing of what ten would have given."""
+    ten = run(tmp_path / "ten", [record("a", (0, 0, 0, 0, 4))])
+    few = {**record()["settings"], "turns": 3}
+    three = run(tmp_path / "three", [record("a", (0, 4), settings=few), record("b", (0, 0, 0), settings=few)])
+    rows = json.loads(report(ten, three, "--table=curves", "--format=json").stdout)["tables"][0]["rows"]
+    recalls = {row["source"]: [row[f"turn_{n}"] for n in range(1, 6)] for row in rows if row["what"] == "recall"}
+    assert recalls == {"ten": [0.0, 0.0, 0.0, 0.0, 100.0], "three": [0.0, 50.0, 50.0, None, None]}
+
+
+def test_timeline_and_years(report: Report, published: Path, tmp_path: Path) -> None:
+    done = report(published, "--table=timeline", "--table=cutoffs")
+    assert re.search(r"DiffusionDPO +9 +59 +2023-11-22 +2023-12-24 +2025-02-03", done.stdout)
+    assert re.search(r"2023-09 +1 +20 +212 .* Qwen-2.5-Turbo", done.stdout)
+    several = [record(f"annotation_{n}", format="recode-h", facts={"annotation": n}) for n in (1, 2, 70)]
+    mine = run(tmp_path / "mine", several)
+    rows = list(csv.DictReader(io.StringIO(report(mine, "--table=years", "--format=csv").stdout)))
+    assert [(row["year"], row["played"]) for row in rows] == [("2023", "1"), ("2024", "1"), ("unknown", "1")]
+    assert "70 and 79, which these lists leave out" in report(mine, "--table=years").stdout
+
+
+def test_what_the_paper_did_to_each_snippet(report: Report, files: Path) -> None:
+    both = [files / "recode-out/gpt-4.1", files / "recode-out/no-paper"]
+    rows = json.loads(report(*both, "--table=impact", "--format=json").stdout)["tables"][0]["rows"]
+    assert len(rows) == 212
+    assert sum(row["difference"] > 0 for row in rows) - sum(row["difference"] < 0 for row in rows) == 106 - 90
+    shown = report(*both, "--table=impact").stdout
+    assert "snippets without a difference are left out" in shown
+    assert shown.count("+100.00") == sum(row["difference"] > 0 for row in rows)
+
+
 def test_errors_stay_in_sight(report: Report, files: Path) -> None:
     done = report(files / "recode-out/L0", "--format=json", "--table=episodes")
     [row] = json.loads(done.stdout)["tables"][0]["rows"]
@@ -173,6 +227,16 @@ def test_recode_h_has_the_published_rows_beside(report: Report, tmp_path: Path) 
     done = report(mine, "--table=episodes")
     assert re.search(r"GPT-5 +published +ReCodeAgent +L4 .* 71\.57 .* 73 +102", done.stdout)
     assert "published" not in report(run(tmp_path / "other", [record("1")]), "--table=episodes").stdout
+
+
+def test_other_settings_than_the_published_runs_had_are_named(report: Report, tmp_path: Path) -> None:
+    settings = {**record()["settings"], "turns": 3, "steps": 3, "temperature": 0.0}
+    mine = run(tmp_path / "mine", [record("1", format="recode-h", settings=settings, feedback_model="o4-mini")])
+    rows = json.loads(report(mine, "--table=episodes", "--format=json").stdout)["tables"][0]["rows"]
+    assert [row["settings"] for row in rows[:2]] == ["turns 3", "turns 10"]
+    same = record("1", format="recode-h", settings={**settings, "turns": 10}, feedback_model="o4-mini")
+    rows = json.loads(report(run(tmp_path / "same", [same]), "--table=episodes", "--format=json").stdout)
+    assert {row["settings"] for row in rows["tables"][0]["rows"]} == {None}
 
 
 def test_published_rows_are_marked_and_all_there(report: Report, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
-VALUES = {"faults", "task", "verdict", "episode", "settings", "slots"}
+VALUES = {"clock", "faults", "run_directory", "stopping", "task", "verdict", "episode", "settings", "slots", "proofs"}
 MAY = {
     # a room's own package, and the rooms below it
     "values": {
@@ -32,7 +32,7 @@ MAY = {
     "replay": {"checkpoint", "feedback", "render"},
     "stage": {"replay", "agents", "feedback", "models", "oracle", "render", "sandboxes"},
     "play": {"agents", "checkpoint", "feedback", "models", "render", "sandboxes", "stage"},
-    "validate": {"feedback", "models", "oracle", "render", "sandboxes"},
+    "validation": {"feedback", "models", "oracle", "sandboxes"},
     "testing": {"agents", "formats", "inside", "sandboxes", "oracle", "feedback"},
     "plugin": {
         "formats",
@@ -47,7 +47,7 @@ MAY = {
         "replay",
         "stage",
         "play",
-        "validate",
+        "validation",
     },
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -55,7 +55,7 @@ SPEAK_PYTEST = {
     f"inside/{name}.py" for name in ("account", "grader", "running", "shared_beside", "shared_pytest", "telling")
 }
 """In a sandbox, beside the plugin."""
-SPEAK_OF_ITS_INSIDES = {"inside/asserts.py"}
+SPEAK_OF_ITS_INSIDES = {"inside/arguments.py", "inside/asserts.py"}
 """What a failing assertion was about has no public way; another pytest costs the words, and nothing else."""
 
 
@@ -126,5 +126,6 @@ def test_a_session_without_tasks_imports_nothing_heavy(tmp_path: Path) -> None:
         "pytest_recode.plugin.distributed",
         "pytest_recode.plugin.hookspecs",
         "pytest_recode.plugin.options",
+        "pytest_recode.plugin.task_code",
     }
     assert not modules & {"docker", "litellm", "yaml", "numpy"}

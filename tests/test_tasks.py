@@ -18,6 +18,8 @@ from pytest_recode.formats.directory import FORMAT
 from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
+from pytest_recode.validation.checks import checks, proofs_of
+from pytest_recode.validation.validate import validate
 from pytest_recode.verdict import Outcome, Verdict
 
 MANIFESTS = sorted((Path(__file__).parents[1] / "tasks").glob("*/task.yaml"))
@@ -268,3 +270,21 @@ def test_a_lazy_candidate_does_not_solve_it(manifest: Path, way: str, sandbox: S
     assert set(verdict.failing_interfaces) == set(task.interfaces)
     if way == "None":
         assert verdict.passed == 0
+
+
+# what its proofs say
+
+
+@each_task
+@pytest.mark.parametrize("name", ["right", "wrong"])
+def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requirement(
+    manifest: Path, name: str, sandbox: Sandbox
+) -> None:
+    """Under one seed, so that this says the same every time; `--recode-validate-seeds` takes many secret ones."""
+    task, _ = read(manifest)
+    proofs = proofs_of(task)
+    assert proofs.right
+    assert len(proofs.wrong) >= 20
+    assert {wrong.interface for wrong in proofs.wrong} == set(task.interfaces)
+    [check] = [check for check in checks(task) if check.name == name]
+    assert validate(task, check, sandbox, seed=20261123).problem == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,14 @@ from pytest_recode.task import Brief, Files
 
 Log = Callable[[str, Mapping[str, Any]], None]
 """Writes one line of the episode's transcript: kind of event, and its fields (plain JSON types)."""
+
+Waiting = Callable[[str], AbstractContextManager[None]]
+"""Entered with the name of what is waited for; the time inside does not count against the episode's limit."""
+
+
+def counted(what: str) -> AbstractContextManager[None]:
+    """`Waiting` where there is no limit."""
+    return nullcontext()
 
 
 class Refused(Exception):
@@ -68,10 +77,11 @@ class AgentContext:
     log: Log
     solution: Callable[[], Files] | None = None
     reindent: bool = False  # move an answer for a slot to the slot's indentation
-    memory_threshold: int = 15  # messages, past which an agent with a memory sums up the older ones
-    memory_keep: int = 10  # of them stay as they are
+    memory_threshold: int | None = None  # messages, past which an agent with a memory sums up the older ones
+    memory_keep: int | None = None  # at most so many of them stay as they are
     embedder: Embedder | None = None  # finds what a search is for; without one, words do
     shared: Path | None = None  # a directory of the run: what one worker made there, the others find
+    waiting: Waiting = counted  # for waits for other workers
 
 
 class Agent(Protocol):

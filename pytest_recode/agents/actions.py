@@ -1,11 +1,26 @@
-"""What an agent driven by a model may do: the actions, what each takes, and the Step that one answer is."""
+"""What an agent driven by a model may do: the actions, what each takes, and the Step that one answer is.
+
+Every answer, whatever its form (headings, JSON, tags, native tool calls), becomes a Step through `action`, so that all forms accept the
+same names and report the same errors.
+"""
 
 from __future__ import annotations
 
+import difflib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PARTS = ("observation", "reflection", "planning")
+
+PART_NAMES: Mapping[str, str] = {
+    **{name: name for name in PARTS},
+    **dict.fromkeys(("observations",), "observation"),
+    **dict.fromkeys(("reflections", "thought", "thoughts", "thinking", "reasoning"), "reflection"),
+    **dict.fromkeys(("reason", "rationale", "explanation", "justification", "description", "comment"), "reflection"),
+    **dict.fromkeys(("plan", "plans"), "planning"),
+}
+"""Names of the parts of a step, where they are arguments or keys."""
 
 MAX_ACTIONS = 8
 """Of one answer. More than this is a model that imagines a whole session."""
@@ -65,6 +80,46 @@ FORMS: Mapping[str, Form] = {
     "submit": Form(does="Hand in the targets as they are now; this ends the turn.", takes={}),
 }
 
+ACTION_NAMES: Mapping[str, tuple[str, ...]] = {
+    "list": ("ls", "dir", "list_files", "list_dir", "list_directory"),
+    "read": ("read_file", "open", "open_file", "view", "view_file", "cat"),
+    "search": ("search_code", "code_search", "retrieve"),
+    "grep": ("grep_search", "rg", "ripgrep"),
+    "write": ("write_file", "write_to_file", "create", "create_file", "save", "save_file", "overwrite"),
+    "edit": ("edit_file", "str_replace", "string_replace", "search_replace", "replace_in_file"),
+    "run": (
+        *("bash", "shell", "sh", "terminal", "exec", "execute", "cmd"),
+        *("run_command", "execute_command", "run_bash", "execute_bash", "run_shell", "run_shell_command"),
+    ),
+    "submit": ("finish", "done", "complete", "finalize", "submit_solution", "submit_answer", "hand_in"),
+}
+"""Other names of the actions that are understood, by kind: those that other agents' tools have. docs/agents.md lists them."""
+
+ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
+    "path": ("file", "filename", "file_name", "file_path", "filepath", "target", "target_file", "directory", "dir"),
+    "text": ("content", "contents", "code", "file_text", "file_content", "body"),
+    "old": ("old_str", "old_string", "old_text", "old_code", "search", "find"),
+    "new": ("new_str", "new_string", "new_text", "new_code", "replace", "replacement"),
+    "command": ("cmd", "bash", "shell", "shell_command"),
+    "pattern": ("regex", "regexp"),
+    "query": ("queries", "keywords", "words"),
+}
+
+_NEAREST: Mapping[str, str] = {
+    **dict.fromkeys(("python", "ipython", "python3", "test", "pytest", "delete", "remove", "rm", "mkdir", "mv"), "run"),
+    **dict.fromkeys(("replace", "insert", "append", "patch", "apply_patch", "modify", "update", "undo_edit"), "edit"),
+    **dict.fromkeys(("find", "find_file", "glob"), "grep"),
+    **dict.fromkeys(("exit", "stop", "end", "finished", "final", "final_answer", "answer"), "submit"),
+    **dict.fromkeys(("tree", "pwd"), "list"),
+    **dict.fromkeys(("write_code", "new_file", "touch"), "write"),
+}
+"""What to use instead of names that do not say enough to be understood."""
+
+_AS_IT_IS: Mapping[tuple[str, str], bool] = {("edit", "replace_all"): False}
+"""Arguments of other agents' tools with the value that asks for what the action does anyway."""
+
+_KINDS = {kind: kind for kind in FORMS} | {other: kind for kind, others in ACTION_NAMES.items() for other in others}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
@@ -90,13 +145,47 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolError:
-    """An answer that cannot be acted on: a value, since models give such answers. `text` is told to it."""
+    """An answer that cannot be acted on: a value, since models give such answers. `text` is told to the model.
+
+    `kind`, where known, is the action whose right form helps; the protocol in use decides how that form is shown (`in_text`,
+    `in_calls`). `calls` has a text for each native tool call of the answer, "" for those that are right.
+    """
 
     text: str
+    kind: str = ""
+    calls: tuple[str, ...] = ()
+
+
+def kind_of(name: str) -> str | None:
+    """The action that a model means by a name: `write`, `write_file`, `Write File`, `functions.write`."""
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    for prefix in ("functions.", "default_api.", "tools."):
+        plain = plain.removeprefix(prefix)
+    return _KINDS.get(plain)
+
+
+def argument_of(kind: str, name: str) -> str | None:
+    """The argument of this action that a model means by a name."""
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    takes = FORMS[kind].takes
+    if plain in takes:
+        return plain
+    return next((own for own in takes if plain in ARGUMENT_NAMES.get(own, ())), None)
+
+
+def no_such_action(name: str) -> str:
+    """Names the unknown action and the closest valid one."""
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    near = _NEAREST.get(plain)
+    if near is None:
+        found = difflib.get_close_matches(plain[:80], list(_KINDS), 1, 0.75)
+        near = _KINDS[found[0]] if found else None
+    use = f"; use `{near}`" if near else ""
+    return f"There is no action `{name.strip()[:80]}`{use}. The actions are {', '.join(FORMS)}."
 
 
 def form_of(kind: str) -> str:
-    """How to write this action, for a model that wrote it wrongly."""
+    """How to write this action as text, for a model that wrote it wrongly."""
     lines = [f"### Action: {kind}"]
     for name, meaning in FORMS[kind].takes.items():
         if name in TEXTS:
@@ -107,24 +196,68 @@ def form_of(kind: str) -> str:
     return "\n".join(lines)
 
 
-def action(kind: str, arguments: Mapping[str, str]) -> Action | ProtocolError:
-    """The checked Action, or what is wrong with it."""
-    form = FORMS.get(kind)
-    if form is None:
-        return ProtocolError(text=f"There is no action {kind!r}. Choose from: {', '.join(FORMS)}.")
-    wrong = [name for name in arguments if name not in form.takes]
-    if wrong:
-        takes = ", ".join(form.takes) or "nothing"
-        return wrong_use(kind, f"`{kind}` does not take `{wrong[0]}`; it takes {takes}.")
-    for name in form.takes:
-        given = arguments.get(name)
-        if given is None and name not in form.optional:
-            return wrong_use(kind, f"`{kind}` needs `{name}`.")
-        if given is not None and not given.strip() and name in ("path", "query", "pattern", "command", "old"):
-            return wrong_use(kind, f"`{name}` of `{kind}` is empty.")
-    return Action(kind=kind, arguments={name: arguments[name] for name in form.takes if name in arguments})
+def arguments_of(kind: str) -> str:
+    """The same as the JSON arguments of a tool call."""
+    return json.dumps({name: f"({meaning})" for name, meaning in FORMS[kind].takes.items()})
+
+
+def in_text(error: ProtocolError) -> str:
+    """What to tell a model that writes text."""
+    return f"{error.text} Write it like this:\n\n{form_of(error.kind)}" if error.kind else error.text
+
+
+def in_calls(error: ProtocolError) -> str:
+    """What to tell a model that calls tools."""
+    if not error.kind:
+        return error.text
+    if not FORMS[error.kind].takes:
+        return f"{error.text} Call the tool `{error.kind}` without arguments."
+    return f"{error.text} Call the tool `{error.kind}` with these arguments, all of them strings: {arguments_of(error.kind)}"
+
+
+def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError:
+    """The checked Action, or what is wrong with it. An argument that is None counts as not given, an optional one also where it is
+    empty."""
+    kind = kind_of(name)
+    if kind is None:
+        return ProtocolError(text=f"{no_such_action(name)} Nothing was done.")
+    form = FORMS[kind]
+    called = f"`{kind}`" if name.strip() == kind else f"`{kind}` (your `{name.strip()[:80]}`)"
+    given: dict[str, str] = {}
+    for other, value in arguments.items():
+        own = argument_of(kind, other)
+        if value is None or _AS_IT_IS.get((kind, other)) is value:
+            continue
+        if own is None:
+            takes = ", ".join(f"`{each}`" for each in form.takes)
+            own_ones = f"its arguments for this are {takes}" if takes else "it needs no arguments"
+            return wrong_use(kind, f"{called} does not take `{other[:80]}`; {own_ones}.")
+        if not isinstance(value, str):
+            return wrong_use(kind, f"`{other[:80]}` of {called} must be a string, not {json_type(value)}.")
+        if own in given:
+            return wrong_use(kind, f"`{own}` of {called} is given twice.")
+        if value or own not in form.optional:
+            given[own] = value
+    for own in form.takes:
+        if own not in given and own not in form.optional:
+            return wrong_use(kind, f"{called} needs `{own}`.")
+        if not given.get(own, "x").strip() and own in ("path", "query", "pattern", "command", "old"):
+            return wrong_use(kind, f"`{own}` of {called} is empty.")
+    return Action(kind=kind, arguments={own: given[own] for own in form.takes if own in given})
 
 
 def wrong_use(kind: str, what: str) -> ProtocolError:
-    """What is wrong with an action of this kind, and the right form of it."""
-    return ProtocolError(text=f"{what} Nothing was done. Write it like this:\n\n{form_of(kind)}")
+    """What is wrong with an action of this kind."""
+    return ProtocolError(text=f"{what} Nothing was done.", kind=kind)
+
+
+def json_type(value: object) -> str:
+    names = {
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "an array",
+        dict: "an object",
+    }
+    return names.get(type(value), "null")

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.actions import Action
 from pytest_recode.agents.prompts import cut
+from pytest_recode.agents.python_source import syntax_error
 
 MAX_RESULT = 16_000
 """Characters of one result, some 4,000 tokens: enough for most files of a repository."""
 MAX_RESULTS = 40_000
 """Characters of all results of one answer together."""
 
-_FENCED = re.compile(r"\s*(`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n\1\s*", re.DOTALL)
+_FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
 
 
 Search = Callable[[str], str]
@@ -45,9 +46,12 @@ def _do(action: Action, workspace: Workspace, search: Search) -> str:
     if action.kind == "grep":
         return "\n".join(workspace.grep(given["pattern"], path)) or "No line matches."
     if action.kind == "write":
-        text = ended(unfenced(path, given["text"]))
+        inner = unfenced(path, given["text"])
+        without = " The code fence around the text was left out." if inner != given["text"] else ""
+        text = ended(inner)
+        before = _before(workspace, path)
         workspace.write(path, text)
-        return f"Wrote {path} ({text.count(chr(10))} lines)."
+        return f"Wrote {path} ({text.count(chr(10))} lines).{without}{damage(path, before, text)}"
     if action.kind == "edit":
         return edit(workspace, path, given["old"], given["new"])
     if action.kind == "run":
@@ -70,8 +74,27 @@ def edit(workspace: Workspace, path: str, old: str, new: str) -> str:
     if count > 1:
         raise Refused(f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique.")
     line = text[: text.index(old)].count("\n") + 1
-    workspace.write(path, text.replace(old, new))
-    return f"Edited {path} at line {line}."
+    changed = text.replace(old, new)
+    workspace.write(path, changed)
+    return f"Edited {path} at line {line}.{damage(path, text, changed)}"
+
+
+def damage(path: str, before: str | None, after: str) -> str:
+    """What a model should know of a file that it has just changed: it is empty, or no Python. `before`: None where there was none."""
+    if not after.strip():
+        return f" Note: {path} is empty now." if before is None or before.strip() else ""
+    wrong = syntax_error(after) if path.endswith(".py") else None
+    if wrong is None:
+        return ""
+    was = ", and was before" if before is not None and before.strip() and syntax_error(before) is None else ""
+    return f" Note: {path} is not valid Python now{was} ({wrong})."
+
+
+def _before(workspace: Workspace, path: str) -> str | None:
+    try:
+        return workspace.read(path)
+    except Refused:
+        return None
 
 
 def run(workspace: Workspace, command: str) -> str:
@@ -86,9 +109,11 @@ def run(workspace: Workspace, command: str) -> str:
 
 
 def unfenced(path: str, text: str) -> str:
-    """A Python file without the code fence around it: a line of backticks is no Python, so nothing is lost."""
+    """A Python file without the one code fence around it: a line of backticks is no Python, so nothing is lost."""
     match = _FENCED.fullmatch(text) if path.endswith(".py") else None
-    return match["body"] if match else text
+    if match is None or (match["ticks"] in match["body"] and syntax_error(match["body"]) is not None):
+        return text
+    return match["body"]
 
 
 def ended(text: str) -> str:

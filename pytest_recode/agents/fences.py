@@ -6,6 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_recode.agents.headings import NAMED_FILE
+from pytest_recode.agents.python_source import ends_in_a_string
+from pytest_recode.agents.values import DamagedError
+
 _OPEN = re.compile(r" {0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^`\r]*)\r?$")
 PYTHON = {"python", "py", "python3"}
 _COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)\s*$", re.IGNORECASE)
@@ -13,11 +17,14 @@ _COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)\s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
-    """One piece of fenced code; `closed` is False where the answer ends within it."""
+    """One piece of fenced code; `closed` is False where the answer ends within it. `before` is the line above it that is not blank,
+    `line` the number of the line that opens it, from 1."""
 
     info: str
     text: str
     closed: bool
+    before: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,7 @@ def fences(text: str) -> tuple[Fence, ...]:
         at += 1
         if opener is None:
             continue
+        opened = at
         body: list[str] = []
         ticks, depth = opener["ticks"], 1
         while at < len(lines) and depth:
@@ -47,36 +55,68 @@ def fences(text: str) -> tuple[Fence, ...]:
             if depth:
                 body.append(lines[at])
             at += 1
-        found.append(Fence(info=opener["info"].strip(), text="\n".join(body), closed=not depth))
+        before = next((line for line in reversed(lines[max(opened - 4, 0) : opened - 1]) if line.strip()), "")
+        found.append(
+            Fence(
+                info=opener["info"].strip(), text="\n".join(body), closed=not depth, before=before.strip(), line=opened
+            )
+        )
     return tuple(found)
 
 
-def files(text: str, targets: Sequence[str]) -> Found:
-    """The last piece of code for each target: one that names it, or with a single target the last of Python at all."""
+def whole(text: str) -> tuple[Fence, ...]:
+    """The pieces of an answer. Raises DamagedError where one is cut off, or where it is not known where one ends."""
     pieces = fences(text)
+    for number, piece in enumerate(pieces):
+        if not piece.closed:
+            raise DamagedError(
+                f"The code fence that line {piece.line} opens is not closed: the answer was cut off, or the closing line is missing."
+            )
+        if number + 1 < len(pieces) and unsure(piece):
+            raise DamagedError(
+                f"The code fences do not tell where the code that begins in line {piece.line} ends: a line of backticks stands in one of "
+                "its strings. Use a fence of four backticks."
+            )
+    return pieces
+
+
+def unsure(piece: Fence) -> bool:
+    """Whether a line of backticks within a piece of Python may have been taken for its end."""
+    return language(piece) in {*PYTHON, ""} and ends_in_a_string(piece.text)
+
+
+def files(text: str, targets: Sequence[str]) -> Found:
+    """The last piece of code for each target: one that names it, or with a single target the only one of Python that names nothing.
+
+    Where one piece cannot be read, none counts.
+    """
+    try:
+        return _files(whole(text), targets)
+    except DamagedError as damage:
+        return Found(files={}, problems=(f"{damage} Nothing was written.",))
+
+
+def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
     named = [(piece, _names(piece, targets)) for piece in pieces]
-    chosen: dict[str, Fence] = {}
-    if len(targets) == 1:
+    chosen = {str(name): piece for piece, name in named if name in targets}
+    if len(targets) == 1 and not chosen:
         free = [piece for piece, name in named if name is None]
-        python = [piece for piece in free if language(piece) in PYTHON]
-        for piece in python or [piece for piece in free if not piece.info]:
-            chosen[targets[0]] = piece
-    for piece, name in named:
-        if name in targets:
-            chosen[str(name)] = piece
-    problems = [
-        f"The code for {path} is cut off: its fence is not closed. It was not written."
-        for path, piece in chosen.items()
-        if not piece.closed
-    ]
-    kept = {path: piece.text for path, piece in chosen.items() if piece.closed}
+        code = [piece for piece in free if language(piece) in PYTHON] or [piece for piece in free if not piece.info]
+        if len(code) > 1:
+            lines = ", ".join(str(piece.line) for piece in code)
+            raise DamagedError(
+                f"Your answer holds {len(code)} blocks of code (lines {lines}) and none names {targets[0]}: it is not known which one "
+                f"is meant. Begin the fence with a line such as ```python {targets[0]}."
+            )
+        chosen = dict(zip(targets, code, strict=False))
+    problems = []
     missing = [path for path in targets if path not in chosen]
     if missing:
         problems.append(
             f"Your answer holds no fenced code for {', '.join(missing)}: unchanged. "
             f"Begin the fence with a line such as ```python {missing[0]}"
         )
-    return Found(files=kept, problems=tuple(problems))
+    return Found(files={path: piece.text for path, piece in chosen.items()}, problems=tuple(problems))
 
 
 def _names(piece: Fence, targets: Sequence[str]) -> str | None:
@@ -87,7 +127,12 @@ def _names(piece: Fence, targets: Sequence[str]) -> str | None:
         first = _COMMENT.match(next((line[:300] for line in piece.text.split("\n") if line.strip()), ""))
         given = [first["path"].strip("\"'`")] if first else []
         if not any(_target(word, targets) for word in given):
-            return None  # an ordinary comment
+            given = []  # an ordinary comment
+    if not given:
+        above = NAMED_FILE.match(piece.before[:300])
+        if above is None:
+            return None
+        given = [above["path"]]
     return next((target for word in given if (target := _target(word, targets))), given[0])
 
 

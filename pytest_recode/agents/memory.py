@@ -1,25 +1,41 @@
-"""What the `recode` agent remembers of an episode: its latest messages, and a summary of those before."""
+"""What the `recode` agent remembers of an episode: its latest messages, a summary of those before, and the files that it has seen.
+
+Limited in tokens. They are estimated: the characters of a text divided by the characters to a token that the provider counted
+in this model's latest prompt. (A tokenizer takes seconds to load, and the public ones are not those of most models.)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pytest_recode.agents.prompts import cut
+from pytest_recode.agents.prompts import cut, fence_for
 from pytest_recode.checkpoint import was
 from pytest_recode.models import Message, Model, Reply, ToolCall
 
-THRESHOLD = 15
-"""Messages past which the older ones are summarised (RECODE-H's `memory_threshold`)."""
-KEEP = 10
-"""Latest messages that stay word for word (RECODE-H's `memory_to_keep`)."""
-MAX_CHARACTERS = 120_000
-"""Of all messages, some 30,000 tokens: past it they are summarised as well, or the prompt outgrows small models."""
+MAX_TOKENS = 40_000
+"""Of a memory, however large the model's context window is: every call pays for all of it."""
+MAX_TOKENS_UNKNOWN = 30_000
+"""The same, where the size of the context window is not known."""
+MIN_TOKENS = 1_000
+"""Where brief and state fill a window, the provider says so better than an empty memory would."""
+CHARACTERS = 3.5
+"""To a token, until a provider has counted any."""
+MAX_ANSWER_TOKENS = 32_000
+"""Kept free in the window for the answer, or a quarter of it where that is less."""
+MAX_FILE = 16_000
+"""Characters of one file kept beside a summary, as of one result."""
 MAX_QUOTED = 6_000
-"""Characters of one message shown to the summary's writer: six such messages are some 10,000 tokens."""
+"""Characters of an answer or a result shown to the summary's writer."""
+MAX_QUOTED_FEEDBACK = 24_000
+"""Characters of the message that ends a turn, with its feedback: what the summary must not miss."""
 MAX_SUMMARY = 8_000
 """Characters of a summary; a longer one would grow with each round."""
+MIN_REPEATED = 200
+"""Characters of a file below which it is shown again rather than pointed at."""
 
 SUMMARISE = """\
 You keep the notes of an engineer at work on a piece of research code. Write one summary of the work below, for the \
@@ -29,70 +45,226 @@ whole files. Do not act."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Memory:
-    """`messages` never holds the brief, so no summary can lose it."""
+class Entry:
+    """One message. `files` are those that it reads, writes or changes, with True where their whole text may stand in it.
 
-    threshold: int = THRESHOLD
-    keep: int = KEEP
+    `step` is 0 for the message between two turns.
+    """
+
+    message: Message
+    turn: int
+    step: int
+    files: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        return f"turn {self.turn}, step {self.step}" if self.step else f"the end of turn {self.turn}"
+
+
+Reads = Callable[[str], str | None]
+"""A file of the workspace as it is now; None where it cannot be read."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Memory:
+    """Never holds the brief, so that no summary can lose it. `threshold` and `keep` limit it in messages, too, where a user says so.
+
+    `files` are those that summarised messages read or changed, as they were when the summary was written.
+    """
+
+    threshold: int | None = None
+    keep: int | None = None
     summary: str = ""
-    messages: list[Message] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    characters: float = CHARACTERS  # to a token
 
     def shown(self) -> list[Message]:
         """What goes between the brief and the present state."""
+        messages = [entry.message for entry in self.entries]
         if not self.summary:
-            return list(self.messages)
-        return [Message(role="user", content=f"# Summary of your earlier work\n\n{self.summary}"), *self.messages]
+            return messages
+        return [Message(role="user", content=self._before()), *messages]
+
+    def _before(self) -> str:
+        said = [f"# Summary of your earlier work\n\n{self.summary}"]
+        if self.files:
+            said.append("# Files you have read or changed, as they were when this summary was written")
+        for path, text in self.files.items():
+            fence = fence_for(text)
+            said.append(f"## {path}\n\n{fence}\n{text.rstrip()}\n{fence}" if text.strip() else f"## {path}\n\n(empty)")
+        return "\n\n".join(said)
+
+    def counted(self, prompt: Sequence[Message], beside: int, tokens: int) -> None:
+        """Learn from a prompt of which the provider counted the `tokens`; `beside` are the characters of its tools."""
+        self.characters = characters_of(prompt, beside, tokens) or self.characters
+
+    def tokens(self, messages: Sequence[Message]) -> int:
+        return tokens_of(messages, self.characters)
+
+    def where(self, path: str, text: str) -> str:
+        """Which message has the whole text of a file, in words; "" unless the latest that concerns the file does. A short text has none."""
+        whole = text.strip("\n")
+        last = next((entry for entry in reversed(self.entries) if path in entry.files), None)
+        if last is None or len(whole) < MIN_REPEATED or not any(whole in each for each in _texts(last.message)):
+            return ""
+        return "your latest write of it" if last.message.role == "assistant" else "the latest result of reading it"
+
+    def holds(self, text: str) -> bool:
+        return any(text in entry.message.content for entry in self.entries)
 
     def state(self) -> Mapping[str, Any]:
-        return {"summary": self.summary, "messages": [asdict(message) for message in self.messages]}
+        return {
+            "summary": self.summary,
+            "files": dict(self.files),
+            "messages": [asdict(entry) for entry in self.entries],
+            "characters": self.characters,
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.summary = was(state, "summary", str)
-        self.messages = [_message(message) for message in was(state, "messages", list)]
+        entries = [_entry(kept) for kept in was(state, "messages", list)]
+        self.files = {path: was(state["files"], path, str) for path in was(state, "files", dict)}
+        self.characters = was(state, "characters", float)
+        self.entries = entries
 
-    def shrink(self, model: Model) -> Reply | None:
-        """Summarise what is over the threshold; None where nothing is. Keeps all where the model raises."""
-        if len(self.messages) <= self.threshold and _size(self.messages) <= MAX_CHARACTERS:
-            return None
-        at = max(len(self.messages) - self.keep, 0)
-        while _size(self.messages[at:]) > MAX_CHARACTERS // 2 and at < len(self.messages) - 2:
-            at += 1
-        while at < len(self.messages) and self.messages[at].role == "tool":
-            at += 1  # a tool's result may not stand without the call it answers
+    def shrink(self, model: Model, limit: int, *, read: Reads, known: Collection[str], now: str) -> Reply | None:
+        """Summarise the older messages where there are more than `limit` tokens; None where there are not.
+
+        `known`: files that every prompt shows anyway. `now`: the feedback that is worked on. Keeps all where the model raises.
+        """
+        much = self.tokens(self.shown()) > limit
+        many = self.threshold is not None and len(self.entries) > self.threshold
+        at = self._cut(limit) if much or many else 0
         if not at:
             return None
-        old = self.messages[:at]
-        quoted = "\n\n".join(_quote(message) for message in old)
-        before = f"# The summary so far\n\n{self.summary}\n\n" if self.summary else ""
         reply = model.complete(
-            [
-                Message(role="system", content=SUMMARISE),
-                Message(role="user", content=f"{before}# The work since\n\n{quoted}"),
-            ]
+            [Message(role="system", content=SUMMARISE), Message(role="user", content=self._asked(at, limit, now))]
         )
-        self.summary = cut(reply.text.strip(), MAX_SUMMARY) or _plain(self.summary, old)
-        del self.messages[:at]
+        old, paths = self.entries[:at], self._paths(at, known)
+        room = min(MAX_SUMMARY, int(limit * self.characters) // 8)
+        self.summary = cut(reply.text.strip() or _plain(self.summary, old), room)
+        self.entries = self.entries[at:]
+        self.files = {}
+        self._keep_files(paths, limit, read)
         return reply
 
+    def _cut(self, limit: int) -> int:
+        """How many messages a summary replaces: whole exchanges, so that no result is parted from the call it answers."""
+        starts = [number for number in range(1, len(self.entries)) if self._begins(number)]
+        kept = self.keep
+        if kept is None:
+            kept = len(self.entries) if self.threshold is None else self.threshold * 2 // 3
+        last = starts[-1] if starts else 0
+        wanted = max(len(self.entries) - kept, 0)
+        at = next((start for start in (0, *starts) if start >= wanted), last)
+        while self._tail(at) > limit // 3 and at != last:
+            at = next(start for start in starts if start > at)
+        return len(self.entries) if self._tail(at) > 5 * limit // 6 else at
 
-def _message(kept: Mapping[str, Any]) -> Message:
+    def _begins(self, number: int) -> bool:
+        """Whether an exchange begins at this message: an answer, or what is said between two turns."""
+        roles = [entry.message.role for entry in self.entries[number - 1 : number + 1]]
+        return roles[1] == "assistant" or (roles[1] == "user" and roles[0] != "assistant")
+
+    def _tail(self, at: int) -> int:
+        return self.tokens([entry.message for entry in self.entries[at:]])
+
+    def _paths(self, at: int, known: Collection[str]) -> list[str]:
+        """Files that the first `at` messages show or change, the most recent first, but for those that a later message shows whole."""
+        later = {path for entry in self.entries[at:] for path, whole in entry.files.items() if whole}
+        seen = [path for entry in reversed(self.entries) for path in reversed(entry.files)]
+        return [path for path in dict.fromkeys([*seen, *self.files]) if path not in later and path not in known]
+
+    def _keep_files(self, paths: Sequence[str], limit: int, read: Reads) -> None:
+        """The most recent first, in a third of the room and in what the messages leave."""
+        room = int(self.characters * min(limit // 3, 5 * limit // 6 - self.tokens(self.shown())))
+        for path in paths:
+            text = read(path)
+            if text is not None and (taken := len(cut(text, MAX_FILE)) + len(path) + 20) <= room:
+                self.files[path] = cut(text, MAX_FILE)
+                room -= taken
+
+    def _asked(self, at: int, limit: int, now: str) -> str:
+        work = "\n\n".join(_quote(entry) for entry in self.entries[:at])
+        said = [f"# The summary so far\n\n{self.summary}"] if self.summary else []
+        said.append(f"# The work since\n\n{cut(work, int(limit * self.characters))}")
+        if now and now not in work:
+            said.append(f"# What is worked on now: the engineer sees this beside your summary\n\n{now}")
+        return "\n\n".join(said)
+
+
+def limit_of(window: int | None, fixed: int) -> int:
+    """Tokens that a memory may have, where the rest of a prompt has `fixed` and the model's context window, if known, `window`."""
+    if window is None:
+        return MAX_TOKENS_UNKNOWN
+    answer = min(MAX_ANSWER_TOKENS, window // 4)
+    return max(MIN_TOKENS, min(MAX_TOKENS, window - answer - fixed))
+
+
+def characters_of(prompt: Sequence[Message], beside: int, tokens: int) -> float | None:
+    """Characters to a token, 1 to 4.5, of a prompt of which the provider counted the `tokens`; None where it counted none."""
+    return min(max((size(prompt) + beside) / tokens, 1.0), 4.5) if tokens > 0 else None
+
+
+def tokens_of(messages: Sequence[Message], characters: float) -> int:
+    """An estimate, with what a provider adds to each message."""
+    return math.ceil(size(messages) / characters) + 4 * len(messages)
+
+
+def size(messages: Sequence[Message]) -> int:
+    """Characters."""
+    return sum(
+        len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
+        for message in messages
+    )
+
+
+def message_of(kept: Mapping[str, Any]) -> Message:
     calls = [ToolCall(**{name: was(call, name, str) for name in call}) for call in was(kept, "tool_calls", list)]
     texts = {name: was(kept, name, str) for name in kept if name != "tool_calls"}
     return Message(**texts, tool_calls=tuple(calls))
 
 
-def _size(messages: Sequence[Message]) -> int:
-    return sum(len(message.content) + sum(len(call.arguments) for call in message.tool_calls) for message in messages)
+def quoted(message: Message, limit: int = MAX_QUOTED) -> str:
+    """A message for the summary's writer; calls as `name` and a line for each argument."""
+    calls = "\n".join("\n".join([call.name, *_lines(call)]) for call in message.tool_calls)
+    return cut("\n".join(filter(None, (message.content, calls))), limit)
 
 
-def _quote(message: Message) -> str:
-    who = "engineer" if message.role == "assistant" else "result"
-    calls = "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
-    said = "\n".join(filter(None, (message.content, calls)))
-    return f"[{who}]\n{cut(said, MAX_QUOTED)}"
+def _entry(kept: Mapping[str, Any]) -> Entry:
+    files = was(kept, "files", dict)
+    return Entry(
+        message=message_of(was(kept, "message", dict)),
+        turn=was(kept, "turn", int),
+        step=was(kept, "step", int),
+        files={path: was(files, path, bool) for path in files},
+    )
 
 
-def _plain(before: str, old: Sequence[Message]) -> str:
+def _given(call: ToolCall) -> Mapping[str, Any]:
+    """Arguments of a call that was kept: a JSON object."""
+    given: Mapping[str, Any] = json.loads(call.arguments)
+    return given
+
+
+def _lines(call: ToolCall) -> Iterator[str]:
+    return (f"{name}: {value}" for name, value in _given(call).items())
+
+
+def _texts(message: Message) -> Iterator[str]:
+    yield message.content
+    for call in message.tool_calls:
+        yield from (value for value in _given(call).values() if isinstance(value, str))
+
+
+def _quote(entry: Entry) -> str:
+    who = "engineer" if entry.message.role == "assistant" else "result" if entry.step else "researcher"
+    limit = MAX_QUOTED if entry.step else MAX_QUOTED_FEEDBACK
+    return f"[{entry.place}: {who}]\n{quoted(entry.message, limit)}"
+
+
+def _plain(before: str, old: Sequence[Entry]) -> str:
     """Where the model writes no summary: the first line of every message, rather than nothing."""
-    lines = [message.content.strip().partition("\n")[0][:200] for message in old]
-    return cut("\n".join(filter(None, (before, *lines))), MAX_SUMMARY)
+    lines = [entry.message.content.strip().partition("\n")[0][:200] for entry in old]
+    return "\n".join(filter(None, (before, *lines)))

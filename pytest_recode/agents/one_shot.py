@@ -1,6 +1,7 @@
 """`one-shot`: one call of the model a turn, no tools; the answer is the code. What a model is worth without an agent.
 
-Where a task asks for a part of a file, the answer is that part alone (`one_slot.py`).
+Where a task asks for a part of a file, the answer is that part alone (`one_slot.py`). Every later prompt has all earlier answers and
+what was said to them, as far as they fit (`memory.limit_of`); the oldest are left out first, and the prompt says so.
 
 Its lines of the transcript: `message` (turn, step, role, content), `step` (turn, step, files, problems, usage, finish, and
 `reindented` where an answer for a part of a file was moved to another indentation).
@@ -15,13 +16,17 @@ from typing import Any
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, one_slot
 from pytest_recode.agents.doing import ended
 from pytest_recode.agents.fences import Found, files
-from pytest_recode.agents.prompts import ROLE, brief_text, cut, feedback_text, fence_for, targets_text
-from pytest_recode.agents.recode import MAX_REMEMBERED, clean, usage_fields
+from pytest_recode.agents.memory import CHARACTERS, MIN_REPEATED, characters_of, limit_of, tokens_of
+from pytest_recode.agents.prompts import ROLE, brief_text, cut, feedback_text, fence_for, target_files, targets_text
+from pytest_recode.agents.protocol import plain_lines, without_thoughts
+from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, window_of
+from pytest_recode.agents.tools import CUT_OFF
+from pytest_recode.agents.values import DamagedError
 from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
-from pytest_recode.models import Message, Model
-from pytest_recode.task import Brief
+from pytest_recode.models import Message, Model, Reply
+from pytest_recode.task import Brief, Files
 
 MAX_REPOSITORY = 80_000
 """Characters of the repository's files in a prompt, some 20,000 tokens: it has no other way to see them."""
@@ -36,7 +41,20 @@ Answer with the whole content of every target, each in a fenced block whose firs
 ```
 
 Only the last block for a target counts, and nothing else of your answer is read. If the code itself holds a line of \
-three backticks, use four for the fence."""
+three backticks, use four for the fence. Where a block is cut off, or its end is not clear, nothing is written."""
+
+
+AGAIN = "Answer again in the form asked for above, with the whole content of every target."
+AGAIN_SLOT = "Answer again in the form asked for above, with the whole code of the block in one ```python block."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """One turn: the message that asked (of the first turn ""), the answer as it is remembered, and the targets it wrote."""
+
+    asked: str
+    answer: str
+    files: tuple[str, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,8 +62,9 @@ class OneShot:
     context: AgentContext
     model: Model
     turn: int = 0
-    answer: str = ""  # to the turn before
-    problems: tuple[str, ...] = ()
+    past: tuple[Past, ...] = ()
+    problems: tuple[str, ...] = ()  # of the latest answer
+    characters: float = CHARACTERS  # to a token
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """Asks once, writes what the answer holds; `submitted` where it held something."""
@@ -55,8 +74,8 @@ class OneShot:
             self._log("message", {"role": message.role, "content": message.content})
         reply = self.model.complete(messages)
         self._log("message", {"role": "assistant", "content": reply.text})
-        self.answer = reply.text
-        found, moved = self._read(reply.text, brief)
+        self.characters = characters_of(messages, 0, reply.usage.prompt_tokens) or self.characters
+        found, moved = self._read(reply, brief)
         problems = list(found.problems)
         for path, text in found.files.items():
             try:
@@ -64,29 +83,47 @@ class OneShot:
             except Refused as refused:
                 problems.append(f"{path} could not be written: {refused}")
         self.problems = tuple(problems)
-        fields = {"files": sorted(found.files), "problems": problems, "usage": usage_fields(reply)}
-        self._log("step", {**fields, "finish": reply.finish, **({"reindented": True} if moved else {})})
-        return Move(steps=1, submitted=bool(found.files), reindented=moved, usage=reply.usage)
+        asked = messages[-1].content if self.turn > 1 else ""
+        answer = clean(cut(reply.text, MAX_REMEMBERED)).strip() or "(an empty answer)"
+        self.past = (*self.past, Past(asked=asked, answer=answer, files=tuple(found.files)))
+        fields = {"files": sorted(found.files), "problems": problems, **reply_fields(reply)}
+        self._log("step", {**fields, **({"reindented": True} if moved else {})})
+        unparsed = int(not found.files)
+        return Move(steps=1, unparsed=unparsed, submitted=not unparsed, reindented=moved, usage=reply.usage)
 
     def state(self) -> Mapping[str, Any]:
         return {
             "turn": self.turn,
-            "answer": self.answer,
+            "past": [{"asked": each.asked, "answer": each.answer, "files": list(each.files)} for each in self.past],
             "problems": list(self.problems),
+            "characters": self.characters,
             "model": kept_of(self.model),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.turn, self.answer = was(state, "turn", int), was(state, "answer", str)
+        self.turn, self.characters = was(state, "turn", int), was(state, "characters", float)
+        self.past = tuple(
+            Past(asked=was(each, "asked", str), answer=was(each, "answer", str), files=tuple(was(each, "files", list)))
+            for each in was(state, "past", list)
+        )
         self.problems = tuple(was(state, "problems", list))
         give_back(self.model, was(state, "model", dict))
 
-    def _read(self, text: str, brief: Brief) -> tuple[Found, bool]:
+    def _read(self, reply: Reply, brief: Brief) -> tuple[Found, bool]:
         """What an answer writes, and whether it was moved to another indentation."""
-        if len(text) > MAX_ANSWER:
-            told = f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Nothing was written."
+        if len(reply.text) > MAX_ANSWER:
+            told = f"Your answer has {len(reply.text)} characters; at most {MAX_ANSWER} are read. Nothing was written."
             return Found(files={}, problems=(told,)), False
+        try:
+            text = without_thoughts(plain_lines(reply.text))
+        except DamagedError as damage:
+            return Found(files={}, problems=(f"{damage} Nothing was written.",)), False
         if brief.slot is None:
+            if reply.finish in CUT_OFF:
+                told = (
+                    "Your answer was cut off at the model's limit of output. Nothing was written. Write less at once."
+                )
+                return Found(files={}, problems=(told,)), False
             found = files(text, brief.targets)
             whole = {path: ended(each) for path, each in found.files.items()}
             return Found(files=whole, problems=found.problems), False
@@ -96,30 +133,53 @@ class OneShot:
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> list[Message]:
         if brief.slot is None:
-            role, how = ROLE, HOW
-            task = f"{brief_text(brief)}\n\n{repository_text(brief)}\n\n{HOW}"
+            role = ROLE
+            # as in the first turn, to the letter: providers cache the beginning of a prompt
+            task = (
+                f"{brief_text(brief)}\n\n{repository_text(brief)}\n\n{HOW}\n\nThis is turn 1 of {self.context.turns}."
+            )
         else:
-            role, how = one_slot.ROLE, one_slot.how(brief, brief.slot)
-            task = one_slot.prompt(brief, brief.slot)
-        messages = [Message(role="system", content=role), Message(role="user", content=clean(task))]
-        now = f"This is turn {self.turn} of {self.context.turns}."
-        if self.turn == 1 and brief.slot is not None:
-            return messages  # as the benchmark asks, which knows no turns
+            role, task = (
+                one_slot.ROLE,
+                one_slot.prompt(brief, brief.slot),
+            )  # as the benchmark asks, which knows no turns
+        start = [Message(role="system", content=role), Message(role="user", content=clean(task))]
         if self.turn == 1:
-            return [messages[0], Message(role="user", content=f"{messages[1].content}\n\n{now}")]
-        answer = clean(cut(self.answer, MAX_REMEMBERED)).strip() or "(an empty answer)"
+            return start
         told = [
             *self.problems,
             feedback_text(brief, feedback),
             # a part is as it was answered: the file around it was shown, and may be long
-            *([targets_text(brief, workspace.targets())] if brief.slot is None else []),
-            f"{now} {how}",
+            *([self._targets(brief, workspace.targets())] if brief.slot is None else []),
+            f"This is turn {self.turn} of {self.context.turns}. {AGAIN if brief.slot is None else AGAIN_SLOT}",
         ]
-        return [
-            *messages,
-            Message(role="assistant", content=answer),
-            Message(role="user", content=clean("\n\n".join(told))),
-        ]
+        return self._within([*start, Message(role="user", content=clean("\n\n".join(told)))])
+
+    def _within(self, fixed: list[Message]) -> list[Message]:
+        """The prompt with as many of the latest answers as fit between its beginning and its end; with the last in any case."""
+        *start, now = fixed
+        room = limit_of(window_of(self.model), tokens_of(fixed, self.characters))
+        kept: list[Message] = []
+        for number in range(len(self.past) - 1, -1, -1):
+            asked, answer = self.past[number].asked, Message(role="assistant", content=self.past[number].answer)
+            # of what asked for it only the first message stays where the answers before are left out
+            before = [Message(role="user", content=asked)] if asked else []
+            room -= tokens_of([*before, answer], self.characters)
+            if room < 0 and kept:
+                told = f"Your answers in turns 1 to {number + 1}, and what was said to them, are left out: there is no room."
+                return [*start, *kept[1:], Message(role="user", content=f"{told}\n\n{now.content}")]
+            kept = [*before, answer, *kept]
+        return [*start, *kept, now]
+
+    def _targets(self, brief: Brief, targets: Files) -> str:
+        """As they are now; one that stands word for word in the latest answer which wrote it is pointed at."""
+        above = {}
+        for path, text in target_files(brief, targets).items():
+            wrote = max((turn for turn, each in enumerate(self.past, 1) if path in each.files), default=0)
+            whole = text.strip("\n")
+            if wrote and len(whole) >= MIN_REPEATED and whole in self.past[wrote - 1].answer:
+                above[path] = f"your answer in turn {wrote}"
+        return targets_text(brief, targets, above)
 
     def _log(self, kind: str, fields: Mapping[str, Any]) -> None:
         self.context.log(kind, {"turn": self.turn, "step": 1, **fields})

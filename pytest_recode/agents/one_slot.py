@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_recode.agents.fences import PYTHON, fences, language
+from pytest_recode.agents.fences import PYTHON, fences, language, unsure
 from pytest_recode.agents.prompts import fence_for
+from pytest_recode.agents.python_source import ends_in_a_string
 from pytest_recode.slots import laid, reindented
 from pytest_recode.task import Brief, Slot
 
@@ -42,7 +43,12 @@ the answer, at its indentation of 8 blanks, would be
         return total / len(values)
 ```"""
 
-_LOOSE = re.compile(r"```python[ \t]*\r?\n(.*?)[ \t]*```", re.DOTALL)
+_LOOSE = re.compile(r"^[ \t]*```python[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+_WHICH_END = (
+    "The code fences do not tell where the code{begins} ends: a line of backticks stands in one of its strings. Nothing was"
+    " written. Use a fence of four backticks."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,23 +78,24 @@ def how(brief: Brief, slot: Slot) -> str:
 
 def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> Answer:
     """What an answer makes of the file."""
-    pieces = [piece for piece in fences(text) if language(piece) in PYTHON]
-    closed = [piece.text for piece in pieces if piece.closed]
-    if not pieces:
-        closed = _LOOSE.findall(text)  # a fence deeper than Markdown allows, within a list
-    problems: tuple[str, ...] = ()
-    if pieces and not pieces[-1].closed:
-        problems = ("The last block of code in your answer is not closed: it was cut off.",)
-    if not closed:
-        problems = (
-            *problems,
-            "Your answer holds no whole block of code that begins with ```python: the file is unchanged.",
-        )
-        return Answer(problems=problems)
-    code = closed[-1].removesuffix("\n")
+    everything = fences(text)
+    pieces = [piece for piece in everything if language(piece) in PYTHON]
+    for piece in pieces:
+        if piece is not everything[-1] and unsure(piece):
+            return Answer(problems=(_WHICH_END.format(begins=f" that begins in line {piece.line}"),))
+    # The block that counts is the last one, and never an earlier draft because the last one was cut off.
+    cut_off = pieces and not pieces[-1].closed
+    found = [piece.text for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
+    if cut_off or not found:
+        why = ("The last block of code in your answer is not closed: it was cut off.",) if cut_off else ()
+        unchanged = "Your answer holds no whole block of code that begins with ```python: the file is unchanged."
+        return Answer(problems=(*why, unchanged))
+    if not pieces and ends_in_a_string(found[-1]):
+        return Answer(problems=(_WHICH_END.format(begins=""),))
+    code = found[-1].removesuffix("\n")
     moved = reindented(code, slot.indent) if reindent else code
     untouched = brief.repo[slot.path].decode("utf-8", "surrogateescape")
-    return Answer(text=laid(untouched, slot, moved), reindented=moved != code, problems=problems)
+    return Answer(text=laid(untouched, slot, moved), reindented=moved != code)
 
 
 def _fenced(brief: Brief, path: str) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, form_of
 from pytest_recode.episode import Feedback
-from pytest_recode.task import Brief, Files
+from pytest_recode.task import INSTRUCTION_FILE, PAPER_FILE, Brief, Files, brief_files
 
 MAX_LISTED = 400
 """Paths of the repository shown in a prompt: some 6,000 tokens; the rest is a `list` away."""
+MAX_NAMED = 120
+"""Characters of a path, command or query in the line above its result."""
 MAX_TARGET = 60_000
 """Characters of one target shown at each step: some 15,000 tokens; research code is far smaller."""
 
@@ -21,7 +25,8 @@ Rules:
 - Write only what the targets need; files other than the targets are not handed in. Use what the repository has.
 - Follow signatures, shapes, dtypes, units and edge cases of the instruction exactly; the paper says what the method is.
 - Each answer is one step and costs one of the few steps of a turn. An answer may hold up to {MAX_ACTIONS} actions; \
-they are done in order, and those after one that was refused are not done.
+they are done in order. An answer that cannot be read is not done at all, not even in part. Where an action is refused, those after it \
+are not done; a command counts as done whatever its exit status.
 - `submit` hands the targets in and ends the turn. After the last step of a turn they are handed in as they are.
 - There is no network. Commands run in the workspace, with a time limit."""
 
@@ -62,28 +67,51 @@ END_OF_TEXT
 command: python3 -c "import model"
 
 A text of several lines is a block: `name <<WORD`, the lines exactly as they are meant (no code fence, no added \
-indentation), then a line that holds only WORD. Choose a WORD that is no line of the text. Any argument may be a block.
+indentation), then a line that holds only WORD. Choose a WORD that is no line of the text. Any argument may be a block. Write nothing between or behind the arguments of an action.
 
 The actions:
 
 {actions}"""
 
 
-def brief_text(brief: Brief) -> str:
-    """Paper, instruction, targets, repository: what stays the same for the whole episode."""
+def brief_text(brief: Brief, *, workspace: bool = False) -> str:
+    """Paper, instruction, targets, repository: what stays the same for the whole episode. `workspace`: the agent can read files."""
     paths = sorted(brief.repo)
+    files = brief_files(brief)
     listed = "\n".join(paths[:MAX_LISTED])
     if len(paths) > MAX_LISTED:
         listed += f"\n... and {len(paths) - MAX_LISTED} more files"
     sections = [f"# Task: {brief.title}"]
     if brief.paper:
-        sections.append(f"# Paper\n\n{brief.paper.strip()}")
-    sections.append(f"# Instruction\n\n{brief.instruction.strip()}")
+        sections.append(f"# Paper{_file(PAPER_FILE, files)}\n\n{brief.paper.strip()}")
+    elif PAPER_FILE in brief.instruction and PAPER_FILE not in brief.repo:
+        sections.append(f"# Paper\n\nThe instruction refers to {PAPER_FILE}, which is not part of this run.")
+    sections.append(f"# Instruction{_file(INSTRUCTION_FILE, files)}\n\n{brief.instruction.strip()}")
     sections.append("# Targets (the files you must write)\n\n" + "\n".join(brief.targets))
     if brief.interfaces:
         sections.append("# Interfaces under test\n\n" + "\n".join(brief.interfaces))
+    if workspace and files:
+        verb = "holds" if len(files) == 1 else "hold"
+        listed += (
+            f"\n\nBeside these files, {' and '.join(files)} of the workspace {verb} the text above, word for word."
+        )
     sections.append(f"# Files of the repository\n\n{listed}")
     return "\n\n".join(sections)
+
+
+def _file(path: str, files: Files) -> str:
+    return f" ({path})" if path in files else ""
+
+
+def result_text(kind: str, arguments: Mapping[str, str], text: str) -> str:
+    """What came of an action, under a line that names the action and what it was about: `Result of read src/a.py:`."""
+    form = FORMS.get(kind)
+    about = arguments.get(form.main, "") if form is not None else ""
+    if kind == "grep" and "path" in arguments:
+        about += f" in {arguments['path']}"
+    about = " ".join(about.split())
+    about = f"{about[:MAX_NAMED]}..." if len(about) > MAX_NAMED else about
+    return f"Result of {kind}{' ' if about else ''}{about}:\n{text}"
 
 
 FOR_THE_BLOCK = "The code of a correction stands for the block that is asked for, and not for its whole file."
@@ -93,7 +121,8 @@ def feedback_text(brief: Brief, feedback: Feedback | None) -> str:
     """The feedback; where it may correct a part of a file, with what its code is to replace."""
     if feedback is None:
         return "# Feedback\n\nNone yet: this is the first turn."
-    said = f"# Feedback on turn {feedback.turn}\n\n{feedback.text.strip() or 'The hidden tests failed.'}"
+    text, title = feedback.text.strip() or "The hidden tests failed.", f"Feedback on turn {feedback.turn}"
+    said = f"# Feedback\n\n{text}" if text.startswith(f"{title},") else f"# {title}\n\n{text}"
     return f"{said}\n\n{FOR_THE_BLOCK}" if brief.slot is not None and feedback.level >= 4 else said
 
 
@@ -106,10 +135,18 @@ def budget_text(step: int, steps: int, turn: int, turns: int) -> str:
     return f"Step {step} of {steps} in turn {turn} of {turns}. {left}"
 
 
-def targets_text(brief: Brief, targets: Files) -> str:
-    """The targets as they are now, as blocks; each is cut at MAX_TARGET characters."""
+def target_files(brief: Brief, targets: Files) -> dict[str, str]:
+    """The targets that exist, as a prompt shows them."""
+    return {path: targets[path].decode("utf-8", "replace") for path in brief.targets if path in targets}
+
+
+def targets_text(brief: Brief, targets: Files, above: Mapping[str, str] | None = None) -> str:
+    """The targets as they are now, as blocks; each is cut at MAX_TARGET characters. `above`: in what the prompt has one already."""
     shown = []
     for path in brief.targets:
+        if place := (above or {}).get(path):
+            shown.append(f"## {path}\n\n(unchanged: its whole text is in {place}, above)")
+            continue
         if path not in targets:
             shown.append(f"## {path}\n\n(absent: it does not exist, or is no regular file, or is larger than 1 MiB)")
             continue

@@ -12,14 +12,19 @@ chooses itself, so that a block can hold any line whatever:
     END_OF_TEXT
 
 A block's text is its lines joined by newlines (none after the last). Nothing inside a block is looked at.
+
+`parse` also reads the other forms in which models answer (`values`, `structured`). It has two outcomes: a Step in which every action
+and every text is as it was written, or a ProtocolError, and then nothing of the answer is done. Each line of an answer belongs to a
+part, to an argument or to prose before or after the actions; any other line is an error.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import textwrap
+from collections.abc import Sequence
 
+from pytest_recode.agents.action_reader import WrongError
 from pytest_recode.agents.actions import (
     FORMS,
     MAX_ACTIONS,
@@ -29,37 +34,20 @@ from pytest_recode.agents.actions import (
     ProtocolError,
     Step,
     action,
-    form_of,
-    wrong_use,
+    argument_of,
+    in_text,
+    kind_of,
 )
+from pytest_recode.agents.answer_reader import AnswerReader
+from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, VERB, acts, heading
+from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.structured import Call, looks_like_a_call, opens_call
+from pytest_recode.agents.values import FENCE, DamagedError, doubts, value_at
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
 
 MAX_ANSWER = 1_000_000
 """Characters of one answer: as much as a target may hold, so nothing that could be graded is refused."""
-
-# ASCII: otherwise IGNORECASE lets a long s pass for "s".
-# Every pattern is linear in the line: an answer may be a megabyte of blanks.
-_FLAGS = re.IGNORECASE | re.ASCII
-_WORD = r"(?P<word>observations?|reflections?|plan(?:ning)?|actions?)"
-# Two hashes at least: one hash is a comment in Python.
-_HEADING = re.compile(rf"(?:#{{2,6}}[ \t]*(?:\*\*)?|\*\*){_WORD}(?P<tail>.*)$", _FLAGS)
-# Only where an answer holds no action under a real heading: `Action: read` as some models write it.
-_LOOSE = re.compile(rf"{_WORD}(?P<tail>[ \t]*:.*)$", _FLAGS)
-_OPENER = re.compile(r"<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)", _FLAGS)
-_ALIASES = {
-    "text": ("contents", "content", "code"),
-    "path": ("filename", "file"),
-    "command": ("cmd",),
-    "pattern": ("regex",),
-}
-_NAMES = {alias: name for name, aliases in _ALIASES.items() for alias in aliases} | {
-    name: name for form in FORMS.values() for name in form.takes
-}
-_ARGUMENT = re.compile(rf"[ \t]*(?:[-*][ \t]+)?(?P<name>{'|'.join(_NAMES)})[ \t]*(?P<tail>(?::|<<).*)$", _FLAGS)
-_FENCE = re.compile(r"(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t\r]*$", _FLAGS)
-_VERB = re.compile(rf"[`'\"*]*(?P<verb>{'|'.join(FORMS)})\b[`'\"*]*[ \t]*:?(?P<rest>.*)$", _FLAGS)
-
 _SHAPE = """\
 ### Observation
 what you see
@@ -71,247 +59,230 @@ what you will do
 path: README.md"""
 
 
-def parse(text: str) -> Step | ProtocolError:
-    """One answer of a model. Tolerates prose and code fences around it, other heading depths, missing parts.
+def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
+    """One answer of a model. `cut_off`: the provider says that it ended at the limit of output.
 
-    What it never does: guess where a block ends, or act on a part of a damaged answer.
+    What it never does: guess where a text ends, choose between two readings, or act on a part of an answer.
     """
-    if text.lstrip().startswith("<think>") and "</think>" in text:
-        text = text.partition("</think>")[2]
-    if not text.strip():
-        return ProtocolError(text=f"Your answer was empty. Answer in this form:\n\n{_SHAPE}")
-    if len(text) > MAX_ANSWER:
+    if cut_off:
         return ProtocolError(
-            text=f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Nothing was done. "
-            "Write less at once."
+            text="Your answer was cut off at the model's limit of output. Nothing was done. Write less at once."
         )
-    step = _read(text, (_HEADING,))
-    if isinstance(step, Step) and not step.actions:
-        step = _read(text, (_HEADING, _LOOSE))
-    if isinstance(step, Step) and not step.actions:
-        return ProtocolError(
-            text="Your answer holds no action: no line such as `### Action: read`. "
-            f"The actions are {', '.join(FORMS)}. Answer in this form:\n\n{_SHAPE}"
-        )
-    return step
+    try:
+        text = without_thoughts(plain_lines(text))
+        if not text.strip():
+            return ProtocolError(text=f"Your answer was empty. Answer in this form:\n\n{_SHAPE}")
+        if len(text) > MAX_ANSWER:
+            raise DamagedError(
+                f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Write less at once."
+            )
+        return _step(_read(_outdented(text).split("\n")))
+    except DamagedError as damage:
+        return ProtocolError(text=f"{damage} Nothing was done.")
+    except WrongError as wrong:
+        return ProtocolError(text=in_text(wrong.error))
+    except RecursionError:
+        return ProtocolError(text="Your answer is nested too deeply. Nothing was done.")
+
+
+def _read(lines: list[str]) -> AnswerReader:
+    """Headings without hashes count only where there is no action under a real one."""
+    reading = AnswerReader(lines=list(lines), heads=(HEADING,))
+    damage: Exception | None = None
+    try:
+        reading.read()
+    except (DamagedError, WrongError) as error:
+        damage = error
+    real = any((head := heading(line, (HEADING,))) is not None and head.word == "action" for line in lines)
+    if not reading.forms and not real and any(map(acts, lines)):
+        return AnswerReader(lines=lines, heads=(HEADING, LOOSE)).read()
+    if damage is not None:
+        raise damage
+    return reading
+
+
+def plain_lines(text: str) -> str:
+    """An answer without a byte order mark, and with its line ends as line feeds where all of them are CRLF. Where only some are, the
+    carriage returns are characters of its texts."""
+    text = text.removeprefix("\ufeff")
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):
+        return text.replace("\r\n", "\n")
+    return text
+
+
+def without_thoughts(text: str) -> str:
+    """An answer without what a model thinks in front of it. Raises DamagedError where the thoughts do not end."""
+    start = text.lstrip()
+    for tag in ("think", "thinking"):
+        if start.startswith(f"<{tag}>"):
+            _, found, rest = start.partition(f"</{tag}>")
+            if not found:
+                raise DamagedError(
+                    f"Your answer begins with <{tag}> and has no </{tag}>: it holds nothing but thoughts."
+                )
+            return rest
+    return text
+
+
+def attempts(text: str, called: Sequence[str]) -> bool:
+    """Whether a text holds what was meant as an action. A heading that only announces one of the kinds `called` is none."""
+    lines = plain_lines(text[:MAX_ANSWER]).split("\n")
+    for at, line in enumerate(lines):
+        said = line.lstrip(" \t>-*+")
+        if opens_call(line) or (said[:1] in ("{", "[") and looks_like_a_call("\n".join(lines[at : at + 20]).lstrip())):
+            return True
+        if not acts(said):
+            continue
+        head = heading(said, (HEADING, LOOSE))
+        verb = VERB.match(head.rest) if head is not None else None
+        following = next((each for each in lines[at + 1 :] if each.strip()), "")
+        kind = kind_of(verb["verb"]) if verb is not None else None
+        argument = ARGUMENT.match(following)
+        if kind is None and not VERB.match(following):
+            continue
+        if kind not in called or FENCE.match(following) or (argument and argument_of(str(kind), argument["name"])):
+            return True
+    return False
 
 
 def parts_of(text: str) -> dict[str, str]:
     """The parts in a text beside native tool calls, or in an answer whose actions cannot be used; text without headings is
     reflection."""
-    lines = text[:MAX_ANSWER].split("\n")
-    heads = ((at, _heading(line.rstrip("\r"), (_HEADING,))) for at, line in enumerate(lines))
-    end = next((at for at, head in heads if head is not None and head[0] == "action"), len(lines))
-    step = _read("\n".join(lines[:end]), (_HEADING,))
-    if isinstance(step, ProtocolError):
-        return {"reflection": text.strip()}
-    if not step.reflection and not step.planning and not _HEADING.match(text.lstrip()):
-        return {"reflection": step.observation}
-    return {name: getattr(step, name) for name in PARTS}
+    parts: dict[str, list[str]] = {}
+    word = "reflection"
+    for line in text[:MAX_ANSWER].split("\n"):
+        head = heading(line.rstrip("\r"), (HEADING,))
+        if head is not None and head.word == "action":
+            break
+        if head is not None:
+            word, line = head.word, "" if head.tag else head.rest
+        said = parts.setdefault(word, [])
+        if line:
+            said.append(line)
+    return {name: "\n".join(said).strip() for name, said in parts.items()}
 
 
 def render(step: Step) -> str:
     """The answer that `parse` reads as this step, whatever its parts and arguments hold."""
+    values = [
+        *(getattr(step, name) for name in PARTS),
+        *(each for act in step.actions for each in act.arguments.values()),
+    ]
+    taken = {line.strip() for value in values for line in value.split("\n")}
     lines: list[str] = []
     for name in PARTS:
         value = getattr(step, name)
         title = f"### {name.capitalize()}"
-        plain = value == value.strip() and "\r" not in value and not any(map(_HEADING.match, value.split("\n")))
         if value:
-            lines += [title, *value.split("\n")] if plain else _block(title, value)
+            lines += [title, *value.split("\n")] if _reads_as_prose(value) else _rendered_block(title, value, taken)
     for act in step.actions:
         lines.append(f"### Action: {act.kind}")
         for name, value in act.arguments.items():
             if name not in TEXTS and _fits_a_line(name, value):
                 lines.append(f"{name}: {value}")
             else:
-                lines += _block(name, value)
+                lines += _rendered_block(name, value, taken)
     return "\n".join(lines) + "\n"
 
 
+_ODD = re.compile(r"[^\w(]|.*(?:action|<<|```|~~~|think>)|END_OF_TEXT", re.IGNORECASE)
+
+
+def _reads_as_prose(value: str) -> bool:
+    return value == value.strip() and "\r" not in value and not any(map(_ODD.match, value.split("\n")))
+
+
 def _fits_a_line(name: str, value: str) -> bool:
-    return "\n" not in value and not _tag(f": {value}") and _inline(name, f": {value}") == value
+    if "\n" in value or "\r" in value:
+        return False
+    try:
+        return value_at([f"{name}: {value}"], 0, name, f": {value}").text == value
+    except DamagedError:
+        return False
 
 
-def _block(head: str, value: str) -> list[str]:
+def _rendered_block(head: str, value: str, taken: set[str]) -> list[str]:
+    """With a last line that is no other line of the answer; it is added to `taken`."""
     body = value.split("\n") if value else []
-    taken = {line.strip() for line in body}
     tag, number = "END_OF_TEXT", 1
     while tag in taken:
         number += 1
         tag = f"END_OF_TEXT_{number}"
+    taken.add(tag)
     return [f"{head} <<{tag}", *body, tag]
 
 
-class _DamagedError(Exception):
-    """Ends the reading of an answer."""
+def _outdented(text: str) -> str:
+    """An answer that is indented as a whole, without its indentation."""
+    lines = text.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    depth = len(first) - len(first.lstrip(" "))
+    if not depth or any(line[:depth].strip(" ") for line in lines) or any(heading(line, (HEADING,)) for line in lines):
+        return text
+    return "\n".join(line[depth:] for line in lines) if any(acts(line[depth:]) for line in lines) else text
 
 
-_Line = tuple[str, str | None]
-"""A line, and the text of the block that it opens."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _Section:
-    """What stands under one heading ("": before the first). `exact` is a part given as a block."""
-
-    word: str = ""
-    rest: str = ""
-    lines: list[_Line] = field(default_factory=list)
-    exact: str | None = None
-
-    def plain(self) -> str:
-        if self.exact is not None:
-            return self.exact
-        text = "\n".join([self.rest, *(line for line, _ in self.lines)]).strip()
-        return "" if not self.word and _FENCE.match(text) else text  # a fence around the whole answer
-
-
-def _read(text: str, heads: Sequence[re.Pattern[str]]) -> Step | ProtocolError:
-    parts: dict[str, str] = {}
-    actions: list[Action] = []
-    wrong: ProtocolError | None = None
-    notes: list[str] = []
-    try:
-        for section in _sections(text.split("\n"), heads):
-            if section.word != "action":
-                if actions and section.word in parts:
-                    notes.append(f"Your answer went on with another {section.word}: nothing from there on was read.")
-                    break
-                parts[section.word] = "\n".join(filter(None, (parts.get(section.word), section.plain())))
-                continue
-            found = _read_action(section)
-            if isinstance(found, Action):
-                actions.append(found)
-            elif isinstance(found, ProtocolError):
-                wrong = wrong or found
-            else:
-                notes.append(f"`### Action: {found[:80]}` is no action: nothing was done for it.")
-    except _DamagedError as damage:
-        return ProtocolError(text=str(damage))
-    if wrong is not None:
-        return wrong
-    if len(actions) > MAX_ACTIONS:
+def _step(reading: AnswerReader) -> Step | ProtocolError:
+    calls, lines = reading.calls, reading.lines
+    if not calls:
+        hint = f"{reading.hint} " if reading.hint else ""
         return ProtocolError(
-            text=f"Your answer holds {len(actions)} actions; at most {MAX_ACTIONS} are done at once. Nothing was done."
+            text=f"{hint}Your answer holds no action: no line such as `### Action: read`. "
+            f"Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{_SHAPE}"
         )
+    if len(reading.forms) > 1:
+        told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())
+        raise DamagedError(f"Your answer holds actions in different forms, {told}: use one.")
+    if reading.hint:
+        raise DamagedError(f"{reading.hint} Other actions have one: write all of them alike.")
+    if len(calls) > MAX_ACTIONS:
+        raise DamagedError(f"Your answer holds {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
+    made = [_made(call, lines) for call in calls]
+    if reading.loose_code and made[-1].kind == "submit" and not writes(made):
+        raise DamagedError(
+            f"Your answer submits, and the code in line {reading.loose_code} belongs to no action: it would not be written. "
+            "Write it with `### Action: write`, or submit without it."
+        )
+    parts = {word: "\n".join(said).strip() for word, said in reading.parts.items()}
+    parts |= {word: "\n".join(filter(None, (text, parts[word]))) for word, text in reading.exact.items()}
+    for call in calls:
+        for name, said in call.parts.items():
+            parts[name] = "\n".join(filter(None, (parts.get(name), said)))
     before = parts.pop("", "")
     parts["observation"] = parts.get("observation") or before
-    return Step(**parts, actions=tuple(actions), note=" ".join(notes[:3]))
+    return Step(**parts, actions=tuple(made))
 
 
-def _sections(lines: Sequence[str], heads: Sequence[re.Pattern[str]]) -> Iterator[_Section]:
-    section = _Section()
-    at = 0
-    while at < len(lines):
-        line = lines[at].rstrip("\r")
-        at += 1
-        if heading := _heading(line, heads):
-            yield section
-            section = _Section(word=heading[0], rest=heading[1])
-            if heading[2]:
-                section.exact, at = _until(lines, at, heading[2])
-        elif section.word == "action" and (match := _ARGUMENT.match(line)) and (tag := _tag(match["tail"])):
-            text, at = _until(lines, at, tag)
-            section.lines.append((line, text))
-        elif section.word == "action" and (fence := _FENCE.match(line)) and _wants_fence(section):
-            text, at = _until_fence(lines, at, fence["ticks"])
-            section.lines.append(("", text))
-        else:
-            section.lines.append((line, None))
-    yield section
+def writes(actions: Sequence[Action]) -> bool:
+    """Whether one of them can change a file."""
+    return any(each.kind in ("write", "edit", "run") for each in actions)
 
 
-def _heading(line: str, heads: Sequence[re.Pattern[str]]) -> tuple[str, str, str] | None:
-    """(part or "action", what follows on the line, tag of the block it opens); None for any other line."""
-    match = next((match for head in heads if (match := head.match(line))), None)
-    if match is None:
-        return None
-    word = match["word"].lower().rstrip("s")
-    tail = match["tail"].replace("**", "", 2).strip()
-    tag = "" if word == "action" else _tag(tail)
-    if tail and not tag and not tail.startswith(":"):
-        return None
-    return "planning" if word == "plan" else word, "" if tag else tail[1:].strip(), tag
-
-
-def _tag(tail: str) -> str:
-    """Of the block that `<<TAG` or `: <<TAG` opens, or ""."""
-    match = _OPENER.fullmatch(tail.strip().removeprefix(":").strip())
-    return match["tag"] if match else ""
-
-
-def _until(lines: Sequence[str], at: int, tag: str) -> tuple[str, int]:
-    for end in range(at, len(lines)):
-        if lines[end].strip() == tag:
-            return "\n".join(lines[at:end]), end + 1
-    raise _DamagedError(
-        f"The block that line {at} opens (`{lines[at - 1].strip()[:80]}`) has no last line `{tag}`: "
-        "the answer was cut off, or the line is missing. Nothing was done. "
-        f"End the block with a line that holds only `{tag}`, or write less at once."
-    )
-
-
-def _wants_fence(section: _Section) -> bool:
-    """A `write` without text, or a `run` without command, takes the fenced code that follows it."""
-    if any(text is not None for _, text in section.lines):
-        return False
-    verb = _VERB.match(" ".join([section.rest, *(line for line, _ in section.lines[:8])]).strip())
-    given = {_NAMES[match["name"].lower()] for line, _ in section.lines if (match := _ARGUMENT.match(line))}
-    wanted = {"write": "text", "run": "command"}.get(verb["verb"].lower()) if verb else None
-    return wanted is not None and wanted not in given
-
-
-def _until_fence(lines: Sequence[str], at: int, ticks: str) -> tuple[str, int]:
-    end = next((end for end in range(at, len(lines)) if lines[end].rstrip() == ticks), None)
-    if end is None:
-        raise _DamagedError(
-            f"The code fence that line {at} opens is not closed: the answer was cut off. Nothing was done. "
-            "Close it, or write less at once."
+def _made(call: Call, lines: Sequence[str]) -> Action:
+    made = action(call.name, call.arguments)
+    if isinstance(made, ProtocolError):
+        raise WrongError(made)
+    if made.kind != "write":
+        return made
+    path, text = made.arguments["path"], made.arguments["text"]
+    value = next((each for name, each in call.values.items() if argument_of("write", name) == "text"), None)
+    if value is None:
+        return made
+    python = path.endswith(".py")
+    wrong = syntax_error(text) if python else None
+    later = doubts(value, lines)
+    if later and (not python or wrong or not text.strip()):
+        raise DamagedError(
+            f"The text of {path[:200]} ends at line {value.end}, and line {later} could end it as well"
+            f"{f'; up to line {value.end} it is no Python ({wrong})' if wrong else ''}. Write it as a block that ends in a word which "
+            "is no other line of your answer."
         )
-    for line in map(lines.__getitem__, range(end + 1, len(lines))):
-        if _heading(line, (_HEADING,)):
-            break
-        if _FENCE.match(line):
-            raise _DamagedError(
-                f"More code fences follow the one that line {at} opens, so that its end is not known. "
-                f"Nothing was done. Write the text as a block instead:\n\n{form_of('write')}"
-            )
-    return "\n".join(lines[at:end]), end + 1
-
-
-def _read_action(section: _Section) -> Action | ProtocolError | str:
-    """A str, what stands in the verb's place, where that is no action."""
-    rest = list(section.lines)
-    head = section.rest
-    while not head and rest and rest[0][1] is None:
-        line = rest.pop(0)[0].strip()
-        head = "" if _FENCE.match(line) else line
-    verb = _VERB.match(head)
-    if verb is None:
-        return head
-    kind = verb["verb"].lower()
-    main = FORMS[kind].main
-    given: dict[str, str] = {}
-    if main and (value := _inline(main, verb["rest"])):
-        given[main] = value
-    for line, text in rest:
-        match = _ARGUMENT.match(line)
-        if match:
-            name = _NAMES[match["name"].lower()]
-            value = _inline(name, match["tail"]) if text is None else text
-        elif text is not None:
-            name, value = ("text" if kind == "write" else "command"), text
-        else:
-            continue
-        if given.get(name, value) != value:
-            return wrong_use(kind, f"`{name}` of `{kind}` is given twice.")
-        given[name] = value
-    return action(kind, given)
-
-
-def _inline(name: str, tail: str) -> str:
-    value = tail.strip().removeprefix(":").strip()
-    if name == "path" and len(value) > 2 and value[0] == value[-1] and value[0] in "`'\"":
-        return value[1:-1]
-    return value
+    if wrong and not value.closer and "\n" not in text:
+        raise DamagedError(
+            f"`text` of {path[:200]} is the one line `{text[:80]}`, which is no Python ({wrong}). Write it as a block."
+        )
+    if wrong and syntax_error(textwrap.dedent(text)) is None:
+        raise DamagedError(
+            f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
+        )
+    return made

@@ -15,25 +15,39 @@ Each step is one call of the model. Lines of the transcript that this agent writ
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import posixpath
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pytest_recode.agents import Agent, AgentContext, AgentKind, Workspace
+from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import PARTS, ProtocolError, Step
 from pytest_recode.agents.doing import do
-from pytest_recode.agents.memory import Memory
-from pytest_recode.agents.prompts import brief_text, budget_text, cut, feedback_text, system_text, targets_text
+from pytest_recode.agents.memory import Entry, Memory, limit_of
+from pytest_recode.agents.prompts import (
+    brief_text,
+    budget_text,
+    cut,
+    feedback_text,
+    result_text,
+    system_text,
+    target_files,
+    targets_text,
+)
 from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
-from pytest_recode.agents.tools import TOOLS, from_reply
+from pytest_recode.agents.structured import arguments_in
+from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
+from pytest_recode.agents.values import DamagedError
 from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
-from pytest_recode.task import Brief
+from pytest_recode.task import Brief, Files, brief_files
 
+_OF_TOOLS = sum(len(json.dumps([tool.name, tool.description, dict(tool.parameters)])) for tool in TOOLS)
+"""Characters of the tools, which a prompt of native calls has beside its messages."""
 MAX_REMEMBERED = 24_000
 """Characters of one answer kept in the prompt, some 6,000 tokens: what it wrote is shown as a target anyway."""
 
@@ -45,25 +59,27 @@ class ReCode:
     memory: Memory
     retrieval: Retrieval
     turn: int = 0
-    over: str = ""  # what to remember of the turn before, once it is known that there is another
+    unparsed: int = 0  # answers of this turn
+    over: str = ""  # how the turn before ended, to be remembered once it is known that there is another
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
-        self._begin_turn()
+        self._begin_turn(brief, feedback)
         usage, submitted, step = Usage(), False, 0
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
+        tools = TOOLS if self.model.native_tools else ()
         while step < self.context.steps and not submitted:
-            usage += shrunk(self.memory, self.model, partial(self._log, "memory", step))
+            targets = workspace.targets()
+            usage += self._shrink(brief, feedback, workspace, targets, step)
             step += 1
-            reply = self.model.complete(
-                self._prompt(brief, feedback, workspace, step), tools=TOOLS if self.model.native_tools else ()
-            )
+            prompt = self._prompt(brief, feedback, targets, step)
+            reply = self.model.complete(prompt, tools=tools)
             usage += reply.usage
+            self.memory.counted(prompt, _OF_TOOLS if tools else 0, reply.usage.prompt_tokens)
             submitted = self._answer(reply, workspace, found, step)
         how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
-        worked_on = f" The feedback worked on in it was:\n\n{feedback.text}" if feedback is not None else ""
-        self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests.{worked_on}"
-        return Move(steps=step, submitted=submitted, usage=usage + found.usage)
+        self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
+        return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
 
     def state(self) -> Mapping[str, Any]:
         return {"turn": self.turn, "over": self.over, "memory": self.memory.state(), "model": kept_of(self.model)}
@@ -73,17 +89,27 @@ class ReCode:
         self.memory.restore(was(state, "memory", dict))
         give_back(self.model, was(state, "model", dict))
 
-    def _prompt(self, brief: Brief, feedback: Feedback | None, workspace: Workspace, step: int) -> list[Message]:
-        """What never changes first, what changes at each step last: providers cache the beginning of a prompt."""
-        start = [
-            Message(role="system", content=system_text(native_tools=self.model.native_tools)),
-            Message(role="user", content=clean(brief_text(brief))),
-        ]
+    def _prompt(self, brief: Brief, feedback: Feedback | None, targets: Files, step: int) -> list[Message]:
+        """What never changes first, what changes at each step last: providers cache the beginning of a prompt.
+
+        Of feedback and targets the memory may have the whole text, word for word: then they are not said twice.
+        """
+        files = target_files(brief, targets)
+        above = {path: place for path, text in files.items() if (place := self.memory.where(path, text))}
+        said = clean(feedback_text(brief, feedback))
+        if feedback is not None and self.memory.holds(said):
+            # in the first step it stands right before
+            said = (
+                f"# Feedback\n\nThat on turn {feedback.turn} is above, where turn {self.turn} begins."
+                if step > 1
+                else ""
+            )
         now = [
-            feedback_text(brief, feedback),
-            targets_text(brief, workspace.targets()),
+            *filter(None, [said]),
+            targets_text(brief, targets, above),
             budget_text(step, self.context.steps, self.turn, self.context.turns),
         ]
+        start = self._start(brief)
         state = Message(role="user", content=clean("\n\n".join(now)))
         if self.turn == step == 1:
             for message in start:
@@ -91,59 +117,91 @@ class ReCode:
         self._log_message(state, step)
         return _merge([*start, *self.memory.shown(), state])
 
+    def _start(self, brief: Brief) -> list[Message]:
+        return [
+            Message(role="system", content=system_text(native_tools=self.model.native_tools)),
+            Message(role="user", content=clean(brief_text(brief, workspace=True))),
+        ]
+
+    def _shrink(
+        self, brief: Brief, feedback: Feedback | None, workspace: Workspace, targets: Files, step: int
+    ) -> Usage:
+        """What it cost to summarise what the memory holds too much of; the summary is logged."""
+        old, now = len(self.memory.entries), "" if feedback is None else clean(feedback_text(brief, feedback))
+        state = Message(role="user", content=now + targets_text(brief, targets))
+        fixed = self.memory.tokens([*self._start(brief), state]) + _OF_TOOLS // 4
+        limit = limit_of(window_of(self.model), fixed)
+        known = {*brief.targets, *brief_files(brief)}
+        reply = self.memory.shrink(self.model, limit, read=partial(_read, workspace), known=known, now=now)
+        if reply is None:
+            return Usage()
+        replaced = {"messages": old - len(self.memory.entries), "summary": self.memory.summary}
+        self._log("memory", step, {**replaced, "files": dict(self.memory.files), "usage": usage_fields(reply)})
+        return reply.usage
+
     def _answer(self, reply: Reply, workspace: Workspace, found: Searches, step: int) -> bool:
         """Do what an answer says and remember both; True where it submits."""
-        read = from_reply(reply) if self.model.native_tools else parse(reply.text)
+        read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
         self._log("step", step, _step_fields(read, reply))
         kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
-        self._remember(Message(role="assistant", content=_said(reply), tool_calls=kept), step)
+        said = self._remember(Message(role="assistant", content=_said(reply), tool_calls=kept), step)
         if isinstance(read, ProtocolError):
-            cut_off = " (It was cut off at the model's limit of output.)" if reply.finish == "length" else ""
-            told = f"This answer could not be used, and cost a step. {read.text}{cut_off}"
-            self._tell(kept, [], told, step)
+            self._tell(kept, _refusals(read)[: len(kept)], f"{_COST} {read.text}", step)
+            self.unparsed += 1
             return False
         results: list[str] = []
-        submitted = refused = False
+        read_files: list[str] = []
+        submitted, refused = False, 0
         for number, action in enumerate(read.actions, 1):
             if submitted or refused:
                 ok = False
-                text = f"Not done, since {'the turn was over' if submitted else 'an action before it was refused'}."
+                text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
                 submitted = True
                 ok, text = True, "The targets are handed in."
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
                 ok, text = do(action, workspace, found.told, among=len(read.actions))
-                refused = not ok
+                refused = 0 if ok else number
+                path = posixpath.normpath(action.arguments.get("path", "."))
+                if ok and action.kind in ("write", "edit"):
+                    said.files[path] = action.kind == "write"
+            read_files.append(path if ok and action.kind == "read" else "")
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
-            results.append(text)
-        named = [f"Result of {action.kind}:\n{text}" for action, text in zip(read.actions, results, strict=True)]
-        self._tell(kept, results, "\n\n".join(filter(None, (read.note, *named))), step)
+            results.append(result_text(action.kind, action.arguments, text))
+        self._tell(kept, results, "\n\n".join(filter(None, (read.note, *results))), step, read_files)
         return submitted
 
-    def _tell(self, calls: Sequence[ToolCall], results: Sequence[str], text: str, step: int) -> None:
-        """Tool calls want a result each, by id; any other answer gets one message."""
+    def _tell(
+        self, calls: Sequence[ToolCall], results: Sequence[str], text: str, step: int, files: Sequence[str] = ()
+    ) -> None:
+        """Tool calls want a result each, by id; any other answer gets one message. `files`: what each result is the text of, or ""."""
         if not calls:
-            self._remember(Message(role="user", content=text), step)
+            said = self._remember(Message(role="user", content=text), step)
+            said.files.update({path: True for path in files if path})
             return
         for number, call in enumerate(calls):
             told = results[number] if results else text if number == 0 else "Not done: see the first result."
-            self._remember(Message(role="tool", content=told, tool_call_id=call.id), step)
+            said = self._remember(Message(role="tool", content=told, tool_call_id=call.id), step)
+            said.files.update({path: True for path in files[number : number + 1] if path})
 
-    def _begin_turn(self) -> None:
+    def _begin_turn(self, brief: Brief, feedback: Feedback | None) -> None:
+        self.unparsed = 0
         if self.over:
-            self._remember(Message(role="user", content=self.over), 0)
+            said = "" if feedback is None else f"\n\n{feedback_text(brief, feedback)}"
+            self._remember(Message(role="user", content=f"{self.over}{said}"), 0)
         self.turn += 1
 
-    def _remember(self, message: Message, step: int) -> None:
+    def _remember(self, message: Message, step: int) -> Entry:
         made = Message(
             role=message.role,
             content=clean(message.content),
             tool_calls=message.tool_calls,
             tool_call_id=message.tool_call_id,
         )
-        self.memory.messages.append(made)
+        self.memory.entries.append(Entry(message=made, turn=self.turn, step=step))
         self._log_message(made, step)
+        return self.memory.entries[-1]
 
     def _log_message(self, message: Message, step: int) -> None:
         calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls]
@@ -154,14 +212,16 @@ class ReCode:
         self.context.log(kind, {"turn": self.turn, "step": step, **fields})
 
 
-def shrunk(memory: Memory, model: Model, log: Callable[[dict[str, Any]], None]) -> Usage:
-    """What it cost to summarise what memory holds too much of; the summary is logged."""
-    old = len(memory.messages)
-    reply = memory.shrink(model)
-    if reply is None:
-        return Usage()
-    log({"messages": old - len(memory.messages), "summary": memory.summary, "usage": usage_fields(reply)})
-    return reply.usage
+def window_of(model: Model) -> int | None:
+    """Tokens of the model's context window, where it knows them."""
+    return getattr(model, "window", None)
+
+
+def _read(workspace: Workspace, path: str) -> str | None:
+    try:
+        return clean(workspace.read(path))
+    except Refused:
+        return None
 
 
 def make(context: AgentContext) -> Agent:
@@ -171,11 +231,23 @@ def make(context: AgentContext) -> Agent:
         context=context,
         model=context.model,
         memory=Memory(threshold=context.memory_threshold, keep=context.memory_keep),
-        retrieval=Retrieval(embedder=context.embedder, shared=context.shared),
+        retrieval=Retrieval(embedder=context.embedder, shared=context.shared, waiting=context.waiting),
     )
 
 
 KIND = AgentKind(make=make)
+
+
+_COST = "This answer could not be used, and cost a step."
+
+
+def _refusals(read: ProtocolError) -> list[str]:
+    """A text for each tool call of an answer that cannot be used. What the answer cost is said once."""
+    told, cost = [], f"{_COST} "
+    for wrong in read.calls:
+        told.append(f"{cost}{wrong}" if wrong else "Not done: another call of this answer could not be used.")
+        cost = "" if wrong else cost
+    return told
 
 
 def _said(reply: Reply) -> str:
@@ -185,16 +257,15 @@ def _said(reply: Reply) -> str:
 
 def _kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
     """The calls as they go back to the provider: JSON objects of no huge size as arguments, and ids of our own, since
-    some servers give none and some the same ones in each answer."""
+    some servers give none and some the same ones in each answer. Arguments that are no JSON object are kept as text."""
     kept = []
-    room = MAX_REMEMBERED // max(len(reply.tool_calls), 1)
+    whole = sum(len(call.arguments) for call in reply.tool_calls) <= MAX_REMEMBERED
+    room = MAX_REMEMBERED if whole else MAX_REMEMBERED // max(len(reply.tool_calls), 1)
     for number, call in enumerate(reply.tool_calls[:64]):
         try:
-            given = json.loads(call.arguments or "{}")
-        except (ValueError, RecursionError):
-            given = {}
-        if not isinstance(given, dict):
-            given = {}
+            given = arguments_in(call.arguments, call.name)
+        except DamagedError:
+            given = {"unreadable": call.arguments}
         short = {name: cut(value, room) if isinstance(value, str) else value for name, value in given.items()}
         text = json.dumps(short)
         kept.append(
@@ -236,7 +307,8 @@ def _step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
 
 
 def reply_fields(reply: Reply) -> dict[str, Any]:
-    return {"usage": usage_fields(reply), "finish": reply.finish}
+    thoughts = {"thoughts": clean(cut(reply.thoughts, MAX_REMEMBERED))} if reply.thoughts else {}
+    return {"usage": usage_fields(reply), "finish": reply.finish, **thoughts}
 
 
 def usage_fields(reply: Reply) -> dict[str, Any]:

@@ -9,25 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
-from pytest_recode.agents.doing import ended
-from pytest_recode.agents.memory import Memory
-from pytest_recode.agents.prompts import MAX_TARGET, budget_text, cut
-from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, shrunk
+from pytest_recode.agents.doing import damage, ended
+from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut
+from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, usage_fields
+from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
+from pytest_recode.agents.tools import CUT_OFF
 from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import TESTS_SAID, Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, Usage
-from pytest_recode.task import Brief, Files
+from pytest_recode.task import Brief, Files, brief_files
 
-DEFAULTS = {"turns": 10, "steps": 3, "memory_threshold": 15, "memory_keep": 5, "test_output": "full"}
-"""Its published configuration; `memory_keep` is what its code uses, whatever that configuration says."""
+DEFAULTS: dict[str, Any] = {
+    "turns": 10,
+    "steps": 3,
+    "memory_threshold": 15,
+    "memory_keep": 5,
+    "temperature": 0.0,
+    "test_output": "full",
+    "feedback_scope": "all",
+    "feedback_code": "L1",
+}
+"""Its published configuration; `memory_keep` is what its code uses, whatever that configuration says, and `temperature` the paper's."""
 
 MAX_LISTED = 2_000
 """Paths of a BROWSE."""
@@ -35,7 +44,7 @@ MAX_BRIEF = 400_000
 """Characters of the paper, some 100,000 tokens: the original sends all of it with every call, however long."""
 
 SYSTEM = f"""\
-You work in machine learning research. From a paper in LaTeX and an instruction you write the code that the instruction asks for, \
+You work in machine learning research. From a paper and an instruction you write the code that the instruction asks for, \
 so that it works inside the repository of the paper. Hidden tests judge it.
 
 Actions, one in each answer:
@@ -57,6 +66,9 @@ Answer in this form, and put nothing behind the action:
 
 {SHAPE}
 
+The result of a submission shows which tests passed: infer from it which interfaces are right already, and change those only where that is \
+necessary.
+
 Reflect, briefly, on
 1. results: what failed, with which error, and which tests;
 2. consistency: whether the code does what the paper says and fits the repository;
@@ -69,18 +81,19 @@ Reflect, briefly, on
 class RecodeH:
     context: AgentContext
     model: Model
-    memory: Memory
+    memory: History
     retrieval: Retrieval
     turn: int = 0
+    unparsed: int = 0  # answers of this turn
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
-        self.turn += 1
+        self.turn, self.unparsed = self.turn + 1, 0
         words, result = _parts(feedback)
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         usage, submitted, step = Usage(), False, 0
         while step < self.context.steps and not submitted:
-            usage += shrunk(self.memory, self.model, partial(self._log, "memory", step))
+            usage += self._shrink(step)
             step += 1
             reply = self.model.complete(self._prompt(brief, words, result, workspace.targets(), step))
             usage += reply.usage
@@ -89,7 +102,7 @@ class RecodeH:
             submitted, result = self._answer(reply, brief, workspace, found, step)
         if not submitted:
             self._remember("user", f"{result}\n\nHanded in as it was, after all {step} steps.", step)
-        return Move(steps=step, submitted=submitted, usage=usage + found.usage)
+        return Move(steps=step, unparsed=self.unparsed, submitted=submitted, usage=usage + found.usage)
 
     def state(self) -> Mapping[str, Any]:
         return {"turn": self.turn, "memory": self.memory.state(), "model": kept_of(self.model)}
@@ -120,7 +133,7 @@ class RecodeH:
 
     def _answer(self, reply: Reply, brief: Brief, workspace: Workspace, found: Searches, step: int) -> tuple[bool, str]:
         """Do what an answer says; whether it submits, and what to tell."""
-        read = parse(reply.text, brief.targets, cut_off=reply.finish == "length")
+        read = parse(reply.text, brief.targets, cut_off=reply.finish in CUT_OFF)
         if isinstance(read, ProtocolError):
             said, actions, error = cut(reflection_of(reply.text), MAX_REMEMBERED), [], read.text
         else:
@@ -128,15 +141,27 @@ class RecodeH:
         parts = {"observation": "", "reflection": clean(said), "planning": ""}  # one part stands for all
         self._log("step", step, {**parts, "actions": actions, "note": "", "error": error, **reply_fields(reply)})
         if isinstance(read, ProtocolError):
+            self.unparsed += 1
             return False, f"This answer could not be used, and cost a step. {read.text}"
         given = {"path": read.argument, "text": read.code} if read.verb == "REPLACE" else {"argument": read.argument}
         self._log("action", step, {"number": 1, "kind": read.verb, "arguments": given})
         try:
-            ok, text = True, _do(read, workspace, found)
+            ok, text = True, _do(read, brief, workspace, found)
         except Refused as refused:
             ok, text = False, cut(f"Refused: {refused}", MAX_TARGET)
         self._log("result", step, {"number": 1, "kind": read.verb, "ok": ok, "text": text})
-        return read.verb == "SUBMIT", f"Result of {read.verb}:\n{text}"
+        about = f" {' '.join(read.argument.split())[:MAX_NAMED]}" if read.argument else ""
+        return read.verb == "SUBMIT", f"Result of {read.verb}{about}:\n{text}"
+
+    def _shrink(self, step: int) -> Usage:
+        """What it cost to summarise what the memory holds too much of; the summary is logged."""
+        old = len(self.memory.messages)
+        reply = self.memory.shrink(self.model)
+        if reply is None:
+            return Usage()
+        replaced = {"messages": old - len(self.memory.messages), "summary": self.memory.summary}
+        self._log("memory", step, {**replaced, "files": {}, "usage": usage_fields(reply)})
+        return reply.usage
 
     def _remember(self, role: str, text: str, step: int) -> None:
         self.memory.messages.append(Message(role=role, content=clean(text)))
@@ -152,16 +177,21 @@ class RecodeH:
 _WHO = {"user": "result", "assistant": "you"}
 
 
-def _do(command: Command, workspace: Workspace, found: Searches) -> str:
+def _do(command: Command, brief: Brief, workspace: Workspace, found: Searches) -> str:
     if command.verb == "READ":
         return cut(workspace.read(command.argument), MAX_TARGET) or f"{command.argument} is empty."
     if command.verb == "RETRIEVE":
         return found.told(command.argument)
     if command.verb == "REPLACE":
-        workspace.write(command.argument, ended(command.code))
-        return f"{command.argument} was written."
+        before = workspace.targets().get(command.argument)
+        text = ended(command.code)
+        workspace.write(command.argument, text)
+        old = None if before is None else before.decode("utf-8", "replace")
+        return f"{command.argument} was written.{damage(command.argument, old, text)}"
     if command.verb == "BROWSE":
-        paths = [path for path in workspace.list() if not _NOT_LISTED.intersection(path.split("/"))]
+        hidden = brief_files(brief).keys()  # the original has no such files
+        listed = (path for path in workspace.list() if path not in hidden)
+        paths = [path for path in listed if not _NOT_LISTED.intersection(path.split("/"))]
         more = [f"... and {len(paths) - MAX_LISTED} more files"] if len(paths) > MAX_LISTED else []
         return "\n".join([*paths[:MAX_LISTED], *more])
     return "The targets are handed in."
@@ -200,8 +230,11 @@ def make(context: AgentContext) -> Agent:
     return RecodeH(
         context=context,
         model=context.model,
-        memory=Memory(threshold=context.memory_threshold, keep=context.memory_keep),
-        retrieval=Retrieval(embedder=context.embedder, shared=context.shared),
+        memory=History(
+            threshold=context.memory_threshold or DEFAULTS["memory_threshold"],
+            keep=context.memory_keep or DEFAULTS["memory_keep"],
+        ),
+        retrieval=Retrieval(embedder=context.embedder, shared=context.shared, waiting=context.waiting),
     )
 
 

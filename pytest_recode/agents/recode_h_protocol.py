@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_recode.agents.actions import ProtocolError
-from pytest_recode.agents.fences import fences
-from pytest_recode.agents.protocol import MAX_ANSWER
+from pytest_recode.agents.fences import fences, unsure
+from pytest_recode.agents.protocol import MAX_ANSWER, plain_lines, without_thoughts
+from pytest_recode.agents.values import DamagedError
 
 VERBS = ("READ", "RETRIEVE", "REPLACE", "BROWSE", "SUBMIT")
 
@@ -50,23 +51,38 @@ def parse(text: str, targets: Sequence[str], *, cut_off: bool = False) -> Comman
 
     What it never does: guess where code ends, or write a part of it.
     """
-    if text.lstrip().startswith("<think>") and "</think>" in text:
-        text = text.partition("</think>")[2]
+    try:
+        text = without_thoughts(plain_lines(text))
+    except DamagedError as damage:
+        return ProtocolError(text=f"{damage} Nothing was done.")
+    if cut_off:
+        return ProtocolError(text=f"Your answer ended at the model's limit of output: {_CUT_OFF}")
     if len(text) > MAX_ANSWER:
         return ProtocolError(
             text=f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Nothing was done."
         )
-    lines = [line.rstrip("\r") for line in text.split("\n")]
+    lines = text.split("\n")
     found = _labelled(lines)
     if found is None:
+        labels = [at for at, line in enumerate(lines) if _LABEL.match(line)]
+        after = [_LABEL.sub(r"\g<rest>", lines[labels[0]]), *lines[labels[0] + 1 :]] if labels else []
+        other = next((line.strip() for line in after if line.strip() and not _FENCE.match(line)), "")
+        unknown = re.match(r"[\[<*`]*([A-Za-z_]+)", other)
+        named = f"There is no action {unknown[1]}. " if unknown else ""
         return ProtocolError(
-            text=f"Your answer holds no action. The actions are {', '.join(VERBS)}. Answer in this form:\n\n{SHAPE}"
+            text=f"{named}Your answer holds no action. Nothing was done. The actions are {', '.join(VERBS)}. Answer in this form:\n\n{SHAPE}"
         )
     label, verb, rest, at = found
     reflection = reflection_of("\n".join(lines[:label]))
     argument, body = rest.strip(" \t`'\"[]<>"), "\n".join(lines[at:])
     if verb == "REPLACE":
-        return _replace(argument, body, targets, reflection, cut_off)
+        opened = sum(bool(_FENCE.match(line)) for line in lines[:at]) % 2 == 1
+        return _replace(argument, body, targets, reflection, opened=opened)
+    behind = body
+    if verb in ("READ", "RETRIEVE") and not argument:
+        behind = body.strip().partition("\n")[2] if verb == "READ" else ""
+    if wrong := _more(verb, behind if verb != "RETRIEVE" or argument else body, argument):
+        return wrong
     if verb in ("BROWSE", "SUBMIT"):
         return Command(verb=verb, reflection=reflection)
     argument = argument or _plain(body)
@@ -102,9 +118,25 @@ def _labelled(lines: Sequence[str]) -> tuple[int, str, str, int] | None:
     return None
 
 
+def _more(verb: str, behind: str, argument: str) -> ProtocolError | None:
+    """What is wrong where something stands behind an action that is one line: it would be lost."""
+    rows = behind.split("\n")
+    lost = [row for row in rows if row.strip() and not _FENCE.match(row)]
+    begun = [row for row in rows if _LABEL.match(row) or _VERB.match(row.strip())]
+    code = sum(bool(_FENCE.match(row)) for row in rows) > 1
+    query = verb == "RETRIEVE" and not argument
+    if (lost and rows[0].strip() and not query) or begun or (code and not query):
+        what = (begun or lost or rows)[0].strip()[:80]
+        return ProtocolError(
+            text=f"Behind {verb} stands more (`{what}`), which would be lost: one action an answer, and nothing behind it. Nothing was done."
+        )
+    return None
+
+
 def _replace(
-    argument: str, body: str, targets: Sequence[str], reflection: str, cut_off: bool
+    argument: str, body: str, targets: Sequence[str], reflection: str, *, opened: bool
 ) -> Command | ProtocolError:
+    """`opened`: a fence was opened before the word REPLACE, so that the code ends with the line that closes it."""
     path = argument.removeprefix("./")
     if path and path not in targets:
         return ProtocolError(
@@ -115,21 +147,26 @@ def _replace(
             text=f"There are {len(targets)} targets: write REPLACE and the path of one of them ({', '.join(targets)}), then its code"
             " from the next line on. Nothing was done."
         )
-    code = body.strip("\n")
+    code = body.rstrip("\n")
     lines = code.rstrip().split("\n")
     odd = sum(bool(_FENCE.match(line)) for line in lines) % 2
     if _FENCE.match(next((line for line in body.split("\n") if line.strip()), "")):
         pieces = fences(body)
+        if opened:  # one fence within another
+            return ProtocolError(text=_WHICH_END)
         if not pieces or not pieces[0].closed:
             return ProtocolError(text=f"The code fence is not closed: {_CUT_OFF}")
-        if len(pieces) > 1:
+        behind = "\n".join(body.split("\n")[pieces[0].line + pieces[0].text.count("\n") + 1 :])
+        if len(pieces) > 1 or (behind.strip() and unsure(pieces[0])):
             return ProtocolError(text=_WHICH_END)
+        if any(_LABEL.match(row) and _VERB.match(row.partition(":")[2].strip()) for row in behind.split("\n")):
+            return ProtocolError(
+                text="Behind the code of REPLACE stands another action: one action an answer. Nothing was done."
+            )
         code = pieces[0].text
-    elif cut_off:
-        return ProtocolError(text=f"Your answer ended at the model's limit of output: {_CUT_OFF}")
-    elif odd and not _FENCE.match(lines[-1]):
+    elif odd != opened or (opened and not _FENCE.match(lines[-1])):
         return ProtocolError(text=_WHICH_END)
-    elif odd:  # one was opened before the word REPLACE
+    elif opened:
         code = "\n".join(lines[:-1])
     if not code.strip():
         return ProtocolError(

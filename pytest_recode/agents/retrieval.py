@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.agents import Workspace
+from pytest_recode.agents import Waiting, Workspace, counted
 from pytest_recode.agents.prompts import cut
 from pytest_recode.agents.vectors import Vectors
 from pytest_recode.models import Embedder, Usage
@@ -65,6 +65,7 @@ class Retrieval:
 
     embedder: Embedder | None = None
     shared: Path | None = None
+    waiting: Waiting = counted
     _index: tuple[str, Any] | None = field(default=None, repr=False)  # of the last search, and what it was made from
     _vectors: Vectors | None = field(default=None, repr=False)
 
@@ -80,7 +81,7 @@ class Retrieval:
         if not kept and not fresh:
             return (), Usage()
         if self._vectors is None:
-            self._vectors = Vectors(embedder=self.embedder, shared=self.shared)
+            self._vectors = Vectors(embedder=self.embedder, shared=self.shared, waiting=self.waiting)
         old, new = ([each.about for each in group] for group in (kept, fresh))
         places, usage = self._vectors.nearest(query, old, new, MOST)
         both = (*kept, *fresh)

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
-from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, PARTS, Action, Form, ProtocolError, Step, action
-from pytest_recode.agents.protocol import parse, parts_of
+from pytest_recode.agents.actions import (
+    FORMS,
+    MAX_ACTIONS,
+    PARTS,
+    Action,
+    Form,
+    ProtocolError,
+    Step,
+    action,
+    arguments_of,
+    in_calls,
+    kind_of,
+    no_such_action,
+)
+from pytest_recode.agents.fences import fences
+from pytest_recode.agents.protocol import attempts, parse, parts_of, writes
+from pytest_recode.agents.structured import arguments_in, taken_parts
+from pytest_recode.agents.values import DamagedError
 from pytest_recode.models import Reply, Tool, ToolCall
 
-_PART_DOES = {
-    "observation": "What you see: the state of the repository, the last results, the feedback.",
-    "reflection": "What it means: what is right, what is wrong and why.",
-    "planning": "What you will do, in order.",
-}
+CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
+"""What providers give as the reason where an answer ended before its end."""
 
 
 def _tool(kind: str, form: Form) -> Tool:
-    takes = {name: {"type": "string", "description": _PART_DOES[name]} for name in PARTS}
+    """The parts of a step are described once, in the system prompt, and not in each of the schemas."""
+    takes = {name: {"type": "string"} for name in PARTS}
     takes |= {name: {"type": "string", "description": meaning} for name, meaning in form.takes.items()}
     return Tool(
         name=kind,
@@ -36,56 +49,78 @@ TOOLS: tuple[Tool, ...] = tuple(_tool(kind, form) for kind, form in FORMS.items(
 
 def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]] | ProtocolError:
     """The action, and the parts of a step that came with it."""
-    if call.name not in FORMS:
-        return ProtocolError(text=f"There is no tool {call.name[:80]!r}. Choose from: {', '.join(FORMS)}.")
+    kind = kind_of(call.name)
+    if kind is None:
+        return ProtocolError(text=f"{no_such_action(call.name)} Nothing was done.")
     try:
-        given = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError) as error:
-        return ProtocolError(text=f"The arguments of `{call.name}` are no JSON ({error}). Nothing was done.")
-    if not isinstance(given, dict):
-        return ProtocolError(
-            text=f"The arguments of `{call.name}` are no JSON object but {_json_type(given)}. Nothing was done."
-        )
-    wrong = next((name for name, value in given.items() if value is not None and not isinstance(value, str)), None)
-    if wrong is not None:
-        return ProtocolError(
-            text=f"`{wrong[:80]}` of `{call.name}` must be a string, not {_json_type(given[wrong])}. Nothing was done."
-        )
-    parts = {name: given.pop(name) or "" for name in PARTS if name in given}
-    made = action(call.name, {name: value for name, value in given.items() if value is not None})
+        given = arguments_in(call.arguments, call.name)
+    except DamagedError as damage:
+        return ProtocolError(text=f"{damage} Nothing was done.", kind=kind)
+    try:
+        parts = taken_parts(given)
+    except DamagedError as damage:
+        return ProtocolError(text=f"{damage} Nothing was done.")
+    made = action(call.name, given)
     return made if isinstance(made, ProtocolError) else (made, parts)
 
 
 def from_reply(reply: Reply) -> Step | ProtocolError:
-    """What a model with native tools answered: tool calls, or else the text protocol."""
+    """What a model with native tools answered: tool calls, or else the text protocol. All of it is right, or nothing is done."""
+    cut_off = reply.finish in CUT_OFF
     if not reply.tool_calls:
-        step = parse(reply.text)
-        if isinstance(step, ProtocolError) and "### Action" not in reply.text:
-            return ProtocolError(text=f"Your answer calls no tool. Call one of: {', '.join(FORMS)}.")
-        return step
+        return _from_text(reply, cut_off=cut_off)
+    if cut_off:
+        return _for_each(
+            reply, "Your answer was cut off at the model's limit of output. Nothing was done. Write less at once."
+        )
     if len(reply.tool_calls) > MAX_ACTIONS:
-        return ProtocolError(
-            text=f"Your answer calls {len(reply.tool_calls)} tools; at most {MAX_ACTIONS} are called at once. "
-            "Nothing was done."
+        return _for_each(
+            reply,
+            f"Your answer calls {len(reply.tool_calls)} tools; at most {MAX_ACTIONS} are called at once. Nothing was done.",
+        )
+    read = [from_tool_call(call) for call in reply.tool_calls]
+    wrong = [in_calls(each) if isinstance(each, ProtocolError) else "" for each in read]
+    if any(wrong):
+        return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong))
+    right = [each for each in read if not isinstance(each, ProtocolError)]
+    actions = tuple(each for each, _ in right)
+    if attempts(reply.text, [each.kind for each in actions]):
+        said = parse(reply.text)
+        if isinstance(said, ProtocolError) or said.actions != actions:
+            return _for_each(
+                reply,
+                "Your answer calls tools, and its text holds actions as well. Nothing was done. Act by tool calls alone.",
+            )
+    if actions[-1].kind == "submit" and not writes(actions) and fences(reply.text):
+        return _for_each(
+            reply,
+            "Your answer submits, and the code in its text belongs to no tool call: it would not be written. Nothing was done."
+            " Write it with the tool `write`, or submit without it.",
         )
     parts = dict(parts_of(reply.text)) if reply.text.strip() else {}
-    actions = []
-    for call in reply.tool_calls:
-        read = from_tool_call(call)
-        if isinstance(read, ProtocolError):
-            return read
-        actions.append(read[0])
-        parts.update({name: value for name, value in read[1].items() if value and not parts.get(name)})
-    return Step(**parts, actions=tuple(actions))
+    for _, given in right:
+        parts.update({name: value for name, value in given.items() if value and not parts.get(name)})
+    return Step(**parts, actions=actions)
 
 
-def _json_type(value: object) -> str:
-    names = {
-        bool: "a boolean",
-        int: "a number",
-        float: "a number",
-        str: "a string",
-        list: "an array",
-        dict: "an object",
-    }
-    return names.get(type(value), "null")
+def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
+    step = parse(reply.text, cut_off=cut_off)
+    if isinstance(step, Step):
+        return step
+    if cut_off:
+        return step
+    called = f"Call one of: {', '.join(FORMS)}."
+    if not reply.text.strip():
+        return ProtocolError(text=f"Your answer was empty: it calls no tool. {called}")
+    if not attempts(reply.text, []):
+        return ProtocolError(text=f"Your answer calls no tool. {called}")
+    what = step.text.partition(" Write it like this:\n")[0].partition(" Answer in this form:\n")[0]
+    return ProtocolError(
+        text=f"Your answer calls no tool, and its text cannot be read as actions: {what} {called} For example `write` with the "
+        f"arguments {arguments_of('write')}"
+    )
+
+
+def _for_each(reply: Reply, text: str) -> ProtocolError:
+    """Of the answer as a whole; it is said once."""
+    return ProtocolError(text=text, calls=(text, *[""] * (len(reply.tool_calls) - 1)))

@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_recode.agents import Waiting
 from pytest_recode.agents.prompts import cut
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Embedder, Usage
+from pytest_recode.run_directory import replaced, subdirectory, writing
 
 MAX_TEXT = 6_000
 """Characters of one text, some 2,000 tokens: no embedding model reads much more."""
@@ -35,6 +37,7 @@ class Vectors:
 
     embedder: Embedder
     shared: Path | None
+    waiting: Waiting
     _kept: tuple[str, Any] | None = field(default=None, repr=False)
     _fresh: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -68,37 +71,38 @@ class Vectors:
         if self.shared is None:
             rows, usage = _embedded(self.embedder, texts)
         else:
-            rows, usage = _shared(self.embedder, texts, self.shared / "retrieval", key)
+            rows, usage = _shared(self.embedder, texts, self.shared / "retrieval", key, self.waiting)
         self._kept = key, rows
         return rows, usage
 
 
-def _shared(embedder: Embedder, texts: Sequence[str], folder: Path, key: str) -> tuple[Any, Usage]:
+def _shared(embedder: Embedder, texts: Sequence[str], folder: Path, key: str, waiting: Waiting) -> tuple[Any, Usage]:
     import numpy as np
 
-    folder.mkdir(parents=True, exist_ok=True)
+    subdirectory(folder)
     whole, part = folder / f"{key}.json", folder / f"{key}.part"
-    with _locked(folder / f"{key}.lock"):
+    with _locked(folder / f"{key}.lock", waiting):
         if whole.exists():
             entry = json.loads(whole.read_bytes())
             return _unpacked(entry["vectors"]).reshape(entry["texts"], -1), Usage()
         done = _begun(part)
         usage = Usage()
-        with part.open("ab") as file:
+        with writing(part):
+            file = part.open("ab")
+        with file:
             for batch in _batches(texts[len(done) :]):
                 rows, paid = _embedded(embedder, batch)
                 usage += paid
                 line = {"texts": len(rows), "vectors": _packed(rows)}
-                file.write(json.dumps(line).encode() + b"\n")
-                file.flush()
+                with writing(part):
+                    file.write(json.dumps(line).encode() + b"\n")
+                    file.flush()
                 done += list(rows)
         if len({len(row) for row in done}) > 1:
             part.unlink()
             raise ModelError(ModelFault.SERVER, embedder.name, "its vectors are not all of one length")
         made = np.stack(done)
-        new = whole.with_suffix(".new")
-        new.write_text(json.dumps({"model": embedder.name, "texts": len(made), "vectors": _packed(made)}))
-        new.replace(whole)
+        replaced(whole, json.dumps({"model": embedder.name, "texts": len(made), "vectors": _packed(made)}))
         part.unlink()
         return made, usage
 
@@ -154,11 +158,13 @@ def _unpacked(text: str) -> Any:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, waiting: Waiting) -> Iterator[None]:
     """The lock goes with the process that holds it, however that ends."""
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with writing(path):
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with waiting("the vectors of the repository, which another worker asks for"):
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
         os.close(lock)

@@ -15,7 +15,7 @@ from pytest_recode.checkpoint import Changes
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside import wire
 from pytest_recode.sandboxes import Connection, Program, Sandbox
-from pytest_recode.task import Brief, Environment, Files, Limits
+from pytest_recode.task import Brief, Environment, Files, Limits, brief_files
 
 MARGIN = 60.0
 """Seconds beyond its own limits that a workspace may take to answer; it bounds itself, so past this it is broken."""
@@ -154,7 +154,9 @@ class SandboxWorkspace:
         if self._connection is None:
             self._connection = self._sandbox.launch(program(), self._environment, self._limits)
             try:
-                self._exchange(self._connection, {"op": "open", "files": dict(self._brief.repo)}, 0.0)
+                self._exchange(
+                    self._connection, {"op": "open", "files": {**brief_files(self._brief), **self._brief.repo}}, 0.0
+                )
             except Refused as refused:
                 self._fail(f"the repository cannot be put into it: {refused}")
         return self._connection

@@ -8,28 +8,43 @@ be shown, and are no words.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from typing import Any
 
 from pytest_recode.episode import Audit, FeedbackItem
 from pytest_recode.feedback.derived import ADVICE
-from pytest_recode.feedback.leaks import Repeated, Secret, Span, repeated, secret, tokenised, words_of
+from pytest_recode.feedback.encoded import Hidden, encoded, no_language, unbroken
+from pytest_recode.feedback.leaks import Repeated, Span, repeated, tokenised, words_of
 from pytest_recode.feedback.levels import KINDS
-from pytest_recode.feedback.records import WORDS
+from pytest_recode.feedback.records import WORDS, Style
 from pytest_recode.task import Files, Oracle, Parts
 
 MARK = "[left out]"
 """What an agent reads in place of a passage that was cut."""
 
+REFERENCE, TESTS, NO_LANGUAGE = (
+    "repeats code of the reference",
+    "repeats the hidden tests",
+    "holds characters that are no language",
+)
+"""What words may not do, to be read after their name."""
+ENCODED = ", in another form than they have"
+
 MOST_FILE = 1024 * 1024
 MOST_FILES = 4 * MOST_FILE
 """Bytes of a file, and of all files, that are looked at: beyond it are data, and repositories that nobody repeats at length."""
 
-# What no sentence has: an answer could be carried past a reader in one.
-_BLOB = re.compile(r"\S{120,}")
+# One of them at a time stays where a script needs it: between letters of Arabic and Indian scripts, and in an emoji.
+_SCRIPTS = "\u0600-\u06ff\u0750-\u077f\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff"
+_EMOJI = "\u2190-\u2bff\U0001f000-\U0001faff"
+_UNSEEN = re.compile(
+    rf"(?P<needed>(?<=[{_SCRIPTS}])[\u200c\u200d](?=[{_SCRIPTS}])|(?<=[{_EMOJI}])\ufe0f?\u200d(?=[{_EMOJI}])|(?<=[{_EMOJI}])\ufe0f)"
+    "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
+)
 _CATEGORY = re.compile(
     r"[(\[]?\b(?:error |fault )?(?:categor(?:y|ies)|type)\b\s*(?:is|:|=)?\s*[`'\"*_]*T[0-4]\b[`'\"*_]*[)\]]?",
     re.IGNORECASE,
@@ -40,8 +55,8 @@ _CATEGORY = re.compile(
 class Secrets:
     """What the words of a task's feedback may not repeat, and what its agents know anyway."""
 
-    reference: Secret  # and what lies hidden beside the tests, which is the solution once more
-    tests: Secret
+    reference: Hidden  # and what lies hidden beside the tests, which is the solution once more
+    tests: Hidden
     brief: tuple[Sequence[str], ...]  # tokens of each text
 
 
@@ -49,8 +64,10 @@ def secrets(parts: Parts, oracle: Oracle) -> Secrets:
     phrases = " ".join((*KINDS.values(), *ADVICE.values()))  # our own tell nothing of a task
     tests, beside = _hidden(parts, oracle)
     return Secrets(
-        reference=secret(dict.fromkeys(chain(_texts(parts.reference), _texts(beside)))),  # a copy is looked for once
-        tests=secret(_texts(tests)),
+        reference=Hidden(
+            tuple(dict.fromkeys(chain(_texts(parts.reference), _texts(beside))))
+        ),  # a copy is looked for once
+        tests=Hidden(tuple(_texts(tests))),
         brief=tuple(map(words_of, (parts.instruction, parts.paper or "", phrases, *_texts(parts.repo)))),
     )
 
@@ -71,21 +88,47 @@ def _hidden(parts: Parts, oracle: Oracle) -> tuple[Files, Files]:
     )
 
 
-def audited(items: Sequence[FeedbackItem], hidden: Secrets, candidate: Files) -> tuple[tuple[FeedbackItem, ...], Audit]:
-    """The items as they may be shown, and what was found in all their words, whatever level shows them."""
+def audited(
+    items: Sequence[FeedbackItem],
+    hidden: Secrets,
+    candidate: Files,
+    style: Style = Style(),  # noqa: B008  a frozen value
+) -> tuple[tuple[FeedbackItem, ...], Audit]:
+    """The items as they may be shown, and what was found in all their words, whatever level shows them.
+
+    What `style` allows is measured and not cut: code of the reference in fields that may have code, and there the hidden tests' own words
+    where the run shows these anyway.
+    """
     known = (*hidden.brief, *map(words_of, _texts(candidate)))
     kept = []
-    total = cut = reference_tokens = tests_tokens = reference_run = tests_run = 0
+    total = cut = hidden_passages = reference_tokens = tests_tokens = reference_run = tests_run = 0
     for item in items:
-        fields = {}
+        fields: dict[str, Any] = {}
         for name in WORDS:
             words = visible(getattr(item, name))
-            theirs = repeated(words, hidden.reference, known)
-            tests = repeated(words, hidden.tests, known)
-            spans = _joined([*theirs.spans, *tests.spans, *_others(words)])
+            theirs = repeated(words, hidden.reference.plain, known)
+            tests = repeated(words, hidden.tests.plain, known)
+            free = name in style.may_have_code
+            disguised = _joined(
+                [
+                    *(() if free else _beside(encoded(words, hidden.reference, known), theirs.spans)),
+                    *(() if free and style.test_output else _beside(encoded(words, hidden.tests, known), tests.spans)),
+                    *(() if free else no_language(words, known)),
+                    *unbroken(words),
+                ]
+            )
+            spans = _joined(
+                [
+                    *(() if free else theirs.spans),
+                    *(() if free and style.test_output else tests.spans),
+                    *disguised,
+                    *_categories(words),
+                ]
+            )
             fields[name] = _without(words, spans)
             total += len(tokenised(words))
             cut += len(spans)
+            hidden_passages += len(disguised)
             reference_tokens += _tokens(theirs)
             tests_tokens += _tokens(tests)
             reference_run = max(reference_run, theirs.longest)
@@ -97,18 +140,16 @@ def audited(items: Sequence[FeedbackItem], hidden: Secrets, candidate: Files) ->
         tests_run=tests_run,
         tests_share=_share(tests_tokens, total),
         cut=cut,
+        encoded=hidden_passages,
     )
 
 
-def repeats(hidden: Secrets, candidate: Files) -> Callable[[str], str]:
-    """What words would be cut for, in words: "code of the reference", "the hidden tests", or ""."""
+def faults(hidden: Secrets, candidate: Files) -> Callable[[str], tuple[str, ...]]:
+    """What words would be cut for: sentences without their subject."""
     known = (*hidden.brief, *map(words_of, _texts(candidate)))
 
-    def found(words: str) -> str:
-        words = visible(words)
-        if repeated(words, hidden.reference, known).spans:
-            return "code of the reference"
-        return "the hidden tests" if repeated(words, hidden.tests, known).spans else ""
+    def found(words: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(what for what, _ in _faults(visible(words), hidden, known)))
 
     return found
 
@@ -120,22 +161,35 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
     for interface, fields in (parts.feedback or {}).items():
         for name in WORDS:
             words = visible(fields.get(name, ""))
-            for what, theirs in (("the reference", hidden.reference), ("the hidden tests", hidden.tests)):
-                for span in repeated(words, theirs, hidden.brief).spans:
-                    passage = " ".join(words[span.start : span.end].split())
-                    found.append(f"feedback.yaml: {interface}.{name} repeats {what}, which will be cut: {passage!r}")
+            for what, span in _faults(words, hidden, hidden.brief):
+                passage = " ".join(words[span.start : span.end].split())
+                found.append(f"feedback.yaml: {interface}.{name} {what}, which will be cut: {passage!r}")
     return tuple(found)
 
 
+def _faults(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> Iterator[tuple[str, Span]]:
+    """What is wrong, and where."""
+    both = ((REFERENCE, hidden.reference), (TESTS, hidden.tests))
+    for what, theirs in both:
+        plain = repeated(words, theirs.plain, known).spans
+        yield from ((what, span) for span in plain)
+        yield from ((what + ENCODED, span) for span in _joined(_beside(encoded(words, theirs, known), plain)))
+    yield from ((NO_LANGUAGE, span) for span in no_language(words, known))
+
+
 def visible(words: str) -> str:
-    """Without characters that nobody sees, which could stand between those of a secret."""
-    return "".join(char for char in words if char.isascii() or unicodedata.category(char) != "Cf")
+    """Without characters that nobody sees: they could stand between those of a secret, or be one by themselves."""
+    return words if words.isascii() else _UNSEEN.sub(lambda match: match["needed"] or "", words)
 
 
-def _others(words: str) -> Iterator[Span]:
-    for pattern in (_BLOB, _CATEGORY):
-        for match in pattern.finditer(words):
-            yield Span(match.start(), match.end(), 1)
+def _categories(words: str) -> Iterator[Span]:
+    for match in _CATEGORY.finditer(words):
+        yield Span(match.start(), match.end(), 1)
+
+
+def _beside(spans: Sequence[Span], plain: Sequence[Span]) -> list[Span]:
+    """Those that say nothing which is found as it stands: a line of short names is the same with its spaces taken out."""
+    return [span for span in spans if not any(span.start < each.end and each.start < span.end for each in plain)]
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.person import Ask, Request, Words
+from pytest_recode.run_directory import subdirectory, writing
 
 POLL = 0.25
 """Seconds between two looks at the answer: nothing against what a person takes."""
@@ -49,7 +50,7 @@ def by_file(folder: Path, read: Read, tell: Callable[[str], None]) -> Ask:
     def ask(request: Request) -> Words:
         answer = folder / f"{request.name}.yaml"
         problem = folder / f"{request.name}.problem.txt"
-        folder.mkdir(parents=True, exist_ok=True)
+        subdirectory(folder)
         asked = folder / f"{request.name}.request.md"
         _write(asked, _asked(request, answer.name))
         if not answer.exists():
@@ -126,5 +127,6 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 def _write(path: Path, text: str) -> None:
     """Whole or not at all: somebody may be looking."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8", errors="backslashreplace")
-    fresh.replace(path)
+    with writing(path):
+        fresh.write_text(text, encoding="utf-8", errors="backslashreplace")
+        fresh.replace(path)

@@ -1,7 +1,9 @@
-"""A model as the researcher: it sees reference and candidate, and fills one record per failing interface.
+"""A model as the researcher: it sees reference and candidate, and fills at least one record per failing interface.
 
-What it must not know it is not given: hidden tests and their inputs. What it must not say below level L4 is looked
-for in its words: code is taken out, words that repeat the reference are asked for again, and what repeats it then is cut.
+It is given neither hidden tests nor their inputs, unless the run shows their output to the agent as well. As in RECODE-H it is given
+neither the level nor earlier feedback: what it says follows from the candidate alone, and turns of all levels can share it. What it must not
+say below level L4 is looked for in its words: code is taken out, words that repeat the reference are asked for again, and what repeats it
+then is cut.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
-from pytest_recode.feedback import prompts, source
-from pytest_recode.feedback.audit import repeats, secrets_of
+from pytest_recode.feedback import prompts, source, test_output
+from pytest_recode.feedback.answers import Answers, Draft, Rules
+from pytest_recode.feedback.audit import TESTS, faults, secrets_of
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import cut, tally
-from pytest_recode.feedback.records import CATEGORIES, FIELDS, read_answer
+from pytest_recode.feedback.records import CATEGORIES, FIELDS, WORDS, Style
 from pytest_recode.feedback.researcher import written
 from pytest_recode.models import Message, Model, Usage
 from pytest_recode.task import Files, Parts, Task
@@ -26,22 +29,24 @@ MOST_SECTION = 60_000
 """Characters of each section of the prompt: a candidate may be of any size."""
 MOST_QUOTED = 20_000
 """Characters of a bad answer that are shown again to the model that gave it."""
+ATTEMPTS = 2
+"""Calls per failed turn, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What came of asking: one item per failing interface, whether the model wrote any of it, what that cost."""
+    """What came of asking: the items, whether the model wrote any of them, what that cost."""
 
     items: tuple[FeedbackItem, ...]
     by_model: bool
     usage: Usage
 
 
-def by_model(model: Model, task: Task, parts: Parts) -> Researcher:
+def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> Researcher:  # noqa: B008  a frozen value
     """`model` answers every failed turn from level L1 on; at L0 there is nothing to write, and it is not asked.
 
-    A malformed answer is asked for once more, then what is still missing is derived. A model that cannot be asked
-    is a `ModelError` or `BudgetSpent`, which pass through: that episode is an error, not one with worse feedback.
+    Records that are missing or unusable are asked for once more; what is then still missing is derived. A model that cannot be asked is a
+    `ModelError` or `BudgetSpent`, which pass through: that episode is an error, not one with worse feedback.
     """
 
     hidden = secrets_of(parts, task.oracle)
@@ -51,8 +56,8 @@ def by_model(model: Model, task: Task, parts: Parts) -> Researcher:
         derived = derive(task, parts, turn.targets, turn.verdict)
         if level == 0 or not derived:
             return written(task, hidden(), turn, level, derived, "derived")
-        asked = _ask(model, task, parts, turn, derived, repeats(hidden(), turn.targets))
-        given = written(task, hidden(), turn, level, asked.items, "model" if asked.by_model else "derived")
+        asked = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets))
+        given = written(task, hidden(), turn, level, asked.items, "model" if asked.by_model else "derived", style)
         return replace(given, model=model.name, prompt=prompts.VERSION, usage=asked.usage)
 
     return answer
@@ -64,31 +69,98 @@ def _ask(
     parts: Parts,
     turn: Turn,
     derived: tuple[FeedbackItem, ...],
-    repeating: Callable[[str], str],
+    style: Style,
+    faulty: Callable[[str], tuple[str, ...]],
 ) -> Asked:
-    messages = prompt(task, parts, turn.targets, turn.verdict)
-    form = schema([item.interface for item in derived])
+    messages = prompt(task, parts, turn.targets, turn.verdict, style)
+    failing = tuple(item.interface for item in derived)
+    others = sound(turn.verdict) if style.scope == "all" else ()
+
+    def wrong(field: str, words: str) -> str:
+        free = field in style.may_have_code
+        found = (what for what in faulty(words) if not free or (what.startswith(TESTS) and not style.test_output))
+        return next(found, "")
+
+    rules = Rules(
+        failing=failing,
+        others=others,
+        may_have_code=style.may_have_code,
+        wrong=wrong,
+        one_block=parts.slot is not None,
+        whole=parts.slot is None and not style.may_have_code,
+    )
+    form = schema(failing, others)
+    answers = Answers(rules=rules)
     usage = Usage()
-    given: dict[str, dict[str, str]] = {}
-    leaking: dict[str, dict[str, str]] = {}  # used where nothing better comes; what leaks will be cut out of it
-    for _attempt in range(2):
+    for _attempt in range(ATTEMPTS):
         reply = model.complete(messages, schema=form)
         usage += reply.usage
-        answer = read_answer(reply.text, derived, repeating)
-        for name in answer.usable:
-            given[name] = {**given.get(name, {}), **answer.usable[name]}
-            leaking[name] = {**leaking.get(name, {}), **answer.leaking[name]}
-        if not answer.problems:
+        answers.add(reply.text)
+        problems = answers.problems()
+        if not problems:
             break
         quoted = Message(role="assistant", content=cut(reply.text, MOST_QUOTED) or "(empty)")
-        again = Message(role="user", content=prompts.AGAIN.format(problems="; ".join(answer.problems)))
-        messages = [*messages[:2], quoted, again]
-    given = {name: {**leaking[name], **fields} for name, fields in given.items()}
-    items = tuple(replace(item, **given.get(item.interface, {})) for item in derived)
-    return Asked(items=items, by_model=any(fields.keys() - {"category"} for fields in given.values()), usage=usage)
+        messages = [*messages[:2], quoted, Message(role="user", content=_again(answers, problems))]
+    return Asked(
+        items=_items(answers, derived),
+        by_model=any(draft.fields().keys() - {"category"} for drafts in answers.drafts.values() for draft in drafts),
+        usage=usage,
+    )
 
 
-def prompt(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> list[Message]:
+def _again(answers: Answers, problems: Sequence[str]) -> str:
+    if not answers.drafts:
+        return prompts.AGAIN.format(problems="; ".join(problems))
+    accepted = ", ".join(answers.accepted()) or "none"
+    return prompts.AGAIN_IN_PART.format(accepted=accepted, problems="; ".join(problems))
+
+
+def _items(answers: Answers, derived: Sequence[FeedbackItem]) -> tuple[FeedbackItem, ...]:
+    """Of each failing interface its records, or what is derived; then those of other interfaces."""
+    found: list[FeedbackItem] = []
+    for item in derived:
+        first, *more = answers.drafts.get(item.interface) or [Draft()]
+        found.append(_filled(item, first, more))
+        found += [_item(item.interface, draft) for draft in more]
+    for name in answers.rules.others:
+        found += [_item(name, draft) for draft in answers.drafts.get(name, ())]
+    return tuple(found)
+
+
+def _filled(derived: FeedbackItem, draft: Draft, more: Sequence[Draft]) -> FeedbackItem:
+    """A record with what it lacks derived, but for what it need not have: a fault that lies elsewhere is corrected there."""
+    item, fields = _item(derived.interface, draft), draft.fields()
+    needless: set[str] = set()
+    if "caused_by" in fields:
+        needless = {"analysis", "suggestion", "correction"}
+    elif any("correction" in each.usable for each in more):
+        needless = {"correction"}
+    lacking = [name for name in FIELDS if name not in fields and name not in needless and getattr(derived, name)]
+    return replace(
+        item,
+        **{name: getattr(derived, name) for name in lacking},
+        authors={**item.authors, **dict.fromkeys(lacking, "derived")},
+    )
+
+
+def _item(interface: str, draft: Draft) -> FeedbackItem:
+    fields = draft.fields()
+    return FeedbackItem(interface=interface, **fields, authors=dict.fromkeys(fields, "model"))
+
+
+def sound(verdict: Verdict) -> tuple[str, ...]:
+    """The interfaces all of whose cases passed."""
+    failing = verdict.failing_interfaces
+    return tuple(name for name in dict.fromkeys(case.interface for case in verdict.cases) if name not in failing)
+
+
+def prompt(
+    task: Task,
+    parts: Parts,
+    candidate: Files,
+    verdict: Verdict,
+    style: Style = Style(),  # noqa: B008  a frozen value
+) -> list[Message]:
     """What the model is asked. A function of what is the case, so that a run can be repeated."""
     sections = {
         "PAPER": parts.paper or "",
@@ -96,30 +168,45 @@ def prompt(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> list
         "REPOSITORY": _repository(parts),
         "REFERENCE": _files(parts.reference, task.targets),
         "CANDIDATE": _files(candidate, task.targets),
-        "VERDICT": tally(verdict),
+        "VERDICT": tally(verdict) + (test_output.full(verdict) if style.test_output else ""),
     }
     # Nobody can write a text that holds its own digest: no section can forge its END.
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
     shown = [prompts.SECTION.format(name=name, key=key, text=_bounded(text)) for name, text in sections.items() if text]
-    interfaces = ", ".join(verdict.failing_interfaces)
-    asked = prompts.ASK.format(sections="\n".join(shown), interfaces=interfaces)
+    asked = prompts.ASK.format(sections="\n".join(shown), interfaces=", ".join(verdict.failing_interfaces))
+    if style.scope == "all" and (others := sound(verdict)):
+        asked += prompts.OTHERS.format(interfaces=", ".join(others))
     return [
-        Message(role="system", content=prompts.SYSTEM.format(key=key)),
+        Message(role="system", content=_system(style, key)),
         Message(role="user", content=asked + (prompts.BLOCK if parts.slot is not None else "")),
     ]
 
 
-def schema(interfaces: Sequence[str]) -> Mapping[str, Any]:
+def _system(style: Style, key: str) -> str:
+    words = prompts.WORDS_ALONE
+    if style.may_have_code:
+        alone = [name for name in WORDS if name not in style.may_have_code]
+        words = prompts.WORDS_WITH_CODE.format(
+            fields=" and ".join(name for name in WORDS if name in style.may_have_code),
+            others=f"{' and '.join(alone)} may not: there, use words and names alone; " if alone else "",
+        )
+    tests = prompts.WITH_TESTS if style.test_output else prompts.WITHOUT_TESTS
+    return prompts.SYSTEM.format(key=key, records=prompts.RECORDS[style.scope], words=words, tests=tests)
+
+
+def schema(failing: Sequence[str], others: Sequence[str] = ()) -> Mapping[str, Any]:
     """JSON schema of the answer; strict enough for providers that enforce one."""
     text = {"type": "string"}
+    names = [*failing, *others]
     record = {
         "type": "object",
         "properties": {
-            "interface": {"type": "string", "enum": list(interfaces)},
+            "interface": {"type": "string", "enum": names},
             "category": {"type": "string", "enum": list(CATEGORIES)},
             **{name: text for name in FIELDS if name != "category"},
+            "caused_by": {"type": "string", "enum": ["", *names]},
         },
-        "required": ["interface", *FIELDS],
+        "required": ["interface", *FIELDS, "caused_by"],
         "additionalProperties": False,
     }
     return {

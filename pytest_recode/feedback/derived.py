@@ -9,11 +9,13 @@ from __future__ import annotations
 import builtins
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import in_slot, source
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds, sentence
+from pytest_recode.feedback.records import FIELDS
 from pytest_recode.feedback.source import Definition, Parameter, Source
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
@@ -52,6 +54,11 @@ ADVICE = {
     "died": "remove from `{name}` whatever ends the process or needs more memory than there is",
     "protocol": "return from `{name}` plain values: arrays, numbers, text, and lists, tuples or dicts of them",
     "exception": "mend the line that raises, and check the case in which it does",
+    "no-exception": "look in the instruction for what `{name}` must refuse, and raise the exception that it names before anything else"
+    " is done",
+    "no-warning": "look in the instruction for when `{name}` must warn",
+    "length": "look in the instruction for how many values `{name}` returns, and in which order",
+    "keys": "compare the names of what `{name}` returns with those in the instruction",
 }
 
 
@@ -87,7 +94,7 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
         category = "T4"
     advice = [] if facts else _advice(cases, name)
     advice += _hints(unused, path, theirs, ours)
-    return FeedbackItem(
+    item = FeedbackItem(
         interface=interface,
         category=category,
         description=sentence(found),
@@ -97,6 +104,7 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
         if part
         else source.pieces(ours, theirs, path, _corrected_elsewhere(task, verdict, file, path)),
     )
+    return replace(item, authors={name: "derived" for name in FIELDS if getattr(item, name)})
 
 
 def _lines(parts: Parts, verdict: Verdict, interface: str) -> str:

@@ -17,6 +17,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.feedback.levels import cut
 from pytest_recode.feedback.person import Request, Words
 from pytest_recode.feedback.records import MEANINGS, WORDS
+from pytest_recode.run_directory import replaced, subdirectory
 
 HELP = """\
 You are the researcher. For each field: your words, as many lines as you like, then an empty line; an empty line alone takes the draft.
@@ -128,10 +129,8 @@ def _said(kept: Path, request: Request) -> Words:
 
 
 def _keep(kept: Path, request: Request, words: Words) -> None:
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    fresh = kept.with_suffix(".new")
-    fresh.write_text(json.dumps({"turn": _turn(request), "words": words}), "utf-8")
-    fresh.replace(kept)
+    subdirectory(kept.parent)
+    replaced(kept, json.dumps({"turn": _turn(request), "words": words}))
 
 
 def _turn(request: Request) -> str:

@@ -19,7 +19,9 @@ LEAST = 4
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|[^\w\s]")
 
 # Letters of other alphabets that look like Latin ones, and that NFKC leaves as they are.
-_ALIKE = str.maketrans("асеорхуіјѕһԁԛԝνοαρικτυεβ", "aceopxyijshdqwvoapiktueb")
+LOOK_ALIKE = str.maketrans(
+    "асеорхуіјѕһԁԛԝνοαρικτυεβАВЕКМНОРСТХЅІЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aceopxyijshdqwvoapiktuebABEKMHOPCTXSIJABEZHIKMNOPTYX"
+)
 
 Gram = tuple[str, ...]
 Tells = Callable[[int, int, int], bool]
@@ -117,7 +119,7 @@ def words_of(text: str) -> list[str]:
 def _folded(token: str) -> str:
     if token.isascii():
         return token.lower()
-    return unicodedata.normalize("NFKC", token).casefold().translate(_ALIKE)
+    return unicodedata.normalize("NFKC", token).casefold().translate(LOOK_ALIKE)
 
 
 def _passages(ours: Sequence[int], theirs: Sequence[int], run: int) -> Iterator[tuple[int, int]]:

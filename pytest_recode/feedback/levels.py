@@ -29,9 +29,13 @@ CORRECTION = re.compile(
 """Matches each correction of a level L4 text."""
 
 KINDS = {
-    "exception": "the code raises an exception",
+    "exception": "an exception is raised",
+    "no-exception": "no exception is raised where one is asked for",
+    "no-warning": "no warning is given where one is asked for",
     "mismatch": "returned values differ from those that are right",
-    "shape": "a returned array has the wrong shape",
+    "shape": "a result has the wrong shape",
+    "length": "a result has the wrong number of items",
+    "keys": "a result has other keys or elements than are right",
     "dtype": "a returned value has the wrong type",
     "assertion": "a property that the result must have does not hold",
     "timeout": "the code does not finish in time",
@@ -59,13 +63,15 @@ class Correction:
 def render(verdict: Verdict, items: Sequence[FeedbackItem], level: int, turn: int, *, targets: Sequence[str]) -> str:
     """What an agent gets to read after turn `turn` (from 1), at `level` (0 … 4).
 
-    `items`: one per failing interface. `targets` tell which file a correction belongs to.
+    `items`: of the failing interfaces, and perhaps of others. `targets` tell which file a correction belongs to.
     """
     lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
     lines += exceptions(verdict)
     if level >= 1:
+        told: set[str] = set()
         for item in items:
-            lines += _item(verdict, item, level, targets)
+            lines += _item(verdict, item, level, targets, first=item.interface not in told)
+            told.add(item.interface)
     return "\n".join(lines) + "\n"
 
 
@@ -122,13 +128,31 @@ def kinds(verdict: Verdict, interface: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _item(verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[str]) -> list[str]:
+def wrong_values(verdict: Verdict, interface: str) -> bool:
+    """Whether a result of the interface is known to be wrong: its values, or its shape or length."""
+    return any(
+        case.interface == interface and case.outcome is Outcome.FAILED and case.kind in _VALUES
+        for case in verdict.cases
+    )
+
+
+_VALUES = frozenset({"mismatch", "shape", "length", "keys", "assertion"})
+
+
+def _item(verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[str], *, first: bool) -> list[str]:
+    """One record; the symptom of its interface is told with the `first` of them."""
     symptom = sentence("; ".join(kinds(verdict, item.interface)))
-    lines = ["", f"Interface: {item.interface}", *([f"Symptom: {symptom}"] if symptom else [])]
+    lines = ["", f"Interface: {item.interface}"]
+    if item.interface not in verdict.failing_interfaces:
+        lines.append("Symptom: None, its hidden tests pass.")
+    elif symptom and first:
+        lines.append(f"Symptom: {symptom}")
     words = {"Description": item.description, "Analysis": item.analysis, "Suggestion": item.suggestion}
     for label, said in list(words.items())[:level]:
         if said.strip() not in {"", symptom}:
             lines.append(f"{label}: " + said.strip().replace("\n", "\n  "))
+        if label == "Analysis" and item.caused_by:
+            lines.append(f"Cause: The fault is in {item.caused_by}. Nothing needs to be changed here itself.")
     file = file_of(item.interface, targets) or (
         targets[0] if len(targets) == 1 else None
     )  # a case of a unittest script
@@ -139,6 +163,8 @@ def _item(verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[st
 
 def _exception(exception: Exc, times: int) -> list[str]:
     head = f"{cut(exception.type, MOST_FRAME)}: {cut(exception.message, MOST_MESSAGE)}".rstrip(": ")
+    if not exception.frames:
+        head += " (raised where your code is used)"
     lines = ["    " + line for line in head.split("\n")]
     lines[0] += f" ({times} times)" if times > 1 else ""
     frames = exception.frames

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import source
-from pytest_recode.feedback.audit import repeats, secrets_of
+from pytest_recode.feedback.audit import faults, secrets_of
 from pytest_recode.feedback.levels import count, cut, tally
 from pytest_recode.feedback.records import CATEGORIES, WORDS, code_lines
 from pytest_recode.feedback.researcher import drafted, in_words, written
@@ -74,7 +74,7 @@ def by_person(
             drafts=drafts,
             fields=("category", *WORDS[:level], *(["correction"] if level == 4 else [])),
             check=problem,
-            lost=_lost(repeats(hidden(), turn.targets)),
+            lost=_lost(faults(hidden(), turn.targets)),
         )
         with waiting():
             given = ask(request)
@@ -100,17 +100,18 @@ def difference(before: Files, after: Files, names: Sequence[str]) -> str:
 def _said(item: FeedbackItem, given: Mapping[str, str]) -> FeedbackItem:
     """What a person says stands alone: the derived facts of code that cannot run were there to be seen."""
     fields = {name: getattr(item, name) for name in ("category", *WORDS, "correction")}
-    return FeedbackItem(interface=item.interface, **{**fields, **in_words(given)})
+    words = in_words(given)
+    authors = {**item.authors, **dict.fromkeys(words, "person")}
+    return FeedbackItem(interface=item.interface, **{**fields, **words}, authors=authors)
 
 
-def _lost(repeating: Callable[[str], str]) -> Callable[[str], str]:
+def _lost(faulty: Callable[[str], tuple[str, ...]]) -> Callable[[str], str]:
     def lost(text: str) -> str:
         code = code_lines(text)
         if code:
             more = f" and {len(code) - 1} more" if len(code) > 1 else ""
             return f"that has code, which will be left out ({cut(code[0], MOST_LINE)}{more})"
-        leak = repeating(text)
-        return f"that repeats {leak}, which will be cut" if leak else ""
+        return next((f"that {what}, which will be cut" for what in faulty(text)), "")
 
     return lost
 

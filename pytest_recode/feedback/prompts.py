@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-VERSION = "2"
+VERSION = "3"
 
 SYSTEM = """\
 You are a researcher and an author of the paper below. Someone is implementing its method in your repository, and \
-hidden tests found the attempt wrong. You answer with feedback, one record per failing interface.
+hidden tests found the attempt wrong. You answer with feedback: {records}.
 
 You are given, each between a line BEGIN and a line END that carry the same key {key}: the paper, the instruction \
 that the implementer works from, the names in the repository, your own implementation (the reference), the attempt \
@@ -28,14 +28,29 @@ Fields of a record:
 - suggestion: two to four sentences: what to change and where, in words.
 - correction: the Python code that makes the interface right: whole top-level definitions of its file and the imports \
 they need, without fences.
+- caused_by: "", or the one other interface of the list whose fault makes this one fail, where this one's own code needs no \
+change. Then suggestion and correction are "" too.
 
-description, analysis and suggestion are words: no code, no formulas in Python syntax, no lines of the reference, no \
-mention that there is a reference. Name a file, a function, a parameter or a quantity where that helps. You have not \
-seen the hidden tests: say nothing of their inputs or expected values. Speak to the implementer, plainly.
+{words} {tests} Speak to the implementer, plainly.
 
 Answer with one JSON object of this form and nothing else:
 {{"feedbacks": [{{"interface": "…", "category": "T2", "description": "…", "analysis": "…", "suggestion": "…", \
-"correction": "…"}}]}}"""
+"correction": "…", "caused_by": ""}}]}}"""
+
+RECORDS = {
+    "failing": "one record per failing interface, or several where it has several faults",
+    "all": "one record for every difference between the attempt and your implementation that can matter, also those of "
+    "interfaces whose tests pass; each failing interface has at least one",
+}
+"""By `Style.scope`."""
+
+WORDS_ALONE = """\
+description, analysis and suggestion are words: no code, no formulas in Python syntax, no lines of the reference, no \
+mention that there is a reference. Name a file, a function, a parameter or a quantity where that helps."""
+WORDS_WITH_CODE = """\
+{fields} may hold short pieces of code where that says it best; {others}do not mention that there is a reference."""
+WITHOUT_TESTS = "You have not seen the hidden tests: say nothing of their inputs or expected values."
+WITH_TESTS = "The verdict holds the tests' own output, which the implementer reads too: explain it."
 
 SECTION = """\
 BEGIN {name} {key}
@@ -45,7 +60,12 @@ END {name} {key}
 
 ASK = """\
 {sections}
-The failing interfaces, each of which needs one record: {interfaces}."""
+The failing interfaces, each of which needs a record: {interfaces}."""
+
+OTHERS = """
+
+Interfaces whose tests pass, and which may have records too: {interfaces}."""
+"""Follows `ASK` where records may be of them."""
 
 BLOCK = """
 
@@ -54,4 +74,8 @@ code of that block and nothing else, whichever interface fails."""
 """Follows `ASK` where a part of a file is asked for."""
 
 AGAIN = """\
-That answer could not be used: {problems}. Give the whole JSON object again, mended."""
+No record could be read from that answer: {problems}. Answer once more, with one JSON object of the form that was asked for."""
+
+AGAIN_IN_PART = """\
+Records of these interfaces are accepted and need not be given again: {accepted}. Still needed: {problems}. Answer with one JSON object of \
+the same form that holds only the records still needed. Fields of them that are not named here are accepted as well."""

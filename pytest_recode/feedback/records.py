@@ -1,23 +1,17 @@
-"""Records: what a model researcher answered, read with suspicion. A field that cannot be used is left out."""
+"""The fields of a researcher's record: their categories, and what of a text is words and what is code."""
 
 from __future__ import annotations
 
 import ast
 import itertools
-import json
 import keyword
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from textwrap import dedent
-from typing import Any
 
-from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
 from pytest_recode.feedback.embedded import LEFT_OUT, left_out
-from pytest_recode.feedback.levels import cut
 
 MEANINGS = {
     "T0": "structure: a piece is missing, or laid out otherwise than the design asks",
@@ -30,10 +24,20 @@ CATEGORIES = tuple(MEANINGS)
 WORDS = ("description", "analysis", "suggestion")
 FIELDS = ("category", *WORDS, "correction")
 
-MOST_ANSWER = 1_000_000
-MOST_OPENERS = 50
-MOST_WORDS = 4_000
-MOST_CODE = 60_000
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """What a model researcher may write about, and how. The defaults are this project's; RECODE-H's researcher has the others."""
+
+    scope: str = "failing"  # or "all": differences of interfaces that pass, too
+    code_from: int = 4  # level from which on what is shown may hold code; 1: all words may
+    test_output: bool = False  # whether agent and researcher read the hidden tests' own output
+
+    @property
+    def may_have_code(self) -> frozenset[str]:
+        """The fields of words in which code stays."""
+        return frozenset(name for level, name in enumerate(WORDS, 1) if level >= self.code_from)
+
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`\n]+)`")
@@ -42,42 +46,6 @@ _STATEMENT = re.compile(
     r"\s*(?:def \w+\(|class \w+.*:$|return\b.*[()\[\]=+*]|import \w+$|from [\w.]+ import |@\w+"
     r"|(?:for|if|elif|while|with|try|else|except)\b.*:$)"
 )
-
-
-Fields = dict[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A model's answer: by interface the fields that can be used, those that repeat what they must not, and what is wrong with it,
-    in words for the model."""
-
-    usable: Mapping[str, Fields]
-    leaking: Mapping[str, Fields]
-    problems: Sequence[str]
-
-
-def read_answer(text: str, wanted: Sequence[FeedbackItem], repeating: Callable[[str], str]) -> Answer:
-    """Interfaces that are not `wanted` are dropped, of several records of one the first counts.
-
-    `repeating` says what words repeat that they must not; "": nothing.
-    """
-    records = _records(text)
-    if isinstance(records, str):
-        return Answer(usable={}, leaking={}, problems=[records])
-    usable: dict[str, Fields] = {}
-    leaking: dict[str, Fields] = {}
-    problems: list[str] = []
-    names = [item.interface for item in wanted]
-    for record in records:
-        name = record.get("interface") if isinstance(record, dict) else None
-        if isinstance(name, str) and name in names and name not in usable:
-            usable[name], leaking[name], wrong = _fields(record, repeating)
-            problems += [f"{name}: {each}" for each in wrong]
-    missing = [name for name in names if name not in usable]
-    if missing:
-        problems.append(f"there is no record for {', '.join(missing)}")
-    return Answer(usable=usable, leaking=leaking, problems=problems)
 
 
 def words_only(text: str) -> str:
@@ -89,61 +57,10 @@ def words_only(text: str) -> str:
 
 
 def code_only(text: str) -> str:
-    """A correction without the fence that models like to put around it."""
-    fenced = re.search(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", text, re.MULTILINE | re.DOTALL)
-    return (fenced[2] if fenced else text).strip("\n")
-
-
-def _records(text: str) -> list[Any] | str:
-    """The list of records in an answer, or what is wrong with it."""
-    if not text.strip():
-        return "it was empty"
-    if len(text) > MOST_ANSWER:
-        return f"it was longer than {MOST_ANSWER} characters"
-    problem = ""
-    for opener in islice(re.finditer(r"[{\[]", text), MOST_OPENERS):
-        try:
-            data, _end = json.JSONDecoder().raw_decode(text, opener.start())
-        except json.JSONDecodeError as error:
-            problem = problem or f"its JSON is broken: {error.msg} at line {error.lineno} column {error.colno}"
-            continue
-        except (RecursionError, ValueError):  # nested too deep, or a number of thousands of digits
-            return "its JSON cannot be read"
-        records = data.get("feedbacks") if isinstance(data, dict) else data
-        if isinstance(records, list) and any(isinstance(record, dict) for record in records):
-            return records
-        problem = problem or "its JSON has no list 'feedbacks' of records"
-    return problem or "it held no JSON object"
-
-
-def _fields(record: Mapping[str, Any], repeating: Callable[[str], str]) -> tuple[Fields, Fields, list[str]]:
-    fields: Fields = {}
-    leaking: Fields = {}
-    problems: list[str] = []
-    category = record.get("category")
-    if isinstance(category, str) and category in CATEGORIES:
-        fields["category"] = category
-    for name in WORDS:
-        given = record.get(name)
-        words = cut(words_only(given[: 2 * MOST_WORDS]), MOST_WORDS) if isinstance(given, str) else ""
-        if not words:
-            problems.append(f"{name} has no words")
-        elif what := repeating(words):
-            problems.append(f"{name} repeats {what}")
-            leaking[name] = words
-        else:
-            fields[name] = words
-    correction = record.get("correction")
-    code = dedent(code_only(correction)) if isinstance(correction, str) else ""  # a block's, as it stands in its file
-    code = code.encode(errors="replace").decode()
-    problem = source.parse(code.encode()).problem if code.strip() else "is empty"
-    if len(code) > MOST_CODE:
-        problem = f"is longer than {MOST_CODE} characters"
-    if problem:
-        problems.append(f"correction {problem}")
-    else:
-        fields["correction"] = code
-    return fields, leaking, problems
+    """A correction without the fences that models put around it, and without the words between those."""
+    fenced = re.finditer(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", text, re.MULTILINE | re.DOTALL)
+    code = "\n\n".join(dedent(match[2]).strip("\n") for match in fenced)
+    return (code or re.sub(r"\A\s*(?:`{3,}|~{3,})[^\n]*\n", "", text)).strip("\n")
 
 
 def code_lines(text: str) -> list[str]:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback.audit import Secrets, audited, secrets_of
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.embedded import left_out
-from pytest_recode.feedback.levels import render
-from pytest_recode.feedback.records import WORDS, words_only
+from pytest_recode.feedback.levels import render, wrong_values
+from pytest_recode.feedback.records import WORDS, Style, words_only
 from pytest_recode.models import Model, Usage
 from pytest_recode.task import Parts, Task
 
+USUALLY = "What usually goes wrong here:"
+"""Precedes an author's analysis that was written for another kind of failure."""
 
-def researcher(task: Task, parts: Parts, model: Model | None = None) -> Researcher:
-    """Who answers the failed turns of one episode: `model`, else the task's feedback.yaml, else derived words.
+
+def researcher(task: Task, parts: Parts, model: Model | None = None, style: Style = Style()) -> Researcher:  # noqa: B008  a frozen value
+    """Who answers the failed turns of one episode: `model`, in that style, else the task's feedback.yaml, else derived words.
 
     The answer raises `ModelError` and `BudgetSpent` where a model cannot be asked.
     """
     if model is not None:
         from pytest_recode.feedback.by_model import by_model
 
-        return by_model(model, task, parts)
+        return by_model(model, task, parts, style)
     return derived(task, parts) if parts.feedback is None else from_task(task, parts, parts.feedback)
 
 
@@ -54,18 +58,33 @@ def derived(task: Task, parts: Parts) -> Researcher:
 def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[str, str]]) -> tuple[FeedbackItem, ...]:
     """One item per failing interface, of `words` where they have any, else derived."""
     items = derive(task, parts, turn.targets, turn.verdict)
-    return tuple(_with_words(item, in_words(words.get(item.interface, {}))) for item in items)
+    return tuple(
+        _with_words(item, in_words(words.get(item.interface, {})), wrong_values(turn.verdict, item.interface))
+        for item in items
+    )
 
 
 def written(
-    task: Task, hidden: Secrets, turn: Turn, level: int, items: Sequence[FeedbackItem], source: str
+    task: Task,
+    hidden: Secrets,
+    turn: Turn,
+    level: int,
+    items: Sequence[FeedbackItem],
+    source: str,
+    style: Style = Style(),  # noqa: B008  a frozen value
 ) -> Feedback:
-    """The one place where a Feedback is made of somebody's words: audited, without code, then cut to `level`. The usage is that of nobody."""
-    found, audit = audited(items, hidden, turn.targets)
+    """The one place where a Feedback is made of somebody's words: audited, without code where `style` allows none, then cut to `level`.
+    The usage is that of nobody."""
+    found, audit = audited(items, hidden, turn.targets, style)
     # Only now: code that is left out cannot be measured
-    kept = tuple(replace(item, **{name: left_out(getattr(item, name)) for name in WORDS}) for item in found)
+    words = [name for name in WORDS if name not in style.may_have_code]
+    kept = tuple(_changed(item, {name: left_out(getattr(item, name)) for name in words}) for item in found)
     text = render(turn.verdict, kept, level, turn.number, targets=task.targets)
     return Feedback(level=level, text=text, turn=turn.number, items=kept, source=source, audit=audit)
+
+
+def _changed(item: FeedbackItem, fields: Mapping[str, Any]) -> FeedbackItem:
+    return replace(item, **fields)
 
 
 def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:
@@ -84,11 +103,20 @@ def in_words(words: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def _with_words(item: FeedbackItem, words: Mapping[str, str]) -> FeedbackItem:
-    """The author wrote for code that runs: of code that cannot, or lacks a piece, the derived facts come first."""
-    if item.category not in {"T0", "T1"}:
-        return replace(item, **words)
+def _with_words(item: FeedbackItem, words: Mapping[str, str], wrong: bool) -> FeedbackItem:
+    """The author's words, as far as they can be true of this failure. `wrong`: results were wrong.
+
+    An author wrote of results that come out wrong, of code that runs. Where no result is known to be wrong (an exception, none where one is
+    due, a value of another type) the author's description would be untrue, and the analysis is of what usually goes wrong. Where the code
+    cannot run or lacks a piece, the derived facts come first.
+    """
+    used = {name: text for name, text in words.items() if wrong or name != "description"}
+    authors = {**item.authors, **dict.fromkeys(used, "task")}
+    if wrong and item.category not in {"T0", "T1"}:
+        return replace(item, **used, authors=authors)
+    between = {"analysis": " " if wrong else f" {USUALLY} ", "suggestion": " "}
     both = {
-        name: f"{getattr(item, name)} {words[name].strip()}" for name in ("analysis", "suggestion") if name in words
+        name: f"{getattr(item, name)}{space}{used[name].strip()}" for name, space in between.items() if name in used
     }
-    return replace(item, **{**words, **both, "category": item.category})
+    authors = {**authors, **dict.fromkeys(both, "derived+task"), "category": "derived"}
+    return replace(item, **{**used, **both, "category": item.category}, authors=authors)

@@ -9,10 +9,10 @@ from pytest_recode.episode import TESTS_SAID
 from pytest_recode.feedback.levels import cut
 from pytest_recode.verdict import Verdict
 
-MOST = 4_000
-"""Characters of one case's account."""
-MOST_OF_ALL = 40_000
-"""Characters of all accounts together: some 10,000 tokens."""
+MOST = 20_000
+"""Characters of one case's account: all that a grader keeps."""
+MOST_OF_ALL = 120_000
+"""Characters of all accounts together: some 30,000 tokens."""
 
 
 def full(verdict: Verdict) -> str:

@@ -52,6 +52,10 @@ def _task(format: Format, manifest: Path, task: Task) -> None:  # noqa: A002
     _must(bool(task.interfaces) or shared, f"{task.id}: there must be an interface")
     for path in task.targets:
         _must(_relative(path), f"{task.id}: the target {path!r} must be relative to the repository, without '..'")
+    _must(
+        not task.environment.python,
+        f"{task.id}: which interpreter an environment is, only the user says; give environment.name, not {task.environment.python!r}",
+    )
     for file in (task.environment.dockerfile, task.environment.requirements):
         _must(file is None or file.is_absolute(), f"{task.id}: the environment's path {file} must be absolute")
 

@@ -6,15 +6,19 @@ import os
 from collections.abc import Callable, Mapping, Set
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.interfaces import module_of
 from pytest_recode.formats import Format
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
+from pytest_recode.formats.links import link_refused, refuse_links
 from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, entries_of, is_test, read_parts
 from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, Task
+
+if TYPE_CHECKING:
+    from pytest_recode.proofs import Proofs
 
 MANIFEST = "task.yaml"
 SCHEMA = 1
@@ -34,6 +38,8 @@ def load(path: Path) -> tuple[Task, ...]:
 
     Reads the manifest and looks which files there are; `Task.load` reads them. Raises `UserError`.
     """
+    root = path.parent if path.is_absolute() else path.parent.absolute()
+    refuse_links(root, path.name)
     document = read(path, most=LARGEST)
     values = _manifest()(document, (), document.data)
     targets: tuple[str, ...] = values["targets"]
@@ -47,7 +53,6 @@ def load(path: Path) -> tuple[Task, ...]:
             f"limits: test_seconds ({limits.test_seconds:g}, for one test) is longer than grading_seconds"
             f" ({limits.grading_seconds:g}, for all); lower the one, or raise the other",
         )
-    root = path.parent if path.is_absolute() else path.parent.absolute()
     names = _look(document, root, targets)
     return (
         Task(
@@ -58,6 +63,7 @@ def load(path: Path) -> tuple[Task, ...]:
             targets=targets,
             interfaces=interfaces,
             load=partial(read_parts, root, targets, interfaces, limits.disk_mb),
+            proofs=partial(_read_proofs, root, targets, interfaces, limits.disk_mb) if "proofs" in names else None,
             paper=Paper(**values.get("paper", {})),
             domain=values.get("domain", ""),
             tags=values.get("tags", ()),
@@ -68,6 +74,12 @@ def load(path: Path) -> tuple[Task, ...]:
             oracle=Oracle(**values.get("oracle", {})),
         ),
     )
+
+
+def _read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int) -> Proofs:
+    from pytest_recode.formats.proofs import read_proofs  # only a validation reads them
+
+    return read_proofs(root, targets, interfaces, disk_mb)
 
 
 @cache
@@ -102,7 +114,8 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
             "difficulty": one_of("easy", "medium", "hard"),
             "environment": mapping(
                 {
-                    "python": line,
+                    "name": text(WORD, "one word of letters a-z, digits, '_', '-' and '.'"),
+                    "python": _no_interpreter,
                     "image": line,
                     "dockerfile": text(RELATIVE, path),
                     "requirements": text(RELATIVE, path),
@@ -140,6 +153,16 @@ def _schema(document: Document, at: At, value: Any) -> int:
     return SCHEMA
 
 
+def _no_interpreter(document: Document, at: At, value: Any) -> str:
+    """An interpreter is asked where it lies before there is a sandbox round it: which one that is, only the user says."""
+    raise fault(
+        document,
+        at,
+        "environment.python: a task cannot name a program that this machine is to run; write environment.name: NAME instead,"
+        " and give the interpreter with --recode-env=NAME=PATH, or with --recode-python=PATH for all tasks",
+    )
+
+
 def _modules(document: Document, targets: tuple[str, ...]) -> tuple[str, ...]:
     """The dotted names of the targets that tests can reach."""
     importable = [target for target in targets if IMPORTABLE.fullmatch(target)]
@@ -166,6 +189,9 @@ def _interfaces(document: Document, given: tuple[str, ...] | None, modules: tupl
     return given
 
 
+_PARTS = frozenset({"instruction.md", "paper.md", "feedback.yaml", "repo", "reference", "tests", "environment"})
+_RUN_BY_PYTEST = frozenset({"conftest.py", "__init__.py"})
+
 _NEEDED = {
     "instruction.md": "write there what the agent is asked",
     "repo": "put the repository there as the agent finds it",
@@ -177,6 +203,14 @@ _NEEDED = {
 def _look(document: Document, root: Path, targets: tuple[str, ...]) -> frozenset[str]:
     """The names in `root`, after a look that all an episode needs is there: no call may be spent before that."""
     entries = {entry.name: entry for entry in entries_of(str(root))}
+    for name in _PARTS & entries.keys():
+        if entries[name].is_symlink():
+            raise link_refused(root / name)
+    for name in sorted(_RUN_BY_PYTEST & entries.keys()):
+        raise UserError(
+            f"{root / name}: pytest would run this outside any sandbox; a task may have a conftest.py in tests/ alone, where it"
+            " runs with the hidden tests: remove it, or move it to a directory above the tasks if it is yours"
+        )
     for name, step in _NEEDED.items():
         is_file = name.endswith(".md")
         entry = entries.get(name)
@@ -187,6 +221,7 @@ def _look(document: Document, root: Path, targets: tuple[str, ...]) -> frozenset
             raise UserError(f"{root / name}: must be a {'file' if is_file else 'directory'}; {step}")
     for index, target in enumerate(targets):
         if not os.path.isfile(f"{root}/reference/{target}"):  # noqa: PTH113  a third of the time of Path's
+            refuse_links(root, f"reference/{target}")
             raise fault(
                 document,
                 ("targets", index),
@@ -200,6 +235,8 @@ def _look(document: Document, root: Path, targets: tuple[str, ...]) -> frozenset
 def _has_tests(directory: str) -> bool:
     directories = []
     for entry in entries_of(directory):
+        if entry.is_symlink():
+            raise link_refused(Path(entry.path))
         if is_test(entry.name) and entry.is_file(follow_symlinks=False):
             return True
         if entry.is_dir(follow_symlinks=False):
@@ -217,6 +254,7 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
     files = {}
     for key, default in (("dockerfile", "Dockerfile"), ("requirements", "requirements.txt")):
         if key in given:
+            refuse_links(root, given[key])
             files[key] = root / given[key]
             if not files[key].is_file():
                 raise fault(
@@ -227,11 +265,12 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
         elif "environment" not in names or (key == "dockerfile" and "image" in given):
             continue
         elif os.path.isfile(f"{root}/environment/{default}"):  # noqa: PTH113
+            refuse_links(root, f"environment/{default}")
             files[key] = root / "environment" / default
         if key in files:
             _apart(document, ("environment", key) if key in given else (), root, key, files[key])
     return Environment(
-        python=given.get("python", ""),
+        name=given.get("name", ""),
         image=given.get("image", ""),
         dockerfile=files.get("dockerfile"),
         requirements=files.get("requirements"),

@@ -12,6 +12,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats import hidden_tests
 from pytest_recode.formats.document import fault, read, text_of
 from pytest_recode.formats.fields import unknown, wrong
+from pytest_recode.formats.links import link_refused, refuse_links
 from pytest_recode.task import Parts
 
 # Nothing that matches can leave the directory it is joined to.
@@ -37,6 +38,7 @@ def read_parts(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...]
 
     `disk_mb` bounds each of the three directories: they must fit into a sandbox with that much disk.
     """
+    refuse_links(root, "instruction.md", "paper.md", "feedback.yaml", "reference", "tests", "repo")
     instruction = text_of(root / "instruction.md", most=_LARGEST_TEXT)
     if not instruction.strip():
         raise UserError(f"{root / 'instruction.md'}: is empty; write there what the agent is asked")
@@ -79,10 +81,10 @@ def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:
             elif stat.S_ISREG(status.st_mode):
                 found[name] = path
                 total += status.st_size
+            elif stat.S_ISLNK(status.st_mode):
+                raise link_refused(path)
             else:
-                link = stat.S_ISLNK(status.st_mode)
-                kind, step = ("symbolic link", "copy what it points to") if link else ("special file", "remove it")
-                raise UserError(f"{path}: is a {kind}, which cannot go into a sandbox; {step}")
+                raise UserError(f"{path}: is a special file, which cannot go into a sandbox; remove it")
     if total > disk_mb * 1024 * 1024:
         raise UserError(
             f"{root}: holds {total / 1024 / 1024:.0f} MiB, more than limits.disk_mb ({disk_mb});"

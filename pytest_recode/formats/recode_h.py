@@ -14,6 +14,7 @@ from pathlib import Path
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import text_of
+from pytest_recode.formats.links import refuse_links_out
 from pytest_recode.formats.recode_h_cases import Names, bound, dotted, interfaces, taken_from_target
 from pytest_recode.formats.recode_h_repository import files_of
 from pytest_recode.formats.recode_h_rows import Row, Wrong, rows
@@ -67,6 +68,8 @@ def _task(manifest: Path, root: Path, row: Row) -> Task:
     for name in (INSTRUCTION, PAPER, CANONICAL, TESTS, SCRIPT):
         if not (folder / name).is_file():
             raise UserError(f"{where}: {folder / name}: no such file; fetch it, or choose other tasks with -k")
+        refuse_links_out(root, folder / name)
+    refuse_links_out(root, folder / row.repository)
     script = read_script(folder / SCRIPT, row.repository)
     beside = _beside(folder / row.repository, script)
     place = (folder, row, script.copies.get(CANONICAL, CANONICAL), beside)
@@ -178,4 +181,5 @@ def owns(manifest: Path, directory: Path) -> bool:
     return directory.relative_to(manifest.parent).parts[:1] == (FOLDERS,)
 
 
-FORMAT = Format(name="recode-h", manifest=MANIFEST, load=load, owns=owns, data_set=True)
+FORMAT = Format(name="recode-h", manifest=MANIFEST, load=load, owns=owns, defaults={"temperature": 0.0}, data_set=True)
+"""The default is the paper's setting."""

@@ -16,6 +16,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import At, Document, decoded, fault, kind_of, read, text_of
 from pytest_recode.formats.fields import Check, text, wrong
+from pytest_recode.formats.links import refuse_links
 from pytest_recode.formats.parts import RELATIVE, files_below
 from pytest_recode.formats.rcb_files import PAPERS, SCRIPT, Seen, sort_out
 from pytest_recode.formats.rcb_markers import Block, blocks, plain, within, without
@@ -127,6 +128,7 @@ def _name(document: Document, index: int, found: Sequence[Task]) -> str:
 
 def _tasks(document: Document, index: int, manifest: Path, root: Path, entry: Entry) -> Iterator[Task]:
     folder = root / entry.id
+    refuse_links(root, *(f"{entry.id}/{path}" for path in (SCRIPT, *entry.annotated, *entry.context)))
     if not folder.is_dir():
         raise fault(
             document, (index, "id"), f"{folder}: no such folder; restore it, or take '{entry.id}' out of the list"

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import wire
+    from pytest_recode.inside import codec, wire
 else:
+    import _recode_codec as codec
     import _recode_wire as wire
 
 MAX_TEXT = 2000  # characters of an exception's message
@@ -256,12 +257,14 @@ class _Server:
 
     def refer(self, value: Any) -> list[Any]:
         """What is no plain data stays here and goes out as a number."""
-        if isinstance(value, _Callback):
-            return ["callback", value._number]
         if isinstance(value, type(sys)):
             return ["module", value.__name__]
         self.count += 1
         self.objects[self.count] = value
+        if isinstance(value, _Callback):
+            return ["own", self.count, value._number]
+        if (name := codec.type_name(value)) is not None:
+            return ["type", self.count, name]
         kind = "iterator" if isinstance(value, Iterator) else "callable" if callable(value) else "object"
         return [kind, self.count, str(type(value).__name__)[:200]]
 
@@ -271,6 +274,8 @@ class _Server:
             return _Module(number)
         if kind == "callback":
             return _Callback(self, number)
+        if kind == "type":
+            return codec.named_type(number)
         if kind == "rng":
             return _generator(number, items[2])
         return self.objects[number]

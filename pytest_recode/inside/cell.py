@@ -101,6 +101,7 @@ def _mounts(limits: Limits) -> None:
     """A /proc and /dev/pts of its own, and one fresh tmpfs behind every directory that can be written."""
     quiet = walls.MS_NOSUID | walls.MS_NODEV
     walls.mount("devpts", "/dev/pts", "devpts", quiet, "newinstance,ptmxmode=0666,mode=620")
+    walls.make_devices_read_only()
     fresh_tmp(limits)
     walls.mount("proc", "/proc", "proc", quiet | walls.MS_NOEXEC)
 
@@ -109,7 +110,7 @@ def fresh_tmp(limits: Limits) -> None:
     """An empty /tmp in this mount namespace, with a directory to work in, which is gone to."""
     quiet = walls.MS_NOSUID | walls.MS_NODEV
     kept = [(path, os.open(path, os.O_PATH), os.path.isdir(path)) for path in limits.kept]
-    size = f"size={limits.disk_mb}m,nr_inodes={limits.disk_mb * INODES_PER_MIB + 1024},mode=1777"
+    size = f"size={limits.disk_mb}m,nr_inodes={most_files(limits)},mode=1777"
     walls.mount("tmpfs", "/tmp", "tmpfs", quiet, size)
     for name in ("work", "home", ".shm"):
         os.mkdir(f"/tmp/{name}")
@@ -194,10 +195,29 @@ def past(limits: Limits, pids: list[int]) -> str:
     """Which limit these processes together have passed, or ""."""
     if len(pids) > limits.pids:
         return f"too many processes ({limits.pids})"
+    if not limits.directory and files_past(limits):
+        return f"too many files ({most_files(limits)})"
     unread = 0 if limits.directory else sockets.unread()  # without namespaces they would be everybody's
     if walls.memory_past(pids, limits.memory_mb * walls.MIB - unread):
         return f"out of memory ({limits.memory_mb} MiB)"
     return ""
+
+
+def most_files(limits: Limits) -> int:
+    """Of a launch, directories too: each takes a kilobyte of the kernel's."""
+    return limits.disk_mb * INODES_PER_MIB + 1024
+
+
+def files_past(limits: Limits) -> bool:
+    """For where a tmpfs cannot be given a number of files (bwrap's own)."""
+    for path in ("/tmp", "/dev/shm"):
+        try:
+            found = os.statvfs(path)
+        except OSError:
+            continue
+        if found.f_files - found.f_ffree > most_files(limits):
+            return True
+    return False
 
 
 def reap(pid: int) -> int | None:

@@ -15,25 +15,47 @@ else:
     import _recode_forbidden as forbidden
 
 
-def answers(node: ast.ClassDef) -> Iterator[str]:
-    """What its instances answer without looking, to whoever compares them or computes with them."""
+ASKED = forbidden.ANSWERS | forbidden.OVERRIDES | forbidden.DIFFERENCES | forbidden.READS
+
+
+def answering(node: ast.ClassDef) -> Iterator[Any]:
+    """The functions and lambdas in its body that answer a comparison or stand in for a computation."""
+    for name, function in _members(node, _methods(node)):
+        if name in ASKED and function is not None:
+            yield function
+
+
+def answers(node: ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
+    """What its instances answer without looking, to whoever compares them or computes with them; and the method, or the class."""
     data = any(last(base) in forbidden.DATA for base in node.bases)
-    methods = {
-        member.name: member for member in node.body if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
-    for name, function in _members(node, methods):
+    for name, function in _members(node, _methods(node)):
+        method = node if function is None else function
         if name in forbidden.OVERRIDES:
-            yield f"{node.name}.{name} answers for itself what is computed of it"
+            yield f"{node.name}.{name} answers for itself what is computed of it", method
         elif name in forbidden.COMPARISONS and data:
-            yield f"{node.name}.{name} compares as it likes what is a plain value"
+            yield f"{node.name}.{name} compares as it likes what is a plain value", method
         elif name in forbidden.POINTERS:
-            yield f"{node.name}.{name} {forbidden.BELOW}"
+            yield f"{node.name}.{name} {forbidden.BELOW}", node
         elif name in forbidden.DIFFERENCES and function is not None and _blind(function, True):
-            yield f"{node.name}.{name} takes the same from everything"
+            yield f"{node.name}.{name} takes the same from everything", method
         elif name in forbidden.ANSWERS and function is not None and _blind(function, name in forbidden.COMPARISONS):
-            yield f"{node.name}.{name} answers the same to everything"
-    if any(last(base) == "AssertionError" for base in node.bases):
-        yield f"{node.name} stands in for the failure of a test"
+            yield f"{node.name}.{name} answers the same to everything", method
+    if any(last(base) == "AssertionError" for base in node.bases) and not all(map(_says_nothing, node.body)):
+        yield f"{node.name} stands in for the failure of a test", node
+
+
+def _says_nothing(statement: ast.stmt) -> bool:
+    text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return text or isinstance(statement, ast.Pass)
+
+
+def declines(value: Any) -> bool:
+    """Whether a class says by this value that it does not answer for itself: as numpy and torch have it."""
+    return (isinstance(value, ast.Constant) and value.value is None) or last(value) == "_disabled_torch_function_impl"
+
+
+def _methods(node: ast.ClassDef) -> dict[str, Any]:
+    return {member.name: member for member in node.body if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef))}
 
 
 def _members(node: ast.ClassDef, methods: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -42,8 +64,8 @@ def _members(node: ast.ClassDef, methods: dict[str, Any]) -> Iterator[tuple[str,
     for member in node.body:
         targets = member.targets if isinstance(member, ast.Assign) else []
         for target in targets:
-            if isinstance(target, ast.Name):
-                value: Any = member.value  # type: ignore[attr-defined]
+            value: Any = member.value  # type: ignore[attr-defined]
+            if isinstance(target, ast.Name) and not (target.id in forbidden.OVERRIDES and declines(value)):
                 function = methods.get(value.id) if isinstance(value, ast.Name) else value
                 yield target.id, function if isinstance(function, (ast.Lambda, ast.FunctionDef)) else None
 

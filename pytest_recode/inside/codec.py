@@ -2,9 +2,9 @@
 
 Decoding executes nothing of the sender's: it builds `None`, bool, int, float, complex, str, bytes,
 bytearray, list, tuple, dict, set, frozenset, slice, range, Ellipsis, and numpy arrays and scalars of
-plain dtypes, out of checked lengths. Whatever else it meets is a `WireError`. Subclasses are sent as the
-plain type they derive from. What is no plain data (a callable, an object of the candidate's) travels as a
-reference, where the caller gives `refer` and `resolve`.
+plain dtypes, out of checked lengths. It never builds a type, a function or a dtype object. Whatever else it meets is a
+`WireError`. Subclasses are sent as the plain type they derive from. What is no plain data (a callable, a type, an object
+of the candidate's) travels as a reference, where the caller gives `refer` and `resolve`.
 
 Inside a sandbox this file stands alone: stdlib only, numpy where the other side has it too, Python 3.9+.
 """
@@ -43,33 +43,49 @@ class WireError(Exception):
 _TYPES = {kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)}
 
 
-def _type_name(value: Any) -> str | None:
+def type_name(value: Any) -> str | None:
     """The name of a type or dtype that means the same on both sides (`dtype=np.float32`); None for anything else."""
     np = sys.modules.get("numpy")
-    if np is not None and isinstance(value, np.dtype) and value.fields is None and _DTYPE.fullmatch(value.str):
-        return f"dtype {value.str}"
+    if np is not None and isinstance(value, np.dtype):
+        return f"dtype {value.str}" if value.fields is None and _DTYPE.fullmatch(value.str) else None
     if not isinstance(value, type):
         return None
     name: str = value.__name__
-    if name in _TYPES and _TYPES[name] is value:
+    if _TYPES.get(name) is value:
         return name
-    if np is not None and issubclass(value, np.generic) and getattr(np, name, None) is value:
-        return f"numpy {name}"
-    return None
+    return f"numpy {name}" if np is not None and _numpy_types(np).get(name) is value else None
 
 
-def _named_type(name: str) -> Any:
+def named_type(name: str) -> Any:
+    """The type or dtype that `type_name` names. Raises `WireError` for any other name; nothing is looked up by it."""
     kind, _, rest = name.rpartition(" ")
-    if not kind:
-        return _TYPES[name]
-    import numpy as np
-
+    if not kind and rest in _TYPES:
+        return _TYPES[rest]
     if kind == "dtype" and _DTYPE.fullmatch(rest):
+        import numpy as np
+
         return np.dtype(rest)
-    found = getattr(np, rest, None)
-    if kind == "numpy" and isinstance(found, type) and issubclass(found, np.generic):
-        return found
+    if kind == "numpy":
+        import numpy as np
+
+        if rest in (types := _numpy_types(np)):
+            return types[rest]
     raise WireError("a type that may not travel")
+
+
+def _numpy_types(np: Any) -> dict[str, type]:
+    """numpy's scalar types by name, abstract ones too."""
+    if not _found:
+        pending = [np.generic]
+        while pending:
+            kind = pending.pop()
+            if kind.__module__ == "numpy":  # a subclass may be anybody's
+                _found[kind.__name__] = kind
+                pending += kind.__subclasses__()
+    return _found
+
+
+_found: dict[str, type] = {}
 
 
 def cannot_travel(value: Any) -> list[Any]:
@@ -122,8 +138,6 @@ class _Encoder:
             return [tag, *[self.tree(item, depth + 1) for item in value]]
         if value is Ellipsis:
             return ["E"]
-        if (name := _type_name(value)) is not None:
-            return ["T", name]
         if isinstance(value, (slice, range)):
             tag = "S" if isinstance(value, slice) else "r"
             return [tag, *[self.tree(x, depth + 1) for x in (value.start, value.stop, value.step)]]
@@ -198,8 +212,6 @@ class _Decoder:
             return int(items[0], 16)
         if tag == "f":
             return _NON_FINITE[items[0]]
-        if tag == "T":
-            return _named_type(items[0])
         parts = [self.value(item, depth + 1) for item in items]
         if tag == "l":
             return parts

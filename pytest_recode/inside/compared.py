@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __name__ != "_recode_compared":  # the tests compare with it, too
-    from pytest_recode.inside import forbidden
+    from pytest_recode.inside import forbidden, marks
 else:
     import _recode_forbidden as forbidden
+    import _recode_marks as marks
 
 _PLAIN = (float, int, complex, str, bytes, list, tuple, dict, set, frozenset)
 _ELSEWHERE = (
@@ -134,11 +135,11 @@ def _all() -> list[type]:
 
 def _lies(cls: type, data: tuple[type, ...], candidates: Callable[[str], bool]) -> Iterator[str]:
     asked = forbidden.ANSWERS | forbidden.OVERRIDES | forbidden.DIFFERENCES
-    own = {name: method for name, method in vars(cls).items() if name in asked and method is not None}
+    own = {name: method for name, method in vars(cls).items() if name in asked and _counts(method)}
     whose = bool(own) and _whose(cls, candidates)
     if issubclass(cls, data) and not issubclass(cls, _PLAIN):
         for name in forbidden.READS & vars(cls).keys():
-            if candidates(file_of(vars(cls)[name])):
+            if candidates(file_of(vars(cls)[name])) and _counts(vars(cls)[name]):
                 yield f"{cls.__qualname__}.{name} answers for itself what a comparison comes to"
     for name, method in own.items():
         place = file_of(method)
@@ -156,6 +157,13 @@ def _lies(cls: type, data: tuple[type, ...], candidates: Callable[[str], bool]) 
             yield f"{cls.__qualname__}.{name} holds of anything"
         elif name in forbidden.DIFFERENCES and _cancels(cls, name):
             yield f"{cls.__qualname__}.{name} leaves nothing of anything"
+
+
+def _counts(method: Any) -> bool:
+    """Not of a method by which a class declines to answer, nor of one that gave the tests no answer."""
+    if method is None or getattr(method, "__name__", "") == "_disabled_torch_function_impl":
+        return False
+    return type(method) is not types.FunctionType or marks.answered(method)
 
 
 def _whose(cls: type, candidates: Callable[[str], bool]) -> bool:

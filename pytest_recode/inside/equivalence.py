@@ -25,8 +25,8 @@ _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex", "U"
 class Mismatch(AssertionError):
     """Not equivalent.
 
-    `kind` is "mismatch" (other values), "shape" (also: other keys, another length), "dtype" (also: another type) or
-    "protocol" (an opaque handle).
+    `kind` is "mismatch" (other values), "shape", "length" (of a list or tuple), "keys" (of a dict; elements of a set), "dtype" (also:
+    another type) or "protocol" (an opaque handle).
     """
 
     def __init__(self, kind: str, text: str) -> None:
@@ -118,7 +118,7 @@ class _Comparison:
         if type(actual) not in values.SEQUENCES:
             raise self._other_type(actual, expected, path)
         if len(actual) != len(expected):
-            raise Mismatch("shape", f"{path} has {len(actual)} items, expected {len(expected)}")
+            raise Mismatch("length", f"{path} has {len(actual)} items, expected {len(expected)}")
         scale = values.magnitude(expected) if scale is None else scale
         for number, (mine, theirs) in enumerate(zip(actual, expected)):  # noqa: B905 - Python 3.9
             self.compare(mine, theirs, f"{path}[{number}]", scale)
@@ -140,7 +140,7 @@ class _Comparison:
                 for word, keys in (("lacks", missing), ("has extra", extra))
                 if keys
             ]
-            raise Mismatch("shape", f"{path} has other {what}: it {' and '.join(parts)}")
+            raise Mismatch("keys", f"{path} has other {what}: it {' and '.join(parts)}")
         return mine
 
     def _numbers(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:

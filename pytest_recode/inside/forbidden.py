@@ -23,7 +23,7 @@ IMPORTS = {
     **dict.fromkeys(("unittest", "_pytest", "pytest", "doctest", "__main__"), JUDGE),
     **dict.fromkeys(("builtins", "_recode"), CHANGES),
     **dict.fromkeys(("subprocess", "pty", "_posixsubprocess"), STARTS),
-    **dict.fromkeys(("atexit", "_thread"), LATER),
+    "_thread": LATER,
     **dict.fromkeys(("faulthandler", "bdb"), FRAMES),
     **dict.fromkeys(("linecache", "tracemalloc"), MEMORY),
     **dict.fromkeys(("_imp", "runpy", "zipimport", "_frozen_importlib", "_frozen_importlib_external"), IMPORTED),

@@ -1,7 +1,7 @@
-"""What a hidden test holds of the candidate: modules, functions, objects, iterators, all opaque.
+"""What a hidden test holds of the candidate: modules, functions, types, objects, iterators, all opaque.
 
-Attributes can be read and set and functions called, by name. Every other operation fails the case: a liar's `__eq__` or
-`__array__` would answer it.
+Attributes can be read and set and functions called, by name; all of that runs in the candidate's process. Every other
+operation fails the case: a liar's `__eq__` or `__array__` would answer it.
 
 Self-contained: stdlib, Python 3.9+.
 """
@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_recode.inside.remote import Link
+if TYPE_CHECKING or __name__ != "_recode_handles":
+    from pytest_recode.inside import codec
+else:
+    import _recode_codec as codec
 
 __tracebackhide__ = True  # a failure is told from the test's own line, and pytest parses a file for every line it tells
 
@@ -123,11 +127,76 @@ class IteratorHandle(Handle):
         return NotImplemented
 
 
+class OwnHandle(CallableHandle):
+    """A function that the test passed, come back. It equals that function; a call of it is the candidate's to pass on."""
+
+    __slots__ = ("_recode_own",)
+
+    def __init__(self, link: Link, number: int, function: Callable[..., Any]) -> None:
+        super().__init__(link, number, "function of the test")
+        object.__setattr__(self, "_recode_own", function)
+
+    def __eq__(self, other: object) -> bool:
+        return self._recode_own is (other._recode_own if isinstance(other, OwnHandle) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._recode_own)
+
+
+class _Named:
+    """A builtin or numpy type, or a dtype, that the candidate named. The name is data: it is compared here, by value, and
+    numpy takes it where a dtype is asked for. Calls and attributes are the candidate's."""
+
+    __slots__ = ()
+    _recode_type: str
+
+    def __repr__(self) -> str:
+        return f"<{self._recode_type} of the candidate>"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, _Named):
+            other = codec.named_type(other._recode_type)
+        return bool(codec.named_type(self._recode_type) == other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(codec.named_type(self._recode_type))
+
+    @property
+    def dtype(self) -> Any:
+        """numpy's own, of this process: it executes nothing."""
+        import numpy as np
+
+        found = np.dtype(codec.named_type(self._recode_type))
+        if codec.type_name(found) is None:  # list, say, would be a dtype of objects
+            raise AttributeError(f"{self._recode_type} is no dtype of plain data")
+        return found
+
+
+class TypeHandle(_Named, CallableHandle):
+    __slots__ = ()
+
+
+class DtypeHandle(_Named, Handle):
+    __slots__ = ()
+
+
 KINDS: dict[str, type[Handle]] = {
     "object": Handle,
     "callable": CallableHandle,
     "iterator": IteratorHandle,
 }
+
+
+def named(link: Link, number: int, name: str) -> Handle:
+    """The handle of a type or dtype. Raises `WireError` for a name that is not that of a plain one."""
+    codec.named_type(name)
+    return (DtypeHandle if name.startswith("dtype ") else TypeHandle)(link, number, name)
 
 
 class _Refused:
@@ -146,7 +215,7 @@ _REFUSED = (  # noqa: SIM905 - names to read, not a list of strings
     "rfloordiv ifloordiv mod rmod imod divmod rdivmod pow rpow ipow lshift rlshift ilshift rshift rrshift irshift "
     "and rand iand or ror ior xor rxor ixor neg pos abs invert round trunc floor ceil enter exit await aiter "
     "anext length_hint array array_ufunc array_function array_wrap fspath buffer delattr dir copy deepcopy reduce "
-    "reduce_ex getstate "
+    "reduce_ex getstate instancecheck subclasscheck mro_entries "
 ).split()
 
 
@@ -167,7 +236,7 @@ for _name in (*_REFUSED, "iter", "next"):
         setattr(_Opaque, f"__{_name}__", _refuse(_name))
 for _name in "array array_interface array_struct array_ufunc array_function array_wrap fspath getitem contains".split():  # noqa: SIM905
     setattr(_Opaque, f"__{_name}__", _Refused(_refuse(_name)))
-for _kind in (_Opaque, RemoteModule, Handle, CallableHandle, IteratorHandle):
+for _kind in (_Opaque, RemoteModule, Handle, CallableHandle, IteratorHandle, OwnHandle, TypeHandle, DtypeHandle):
     _kind.__doc__ = _Refused(_refuse("doc"))  # type: ignore[assignment]  # else the text above would be the answer
 
 

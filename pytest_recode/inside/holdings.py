@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 if TYPE_CHECKING or __name__ != "_recode_holdings":  # the tests note with it, too
-    from pytest_recode.inside import compared, rewriting, versions
+    from pytest_recode.inside import compared, rewriting, versions, wrappers
 else:
     import _recode_compared as compared
     import _recode_rewriting as rewriting
     import _recode_versions as versions
+    import _recode_wrappers as wrappers
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 _CONSTANTS = (*_PLAIN, tuple, frozenset)
@@ -104,7 +105,7 @@ def _differences(space: _Space, candidates: Callable[[str], bool]) -> Iterator[t
             continue
         found = now.get(name, _ODD)
         if found is not value:
-            if not (_equal(value, found) or _wraps(found, value, candidates)):
+            if not (_equal(value, found) or wrappers.wraps(found, value, candidates)):
                 yield name, "replaced"
         elif name in space.states and not _alike(space.states[name], _state(value)):
             yield name, "changed"
@@ -116,12 +117,6 @@ def _differences(space: _Space, candidates: Callable[[str], bool]) -> Iterator[t
         shadows = inherited or (not is_class and hasattr(builtins, name) and not name.startswith("__"))
         if shadows and candidates(compared.file_of(_function(now[name]))):
             yield name, "added"
-
-
-def _wraps(found: Any, value: Any, candidates: Callable[[str], bool]) -> bool:
-    """As torch wraps the `step` of an optimizer's class when one is made."""
-    inside = getattr(found, "__wrapped__", None) if _is(found, types.FunctionType) else None
-    return inside is not None and inside is value and not candidates(found.__code__.co_filename)
 
 
 def _as_it_was(space: _Space) -> bool:

@@ -1,6 +1,7 @@
 """The grader's line to the candidate: questions, answers, functions that are called back, exceptions.
 
-What comes back is plain data, by value, or an opaque handle (`handles.py`).
+What comes back is plain data, by value, or an opaque handle (`handles.py`): never a function, a type or an object of this
+process, not even one that the test passed before.
 
 Self-contained: stdlib, the wire and its codec, Python 3.9+.
 """
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or __name__ != "_recode_remote":
     from pytest_recode.inside import codec, handles, wire
 else:
     import _recode_codec as codec
@@ -166,7 +167,7 @@ class Link:
         try:
             number = told["callback"]
             if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.raised):
-                return self.raised[number]
+                return self._own(self.raised[number])
             kind, text = str(told["type"])[:200], str(told["message"])[:MAX_TEXT]
             frames = tuple(str(frame)[:MAX_LINE] for frame in told["frames"][:MAX_FRAMES])
             base = _builtin([str(name) for name in told["bases"]])
@@ -180,11 +181,19 @@ class Link:
         except TypeError:  # a builtin that cannot be combined (ExceptionGroup)
             return CandidateError(kind, text, frames)
 
+    def _own(self, error: BaseException) -> BaseException:
+        """What a function of the test's raised, let through by the candidate, as `_builtin` has it."""
+        if isinstance(error, (StopIteration, StopAsyncIteration)):
+            return CandidateError(type(error).__name__, "raised by a function of the test", ())
+        return error
+
     def refer(self, value: Any) -> list[Any]:
         if isinstance(value, handles.RemoteModule):
             return ["module", value._recode_name]
         if isinstance(value, handles.Handle):
             return ["object", handles.number(value)]
+        if (name := codec.type_name(value)) is not None:
+            return ["type", name]
         np = sys.modules.get("numpy")
         if np is not None and isinstance(value, (np.random.Generator, np.random.RandomState)):
             return _generator(value)
@@ -199,8 +208,10 @@ class Link:
         kind = items[0]
         if kind == "module":
             return handles.RemoteModule(self, str(items[1]))
-        if kind == "callback":
-            return self.functions[items[1]]
+        if kind == "type":
+            return handles.named(self, int(items[1]), str(items[2]))
+        if kind == "own":
+            return handles.OwnHandle(self, int(items[1]), self.functions[items[2]])
         return handles.KINDS[kind](self, int(items[1]), str(items[2]))
 
 

@@ -26,7 +26,7 @@ _ARGUMENTS = [
     *("-p", "no:logging", "-p", "no:nose", "-p", "no:pastebin", "-p", "no:setuponly", "-p", "no:setupplan"),
     *("-p", "no:stepwise", "-p", "no:threadexception", "-p", "no:unraisableexception", "-p", "no:legacypath"),
     *("-p", "no:capture", "-p", "no:warnings"),
-    *("-q", "--tb=short", "--import-mode=prepend", "--strict-markers"),
+    *("-q", "--tb=long", "--import-mode=prepend", "--strict-markers"),
 ]
 
 Equivalent = Callable[..., None]

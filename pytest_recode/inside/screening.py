@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 if TYPE_CHECKING or __name__ != "_recode_screening":  # the tests read with it, too
-    from pytest_recode.inside import classes, forbidden
+    from pytest_recode.inside import classes, forbidden, marks
 else:
     import _recode_classes as classes
     import _recode_forbidden as forbidden
+    import _recode_marks as marks
 
 _PROC = ("/proc/self", "/proc/thread-self", "/dev/fd", "/dev/mem", "/dev/shm/..")
 _NAMED = {
@@ -43,32 +44,49 @@ class _Read(NamedTuple):
     """Nodes that are the `sys.modules` of `sys.modules[__name__]`: the module that asks."""
 
 
-def flags(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> list[str]:
-    """One line for each thing that `candidate` has more often than `reference`; empty for what cannot be parsed (it cannot run).
+class Reading(NamedTuple):
+    """Of a candidate's text. `tree` is None where it cannot be parsed; `known` counts what the reference has of each finding."""
+
+    tree: Any
+    findings: list[marks.Finding]
+    known: Counter[str]
+
+
+def read(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> Reading:
+    """All there is to find; nothing in what cannot be parsed (it cannot run).
 
     `hidden`: dotted names of the modules of tests and reference.
     """
-    if candidate == reference:
-        return []
     names = frozenset(hidden)
-    mine, theirs = _found(candidate, names), _found(reference or b"", names)
-    known = Counter(what for what, _ in theirs)
-    told = []
-    for what, line in mine:
-        if known[what]:
-            known[what] -= 1
+    tree, findings = _found(candidate, names)
+    theirs = findings if candidate == reference else _found(reference or b"", names)[1]
+    return Reading(tree, findings, Counter(found.what for found in theirs))
+
+
+def told(findings: Iterable[marks.Finding], known: Counter[str]) -> list[str]:
+    """One line for each finding that is there more often than known."""
+    left, lines = Counter(known), []
+    for found in findings:
+        if left[found.what]:
+            left[found.what] -= 1
         else:
-            told.append(f"line {line}: {what}")
-    return told
+            lines.append(f"line {found.line}: {found.what}")
+    return lines
 
 
-def _found(source: bytes, hidden: frozenset[str]) -> list[tuple[str, int]]:
+def flags(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> list[str]:
+    """One line for each thing that `candidate` has more often than `reference`, whether or not it is ever run."""
+    _, findings, known = read(candidate, reference, hidden)
+    return told(findings, known)
+
+
+def _found(source: bytes, hidden: frozenset[str]) -> tuple[Any, list[marks.Finding]]:
     try:
         tree = _parsed(source)
     except (SyntaxError, ValueError):
-        return []
+        return None, []
     except (RecursionError, MemoryError):
-        return [(f"it is nested too deeply to be read, and {forbidden.CODE}", 0)]
+        return None, [marks.Finding(f"it is nested too deeply to be read, and {forbidden.CODE}", 0, ())]
     nodes = list(ast.walk(tree))
     functions = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
     classes = {
@@ -85,8 +103,12 @@ def _found(source: bytes, hidden: frozenset[str]) -> list[tuple[str, int]]:
     )
     modules, bound = _modules(nodes), frozenset(_bound(nodes))
     itself = frozenset() if "__name__" in {*modules, *bound} else frozenset(_of_itself(nodes))
-    read = _Read(hidden, modules, bound, frozenset(classes), frozenset(functions), stars, itself)
-    return sorted(set(_walk(nodes, read)), key=lambda found: found[1])
+    names = _Read(hidden, modules, bound, frozenset(classes), frozenset(functions), stars, itself)
+    found: dict[tuple[str, int], list[ast.AST]] = {}
+    for what, line, node in _walk(nodes, names):
+        found.setdefault((what, line), []).append(node)
+    order = sorted(found, key=lambda each: each[1])
+    return tree, [marks.Finding(what, line, tuple(found[what, line])) for what, line in order]
 
 
 def _parsed(source: bytes) -> ast.AST:
@@ -131,12 +153,24 @@ def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
             yield node.name
 
 
-def _walk(nodes: Sequence[ast.AST], read: _Read) -> Iterator[tuple[str, int]]:
+def _walk(nodes: Sequence[ast.AST], read: _Read) -> Iterator[tuple[str, int, ast.AST]]:
+    """What it is, the line that is told, and where it counts."""
     taken = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    members = {id(target) for node in nodes if isinstance(node, ast.ClassDef) for target in _overriding(node)}
     for node in nodes:
         line = getattr(node, "lineno", 0)
-        for what in _of(node, read, id(node) in taken):
-            yield what, line
+        for what in _of(node, read, id(node) in taken) if id(node) not in members else ():
+            yield what, line, node
+        for what, method in classes.answers(node) if isinstance(node, ast.ClassDef) else ():
+            yield what, line, method
+
+
+def _overriding(node: ast.ClassDef) -> Iterator[ast.AST]:
+    """Names that an assignment in a class's body binds, and that `classes.py` reads with their values."""
+    for member in node.body:
+        for target in member.targets if isinstance(member, ast.Assign) else ():
+            if isinstance(target, ast.Name) and target.id in forbidden.OVERRIDES:
+                yield target
 
 
 def _of(node: ast.AST, read: _Read, taken: bool) -> Iterator[str]:
@@ -148,12 +182,10 @@ def _of(node: ast.AST, read: _Read, taken: bool) -> Iterator[str]:
         yield from _name(node, read, taken)
     elif isinstance(node, ast.Call):
         yield from _call(node, read)
-    elif isinstance(node, ast.ClassDef):
-        yield from classes.answers(node)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from _text(node.value, read.hidden)
+        yield from named(node.value, read.hidden)
     elif isinstance(node, ast.BinOp):
-        yield from _text(_folded(node) or "", read.hidden)
+        yield from named(_folded(node) or "", read.hidden)
     elif type(node).__name__ == "MatchClass":
         for name in node.kwd_attrs:  # type: ignore[attr-defined]  # from Python 3.10 on
             if name in forbidden.ATTRIBUTES:
@@ -163,7 +195,8 @@ def _of(node: ast.AST, read: _Read, taken: bool) -> Iterator[str]:
         yield from _replacement(node, read)
 
 
-def _text(value: str, hidden: frozenset[str]) -> Iterator[str]:
+def named(value: str, hidden: frozenset[str]) -> Iterator[str]:
+    """What a text names."""
     if (value in hidden and not value.isalpha()) or value in _NAMED:  # a plain word may be anything
         yield f"{value!r} names what judges it"
     elif value.startswith(_PROC):
@@ -219,7 +252,7 @@ def _imports(node: Any, hidden: frozenset[str]) -> Iterator[str]:
 
 
 def _name(node: ast.Name, read: _Read, taken: bool) -> Iterator[str]:
-    if node.id in forbidden.ATTRIBUTES and node.id.startswith("__"):
+    if node.id in forbidden.ATTRIBUTES and node.id.startswith("__") and not _is_looked_at(node, node.id):
         yield f"{node.id} {forbidden.ATTRIBUTES[node.id]}"
     elif node.id in ("__import__", "__loader__", "__spec__"):
         yield f"{node.id} imports what it was not given"
@@ -229,6 +262,11 @@ def _name(node: ast.Name, read: _Read, taken: bool) -> Iterator[str]:
         yield _of_stars(node.id, read)
     elif _module(node.id, read) in forbidden.HELD and node.id not in read.bound and not taken:
         yield f"{node.id} as a whole {forbidden.LOOKS}"
+
+
+def _is_looked_at(node: Any, name: str) -> bool:
+    """Whether it only reads a method of those by which a class answers: `super().__array_ufunc__(…)`."""
+    return name in forbidden.OVERRIDES and isinstance(node.ctx, ast.Load)
 
 
 def _of_stars(name: str, read: _Read) -> str:
@@ -247,7 +285,7 @@ def _module(name: str, read: _Read) -> str:
 
 
 def _attribute(node: ast.Attribute, read: _Read, taken: bool) -> Iterator[str]:
-    if node.attr in forbidden.ATTRIBUTES:
+    if node.attr in forbidden.ATTRIBUTES and not _is_looked_at(node, node.attr):
         yield f"{node.attr} {forbidden.ATTRIBUTES[node.attr]}"
     holder = _holder(node.value, read)
     if (holder, node.attr) in forbidden.OF_MODULE and id(node) not in read.itself:

@@ -22,12 +22,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import acts, compared, forbidden
+    from pytest_recode.inside import acts, compared, forbidden, wrappers
     from pytest_recode.inside import watch as watch_
 else:
     import _recode_acts as acts
     import _recode_compared as compared
     import _recode_forbidden as forbidden
+    import _recode_wrappers as wrappers
 
 _HEAP = 1 << 9
 """Of a class that Python code made; the others are the interpreter's."""
@@ -93,6 +94,8 @@ def module_class(watch: watch_.Watch, sealed: Iterable[str] = ()) -> Any:
             frame = watch.actor("", 2)
             if frame is not None:
                 watch.seen(f"{module.__name__}.{name} set at run time {forbidden.CHANGES}", frame)
+            elif wrappers.rebinds(sys._getframe(2), module, kept[name], value, watch.candidates):
+                watch.accept(module, name, value)
 
     there: Any = vars(types.ModuleType)["__dict__"]
 
@@ -229,7 +232,8 @@ def _see_sources(watch: watch_.Watch) -> None:
         watch.before(module, path)
         if watch.own_source(path):
             with io.FileIO(path) as file:
-                code = build(file.readall(), self.path, "exec", dont_inherit=True)
+                data = file.readall()
+            code = watch.marked(path, data) or build(data, self.path, "exec", dont_inherit=True)
             exec(code, module.__dict__)
         else:
             load(self, module)

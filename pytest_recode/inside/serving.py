@@ -144,6 +144,8 @@ class Parent:
         if "fault" in words:
             self._say({"ended": job.number, "how": "", "fault": words["fault"]})
         else:
+            if self._namespaces:  # nothing in them can end the cell
+                ended = walls.FROM_OUTSIDE
             self._say({"ended": job.number, "how": words.get("how", "" if job.killed else ended)})
 
     def _reap(self, job: _Job) -> str:

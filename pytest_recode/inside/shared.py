@@ -21,8 +21,9 @@ import signal
 import sys
 import time
 import traceback
+import types
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
@@ -190,14 +191,20 @@ class _Eye:
         known: Iterable[str] = (),
         *,
         refuse: bool = True,
+        tests: Iterable[str] = (),
+        readings: Mapping[str, tuple[bytes, screening.Reading]] = types.MappingProxyType({}),
     ) -> None:
-        """`mine` and `others`: paths of the candidate's files and of those that are not, in the working directory."""
+        """`mine` and `others`: paths of the candidate's files and of those that are not, in the working directory; `tests`: of those
+        that are hidden; `readings`: the candidate's texts, and what was found in them."""
         self._place = place = os.getcwd()
         self._say, self._known = say, frozenset(known)
         self._noted = noted
         self._most = _MOST_LINES if refuse else None  # what the reference does is known in full
         own, foreign = ([f"{place}/{path}" for path in each] for each in (mine, others))
-        self._watch = watch.Watch(own, foreign, hidden_names, say, self._known, refuse)
+        shown = [place_of for path in tests for place_of in (path, f"{place}/{path}", f"{tracebacks.HIDDEN}/{path}")]
+        self._watch = watch.Watch(own, foreign, hidden_names, say, self._known, refuse, shown)
+        for path, (source, reading) in readings.items():
+            self._watch.expect(f"{place}/{path}", source, reading)
         self._files = {path: _stamp(path) for path in foreign}
         for module, names in self._noted.modules:
             self._watch.keep(module, names)
@@ -209,6 +216,9 @@ class _Eye:
 
     def close(self) -> None:
         self._watch.end()
+        with contextlib.suppress(Exception):  # what the candidate left of it
+            warnings.resetwarnings()
+            warnings.simplefilter("ignore")  # a filter of its own must not make the checks fail
         written = [path for path, stamp in self._files.items() if _stamp(path) != stamp]
         changes = [f"{os.path.relpath(path, self._place)} was written to" for path in written]
         for found in (self._noted.changes(self._watch.candidates), self._watch.changes(), changes):
@@ -245,14 +255,24 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
     lay_out({path: data for path, data in repo.items() if path not in start["names"]})
     lay_out(targets)
     names = list(runner.names(order))
-    for path in sorted(targets):
-        if path.endswith(".py"):
-            for flag in screening.flags(targets[path], repo.get(path), names):
-                say({"op": "flag", "text": f"{path}, {flag}"})
+    readings = {
+        path: (targets[path], screening.read(targets[path], repo.get(path), names))
+        for path in sorted(targets)
+        if path.endswith(".py")
+    }
     others = [*(path for path in repo if path not in start["names"]), *order["hidden"]]
     del repo
     _seed(start["seed"])
-    eye = _Eye(noted, targets, others, names, lambda text: say({"op": "flag", "text": text}), reference["flags"])
+    eye = _Eye(
+        noted,
+        targets,
+        others,
+        names,
+        lambda text: say({"op": "flag", "text": text}),
+        reference["flags"],
+        tests=order["hidden"],
+        readings=readings,
+    )
     try:
         runner.run(order, say, start["seed"])
     except BaseException as exc:  # noqa: BLE001  the tests end: no case that has not run passes

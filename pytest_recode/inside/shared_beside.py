@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, Optional
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import asserts, hidden, reach, running, shared, standins, telling, tracebacks
+    from pytest_recode.inside import arguments, asserts, hidden, reach, running, shared, standins, telling, tracebacks
 else:
+    import _recode_arguments as arguments
     import _recode_asserts as asserts
     import _recode_hidden as hidden
     import _recode_reach as reach
@@ -123,7 +124,7 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
     complaints = io.StringIO()
     with contextlib.redirect_stderr(complaints):
         pytest.main(
-            [*places, *off, "-q", "-s", "--tb=short", "--continue-on-collection-errors", str(_ANCHOR)],
+            [*places, *off, "-q", "-s", f"--tb={arguments.STYLE}", "--continue-on-collection-errors", str(_ANCHOR)],
             plugins=[running.LeftOut(), plugin, plugin.teller],
         )
     if not plugin.collected:

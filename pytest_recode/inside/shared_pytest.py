@@ -22,9 +22,21 @@ from typing import TYPE_CHECKING, Any, Optional
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import account, equivalence, plain, reach, running, shared, telling, tracebacks, worlds
+    from pytest_recode.inside import (
+        account,
+        arguments,
+        equivalence,
+        plain,
+        reach,
+        running,
+        shared,
+        telling,
+        tracebacks,
+        worlds,
+    )
 else:
     import _recode_account as account
+    import _recode_arguments as arguments
     import _recode_equivalence as equivalence
     import _recode_plain as plain
     import _recode_reach as reach
@@ -94,6 +106,7 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
             _ANCHOR,
             [plugin, plugin.teller],
             "--continue-on-collection-errors",
+            f"--tb={arguments.STYLE}",
             *("-p", "no:assertion"),  # it leaves what leads to the tests where anybody finds it
             equivalent=plain.assert_equivalent,
         )

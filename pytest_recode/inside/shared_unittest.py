@@ -9,6 +9,7 @@ import importlib
 import sys
 import types
 import unittest
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,11 @@ def _run(order: dict[str, Any], say: shared.Say, seed: int) -> None:
     hidden.remember(module.__file__, source)
     secrets.admit(module.__dict__)
     exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)
-    unittest.TestLoader().loadTestsFromModule(module).run(_Result(say))
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "default"
+        )  # as unittest's own runner: what the import of a candidate made errors is none here
+        unittest.TestLoader().loadTestsFromModule(module).run(_Result(say))
 
 
 class _Result(unittest.TestResult):
@@ -75,10 +80,18 @@ class _Result(unittest.TestResult):
         super().stopTest(test)
         case = _id(test)
         if case in self._bad:
-            self._say_it({"op": "finished", "id": case, "outcome": "failed", **self._bad[case]})
+            self._say_it({"op": "finished", "id": case, "outcome": "failed", "junit": "failure", **self._bad[case]})
         elif case in self._good:
             self._say_it(
-                {"op": "finished", "id": case, "outcome": "passed", "kind": "", "message": "", "exception": None}
+                {
+                    "op": "finished",
+                    "id": case,
+                    "outcome": "passed",
+                    "kind": "",
+                    "message": "",
+                    "exception": None,
+                    "junit": "passed",
+                }
             )
 
     def addSuccess(self, test: Any) -> None:
@@ -100,7 +113,7 @@ class _Result(unittest.TestResult):
 
     def addSkip(self, test: Any, reason: str) -> None:
         super().addSkip(test, reason)
-        self._note(test, "skipped", f"skipped ({reason}), which is no pass")
+        self._note(test, "skipped", f"skipped ({reason}), which is no pass", "skipped")
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
         super().addExpectedFailure(test, err)
@@ -116,8 +129,8 @@ class _Result(unittest.TestResult):
             return
         self._bad.setdefault(_id(test), tracebacks.account(exc))
 
-    def _note(self, test: Any, kind: str, message: str) -> None:
-        self._bad.setdefault(_id(test), {"kind": kind, "message": message, "exception": None})
+    def _note(self, test: Any, kind: str, message: str, junit: str = "failure") -> None:
+        self._bad.setdefault(_id(test), {"kind": kind, "message": message, "exception": None, "junit": junit})
 
 
 def _id(test: Any) -> str:

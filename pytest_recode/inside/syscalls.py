@@ -1,6 +1,7 @@
 """System calls that are refused inside: those that get round a limit, or widen the kernel's surface.
 
-The answer is ENOSYS, what an older kernel would say. Imported inside a sandbox as `recode_syscalls`: stdlib only,
+The answer is ENOSYS, what an older kernel would say. Sockets exist in three families, which are all that pipes between
+processes and loopback connections need: AF_UNIX, and TCP and UDP over AF_INET and AF_INET6. Imported inside a sandbox as `recode_syscalls`: stdlib only,
 Python 3.9+.
 """
 
@@ -22,6 +23,9 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
         {
             "memfd_create": 319,  # memory that belongs to no process's sum
             "shmget": 29,
+            "msgget": 68,  # messages in a queue belong to no process either
+            "semget": 64,
+            "mq_open": 240,
             "userfaultfd": 323,
             "perf_event_open": 298,
             "bpf": 321,
@@ -30,6 +34,8 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
             "keyctl": 250,
             "clone3": 435,  # its flags are out of a filter's sight; whoever finds it missing takes clone
             "prlimit64": 302,
+            "socket": 41,
+            "socketpair": 53,
             "setsockopt": 54,
             "clone": 56,
             "unshare": 272,
@@ -40,6 +46,9 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
         {
             "memfd_create": 279,
             "shmget": 194,
+            "msgget": 186,
+            "semget": 190,
+            "mq_open": 180,
             "userfaultfd": 282,
             "perf_event_open": 241,
             "bpf": 280,
@@ -48,6 +57,8 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
             "keyctl": 219,
             "clone3": 435,
             "prlimit64": 261,
+            "socket": 198,
+            "socketpair": 199,
             "setsockopt": 208,
             "clone": 220,
             "unshare": 97,
@@ -56,11 +67,16 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
 }
 _EVERYWHERE = {"memfd_secret": 447, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427}
 _ALLOW, _ENOSYS, _EPERM, _DONE = 0x7FFF0000, 0x50000 | 38, 0x50000 | 1, 0x50000
+_NO_FAMILY, _NO_PROTOCOL = 0x50000 | 97, 0x50000 | 93
+_UNIX, _INET, _INET6 = 1, 2, 10
+_STREAM, _DATAGRAM, _TYPE = 1, 2, 0xF  # the flags beside the type are above
+_TCP, _UDP = 6, 17
 _SOL_SOCKET, _BUFFERS = 1, (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and by force: what waits there is no process's
 
 
 def refuse() -> bool:
-    """Refuse the calls above, new user namespaces, larger socket buffers, and the changing of another process's limits.
+    """Refuse the calls above, other families of sockets, new user namespaces, larger socket buffers, and the changing of
+    another process's limits.
 
     False where the machine is not known.
 
@@ -71,9 +87,9 @@ def refuse() -> bool:
         return False
     arch, numbers = known
     refused = {**numbers, **_EVERYWHERE}
-    special = ("prlimit64", "clone", "unshare", "setsockopt")
-    prlimit, clone, unshare_, setsockopt = (refused.pop(name) for name in special)
-    load, equal, at_least, has, answer = 0x20, 0x15, 0x35, 0x45, 0x06
+    special = ("prlimit64", "clone", "unshare", "setsockopt", "socket", "socketpair")
+    prlimit, clone, unshare_, setsockopt, socket, socketpair = (refused.pop(name) for name in special)
+    load, equal, at_least, has, mask, answer = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
     program = [
         (load, 0, 0, 4),  # architecture
         (equal, 1, 0, arch),
@@ -85,6 +101,28 @@ def refuse() -> bool:
     for number in refused.values():
         program += [(equal, 0, 1, number), (answer, 0, 0, _ENOSYS)]
     program += [
+        (equal, 0, 16, socket),
+        (load, 0, 0, 16),  # family
+        (equal, 13, 0, _UNIX),
+        (equal, 2, 0, _INET),
+        (equal, 1, 0, _INET6),
+        (answer, 0, 0, _NO_FAMILY),
+        (load, 0, 0, 24),  # type
+        (mask, 0, 0, _TYPE),
+        (equal, 2, 0, _STREAM),
+        (equal, 1, 0, _DATAGRAM),
+        (answer, 0, 0, _NO_PROTOCOL),
+        (load, 0, 0, 32),  # protocol: what waits unread in others is counted nowhere
+        (equal, 3, 0, 0),
+        (equal, 2, 0, _TCP),
+        (equal, 1, 0, _UDP),
+        (answer, 0, 0, _NO_PROTOCOL),
+        (answer, 0, 0, _ALLOW),
+        (equal, 0, 4, socketpair),
+        (load, 0, 0, 16),
+        (equal, 1, 0, _UNIX),
+        (answer, 0, 0, _NO_FAMILY),
+        (answer, 0, 0, _ALLOW),
         (equal, 0, 3 + 2 * len(_BUFFERS), setsockopt),
         (load, 0, 0, 24),  # level
         (equal, 0, 1 + 2 * len(_BUFFERS), _SOL_SOCKET),

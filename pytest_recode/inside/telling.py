@@ -5,15 +5,17 @@ Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import account, asserts, hidden, shared, tracebacks
+    from pytest_recode.inside import account, arguments, asserts, hidden, shared, tracebacks
 else:
     import _recode_account as account
+    import _recode_arguments as arguments
     import _recode_asserts as asserts
     import _recode_hidden as hidden
     import _recode_shared as shared
@@ -57,9 +59,7 @@ class Teller:
         errors = [error for report, error in reports if error is not None and report.failed]
         if errors:
             raised = tracebacks.account(errors[0])
-            told["exception"] = raised["exception"]
-            if raised["kind"] == "exception":
-                told["kind"] = "exception"
+            told["exception"], told["kind"] = raised["exception"], raised["kind"]
         if told["outcome"] != "passed":
             told["outcome"] = "failed"
         return told
@@ -72,6 +72,18 @@ class Teller:
 
     def pytest_internalerror(self, excrepr: Any) -> None:
         self.wrong(f"pytest failed: {excrepr}")
+
+    # Filters of warnings hold for the import of the tests, or for one test, as with pytest's own plugin, which is off.
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_collection(self) -> Generator[None, None, None]:
+        with warnings.catch_warnings():
+            yield
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, None, None]:
+        with warnings.catch_warnings():
+            yield
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -96,8 +108,10 @@ class Teller:
 
     @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an environment may bring an older pytest (7 and newer will do)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        arguments.prepare(call.excinfo.value if call.excinfo is not None else None)
         with hidden.quoted(), asserts.told():
             report = (yield).get_result()
+        arguments.prepare(None)
         asserts.forget()
         self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
 

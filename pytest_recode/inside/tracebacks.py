@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import hidden
+    from pytest_recode.inside import hidden, symptoms
 else:
     import _recode_hidden as hidden
+    import _recode_symptoms as symptoms
 
 MAX_MESSAGE = 4_000  # characters of a case's account
 MAX_FRAMES = 20
@@ -54,7 +55,7 @@ def _account(exc: BaseException) -> dict[str, Any]:
             "message": _cut(_words(exc), MAX_MESSAGE),
             "frames": frames[-MAX_FRAMES:],
         }
-    return {"kind": "assertion" if assertion else "exception", "message": text, "exception": told}
+    return {"kind": symptoms.symptom(exc) if assertion else "exception", "message": text, "exception": told}
 
 
 _INTERPRETERS = (ImportError, AttributeError, TypeError, NameError)

@@ -17,7 +17,7 @@ from typing import Any
 
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC = 1, 2, 4, 8, 4096, 16384
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
 _PDEATHSIG, _DUMPABLE, _NO_NEW_PRIVS, _SUBREAPER = 1, 4, 38, 36
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -41,6 +41,19 @@ def unshare(flags: int) -> None:
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     result = _libc.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode())
     _check(result, f"mount {kind or 'bind'} on {target}")
+
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+"""Those below /dev that bwrap binds."""
+
+
+def make_devices_read_only() -> None:
+    """In this mount namespace. A device that is mounted read-only can be written all the same, but not its times: the inodes are
+    the host's, and one launch could leave a message in them for another."""
+    for name in _DEVICES:
+        if os.path.exists(path := f"/dev/{name}"):
+            kept = os.statvfs(path).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)  # the same bits in both
+            mount("", path, "", MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
 
 
 def dumpable(value: bool) -> None:
@@ -154,6 +167,10 @@ def silence() -> None:
         os.set_inheritable(fd, True)  # `dup2` onto itself changes nothing
     if null > 2:
         os.close(null)
+
+
+FROM_OUTSIDE = "killed from outside"
+"""How something ended that nothing inside the sandbox has killed."""
 
 
 def ending(status: int) -> str:

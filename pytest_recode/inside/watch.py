@@ -16,20 +16,35 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
-    from pytest_recode.inside import acts, holdings, seeing
+    from pytest_recode.inside import acts, holdings, marks, screening, seeing, texts, wrappers
 else:
     import _recode_acts as acts
     import _recode_holdings as holdings
+    import _recode_marks as marks
+    import _recode_screening as screening
     import _recode_seeing as seeing
+    import _recode_texts as texts
+    import _recode_wrappers as wrappers
 
 _OTHERS_TEXTS = ("<frozen ", "<_recode_", "<tests>", "<__array_function__")
 
 _CLOCK = 20_000_000
 """Nanoseconds that the clock of a file system may be behind."""
+
+_IMPORTING = ("<frozen importlib", "<_recode_")
+"""Whose code is run then is a module's own, or the judge's."""
+_EXPLICIT = {"__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__", "__iter__", "__next__"}
+"""Special methods that answer no comparison."""
+_FRESH = (
+    "multiprocessing.popen_spawn_posix",
+    "multiprocessing.popen_forkserver",
+    "joblib.externals.loky.backend.popen_loky_posix",
+)
+"""By which a text runs in another process, where nobody watches."""
 
 Say = Callable[[str], None]
 
@@ -37,7 +52,7 @@ Say = Callable[[str], None]
 class Watch:
     """`mine`: absolute paths of the candidate's files; `others`: of what is not, in the places that can be written.
 
-    `known` is what the reference does too. With `refuse` an act does not come about.
+    `known` is what the reference does too. With `refuse` an act does not come about. `tests`: files of the tests, as tracebacks show them.
     """
 
     def __init__(
@@ -48,7 +63,14 @@ class Watch:
         say: Say,
         known: Iterable[str] = (),
         refuse: bool = True,
+        tests: Iterable[str] = (),
     ) -> None:
+        self._tests = frozenset(tests)
+        self._readings: dict[str, screening.Reading] = {}
+        self._marked: dict[str, tuple[bytes, Any]] = {}
+        self._reached: dict[str, list[marks.Finding]] = {}
+        self._blind = False
+        """Whether the tests may have run a candidate's text that has no marks in it."""
         self._mine, self._others = set(mine), set(others)
         self._hidden = frozenset(hidden)
         self._say, self._told, self._refuse = say, set(known), refuse
@@ -63,7 +85,8 @@ class Watch:
         self._busy: set[int] = set()
         """Threads that look, and are not to be seen looking."""
         self.on = False
-        self.kept: dict[int, tuple[Mapping[str, Any], bool]] = {}
+        self.kept: dict[int, tuple[dict[str, Any], bool]] = {}
+        self._accepted: list[tuple[str, Any, Any]] = []
         self._holdings = holdings.Holdings()
         self._loaded: dict[str, types.ModuleType] = {}
         """The repository's, by their names."""
@@ -85,7 +108,13 @@ class Watch:
 
     def changes(self) -> list[str]:
         """What the repository's modules hold, and did not when they were imported."""
-        return [*self._put_in_place(), *self._holdings.changes(self.candidates, sorted(self._others))]
+        self.unreached()
+        rebound = [
+            f"{name} was replaced"
+            for name, before, now in self._accepted
+            if not wrappers.wraps(now, before, self.candidates)
+        ]
+        return [*rebound, *self._put_in_place(), *self._holdings.changes(self.candidates, sorted(self._others))]
 
     def _put_in_place(self) -> Iterator[str]:
         """Modules that stand where those of the repository's were loaded, or would have been."""
@@ -100,7 +129,7 @@ class Watch:
                 if spec is None or (isinstance(spec.origin, str) and self.candidates(spec.origin)):
                     yield f"sys.modules[{name!r}] was put there"
 
-    def keep(self, module: types.ModuleType, names: Mapping[str, Any], strict: bool = True, seal: bool = False) -> None:
+    def keep(self, module: types.ModuleType, names: dict[str, Any], strict: bool = True, seal: bool = False) -> None:
         """From now on the module sees what is set in it: `names` are to stay as they are, or at least not to be the candidate's.
 
         `seal`: by whatever way; each is then a little slower to be had from the module.
@@ -110,11 +139,77 @@ class Watch:
             self.kept[id(module)] = names, strict
             module.__class__ = seeing.module_class(self, names) if seal else self._keeper
 
+    def accept(self, module: types.ModuleType, name: str, value: Any) -> None:
+        """What a library made of its own, in the place of what was noted: from now on it is to stay."""
+        names, _ = self.kept[id(module)]
+        self._accepted.append((f"{module.__name__}.{name}", names[name], value))
+        names[name] = value
+
     @property
     def _keeper(self) -> Any:
         if not hasattr(self, "_class"):
             self._class = seeing.module_class(self)
         return self._class
+
+    # what was read
+
+    def expect(self, path: str, source: bytes, reading: screening.Reading) -> None:
+        """Of a candidate's file, before it runs: what was found in it counts where it is reached."""
+        self._readings[path] = reading
+        self._reached[path] = []
+        if reading.tree is None:
+            self._say_all(path, reading.findings)
+            return
+
+        def reached(finding: marks.Finding) -> None:
+            seen = self._reached[path]
+            if self.on and finding not in seen:
+                before = screening.told(seen, reading.known)
+                seen.append(finding)
+                self._say_lines(path, screening.told(seen, reading.known)[len(before) :])
+
+        with contextlib.suppress(SyntaxError):  # it cannot run
+            try:
+                code = marks.compiled(reading.tree, path, reading.findings, reached, self.for_tests)
+                self._marked[path] = source, code
+            except (ValueError, RecursionError, MemoryError):
+                self._say_all(path, reading.findings)
+
+    def marked(self, path: str, source: bytes) -> Any:
+        """The code of a candidate's file with its marks, None where there is none."""
+        before, code = self._marked.get(path, (b"", None))
+        if path in self._readings and (code is None or before != source):
+            self._blind = True
+            return None
+        return code
+
+    def unreached(self) -> None:
+        """After the tests: where a text may have run without its marks, all that was found in it counts."""
+        blind = self._blind or any(name in sys.modules and name not in self._before for name in _FRESH)
+        for path, reading in self._readings.items() if blind else ():
+            self._say_all(path, reading.findings)
+
+    def _say_all(self, path: str, findings: list[marks.Finding]) -> None:
+        self._say_lines(path, screening.told(findings, self._readings[path].known))
+
+    def _say_lines(self, path: str, lines: Iterable[str]) -> None:
+        place = path[len(self._cwd) :] if path.startswith(self._cwd) else path
+        for text in [f"{place}, {line}" for line in lines]:
+            if text not in self._told:
+                self._told.add(text)
+                self._say(text)
+
+    def for_tests(self, method: types.FrameType) -> bool:
+        """Whether a method was called on behalf of the tests, and not by a function of the candidate's that they called."""
+        entry: types.FrameType = method
+        frame = method.f_back
+        while frame is not None and frame.f_code.co_filename not in self._tests:
+            place = frame.f_code.co_filename
+            if place in self._mine or (place.startswith("<") and self.candidates(place)):
+                entry = frame
+            frame = frame.f_back
+        name = entry.f_code.co_name
+        return entry is method or name == "<lambda>" or (name.startswith("__") and name not in _EXPLICIT)
 
     # whose
 
@@ -127,6 +222,9 @@ class Watch:
             inside = path.startswith(self._trusted) and not path.startswith(self._cwd)
             self._whose[path] = path in self._mine or not (foreign or inside)
         return self._whose[path]
+
+    def _is_tests(self, path: str) -> bool:
+        return path in self._tests or path.endswith("/runpy.py")
 
     def actor(self, event: str, depth: int) -> Optional[types.FrameType]:
         """The frame of the candidate's that acts here, not counting who does it for others; None where it is not the candidate."""
@@ -159,12 +257,15 @@ class Watch:
         thread = threading.get_ident()
         if thread in self._busy or not self.on:
             return
+        if event == "exec" and self._is_tests(sys._getframe(1).f_code.co_filename):
+            self._blind = True
         self._busy.add(thread)
         collects = gc.isenabled()
         gc.disable()  # a finalizer would run unseen
         try:
             frame = self.actor(event, 1)
             if frame is None:
+                self._text(event, given)
                 return
             what = acts.meaning(event, tuple(map(acts.exact, given)), self._hidden, self.candidates, self._others)
             if what:
@@ -173,6 +274,24 @@ class Watch:
             if collects:
                 gc.enable()
             self._busy.discard(thread)
+
+    def _text(self, event: str, given: tuple[Any, ...]) -> None:
+        """Of a text that a library runs: whether the candidate is nearest of those that it may do so for, and what it comes to."""
+        frame = sys._getframe(2)
+        if event != "exec" or type(given[0]) is not types.CodeType:
+            return
+        written = texts.WRITER in frame.f_code.co_filename
+        nearest: Optional[types.FrameType] = frame
+        while nearest is not None and not self.candidates(nearest.f_code.co_filename):
+            place = nearest.f_code.co_filename
+            if written and texts.COMPILER in place:
+                return
+            if place.startswith(_IMPORTING) or place in self._tests or place in self._others:
+                return
+            nearest = nearest.f_back
+        what = texts.objection(given[0], self._hidden) if nearest is not None else ""
+        if nearest is not None and what:
+            self.seen(what, nearest)
 
     def seeks(self, name: str) -> bool:
         """Whether it is a module of the tests', which an import does not find; the candidate's attempt is said."""

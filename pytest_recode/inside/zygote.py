@@ -152,6 +152,7 @@ def _or_end(serve: Callable[[], None]) -> None:
 
 def _become(uid: int) -> None:
     """Started by root: mount /proc uncovered, as nested ones must be seen to lose nothing by it, and step down."""
+    walls.make_devices_read_only()
     walls.mount("proc", "/proc", "proc", walls.MS_NOSUID | walls.MS_NODEV | walls.MS_NOEXEC)
     os.setgroups([])
     os.setresgid(uid, uid, uid)

@@ -7,7 +7,6 @@ By rule, from the verdicts and the targets of two turns, for every run that has 
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from typing import Any
 from pytest_recode.feedback import source
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.source import Definition, Source, statements
+from pytest_recode.metrics.intervals import Interval, of_share
+from pytest_recode.metrics.run_notes import events
 
 YES, PARTIAL, NO = ANSWERS = ("yes", "partial", "no")
 WORDS = ("description", "analysis", "suggestion")
@@ -52,6 +53,7 @@ class Advice:
     category: str  # T0 … T4; "" not sorted
     adopted: str
     resolved: str
+    task: str = ""  # "": not known here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +66,15 @@ class Rate:
     resolved: int
     resolved_partly: int
     both: int  # adopted, wholly or partly, and resolved
+    interval: Interval  # of the adopted share, 95 %, by tasks
 
 
 def rate(advice: Sequence[Advice]) -> Rate:
     """adoption rate = adopted / items; resolution rate = resolved / items."""
+    sums: dict[str, tuple[int, int]] = {}
+    for one in advice:
+        adopted, items = sums.get(one.task, (0, 0))
+        sums[one.task] = (adopted + (one.adopted == YES), items + 1)
     return Rate(
         items=len(advice),
         adopted=sum(one.adopted == YES for one in advice),
@@ -75,6 +82,7 @@ def rate(advice: Sequence[Advice]) -> Rate:
         resolved=sum(one.resolved == YES for one in advice),
         resolved_partly=sum(one.resolved == PARTIAL for one in advice),
         both=sum(one.resolved == YES and one.adopted != NO for one in advice),
+        interval=of_share(sums.values(), tasks=len(sums), attempts=len(advice)),
     )
 
 
@@ -82,8 +90,7 @@ def read(transcript: Path | None) -> tuple[Pair, ...] | None:
     """The pairs that a transcript tells of; None where there is no transcript."""
     if transcript is None or not transcript.is_file():
         return None
-    lines = transcript.read_bytes().split(b"\n")[:-1]
-    return pairs(json.loads(line) for line in lines if line.startswith(_TOLD))
+    return pairs(events(transcript, _TOLD))
 
 
 def pairs(entries: Iterable[Mapping[str, Any]]) -> tuple[Pair, ...]:
@@ -103,7 +110,7 @@ def pairs(entries: Iterable[Mapping[str, Any]]) -> tuple[Pair, ...]:
 
 
 def by_rule(pair: Pair) -> tuple[Advice, ...]:
-    """Each item of the feedback, by what the agent changed.
+    """Each item of the feedback, by what the agent changed: in the interface, or in the one that the item names as its cause.
 
     adopted: "no" where the code of the interface is the same program after as before; else "yes" where at least half of the
     names that the feedback brought up are in it now (or it brought up none, or the interface is as the correction
@@ -112,7 +119,8 @@ def by_rule(pair: Pair) -> tuple[Advice, ...]:
     found = []
     for item in pair.feedback["items"]:
         name = item["interface"]
-        before, after = code_of(pair.before["targets"], name), code_of(pair.after["targets"], name)
+        advised = item.get("caused_by") or name
+        before, after = code_of(pair.before["targets"], advised), code_of(pair.after["targets"], advised)
         adopted = NO if before == after else PARTIAL
         if adopted == PARTIAL:
             new = named(item, pair.level) - before.names

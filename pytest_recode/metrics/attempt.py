@@ -67,7 +67,7 @@ class Replay:
 class Row:
     """What is told apart in a report: every Row is a line of its own."""
 
-    source: str  # the name of the run, or "published"
+    source: str  # the name of the run; "published", or which of several published files
     model: str  # the agent's name where no model was asked
     agent: str
     feedback: str  # the policy
@@ -75,7 +75,12 @@ class Row:
     format: str
     simulated: bool = False
     published: bool = False  # by a benchmark's authors, of their own runs
-    setup: str = ""  # whatever else makes runs incomparable, as text
+    settings: tuple[tuple[str, str], ...] = ()  # whatever else makes runs incomparable: name -> value, by name
+    differs: str = ""  # of these and of what else was recorded, what other rows of the report have otherwise
+
+    @property
+    def setup(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +101,17 @@ class Attempt:
     cutoff: str = ""  # the model's knowledge ends there: "2024-10" or "2024-10-17"; "" not known
     isolation: str = ""
     tampering: int = 0  # turns in which the candidate did something to its judge
+    flagged: tuple[str, ...] = ()  # the findings that alone kept it from being solved: in one turn every case passed
+    answers: int | None = None  # of the model, in turns that the episode itself played; None: not recorded
+    unparsed: int | None = None  # of them, those that could not be read as actions; each cost a step
     tokens: int | None = None
     cost_usd: float | None = None
     shared: Shared = Shared()
     nodeid: str = ""
+    made: tuple[tuple[str, str], ...] = ()  # what else was recorded of how it was played: version, sandbox …
+    digest: str = ""  # of the task's files; "": not known
+    seeds: frozenset[int] = frozenset()  # of its gradings
+    year: int | None = None  # in which the task's paper appeared
     transcript: Path | None = None
     replay: Replay | None = None  # then it is no episode, and in no number of episodes
 

@@ -1,63 +1,103 @@
-"""Two rows, episode by episode: which tasks changed, and whether that is more than chance."""
+"""Two rows, task by task: which changed, and whether that is more than chance."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
+from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt
-from pytest_recode.metrics.intervals import Interval, bootstrap, difference, mcnemar
+from pytest_recode.metrics.intervals import Interval
+from pytest_recode.metrics.paired import Difference, Unit, paired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Of the pairs that both sides played: of two rows, (task, attempt)."""
+    """Of the pairs that both sides played: tasks of two rows, each with all its played attempts; or turns, of replays.
+
+    pairs = both + len(only_first) + len(only_second) + neither.
+    """
 
     pairs: int
     unpaired: int  # that one side alone has, or could not play
-    both: int
-    only_first: tuple[str, ...]  # tasks that the first alone solved, once per pair
+    both: int  # solved by both, equally often
+    only_first: tuple[str, ...]  # tasks that the first alone solved, or solved more often
     only_second: tuple[str, ...]
     neither: int
-    difference: float  # solved share of the second, less the first's
-    interval: Interval | None  # paired bootstrap, by tasks
-    p: float  # McNemar, exact, two-sided
+    first: float  # solved share: the mean over pairs
+    second: float
+    difference: float  # second less first
+    interval: Interval  # of the difference; leaves out 0 exactly where p < 0.05
+    p: float
+    units: str  # what the test takes for independent: "12 tasks", "20 papers"
 
 
-def compare(first: Sequence[Attempt], second: Sequence[Attempt]) -> Comparison | None:
-    """By whether the episode was solved. None: no (task, attempt) was played by both."""
-    one = {(attempt.task, attempt.number): attempt for attempt in first}
-    other = {(attempt.task, attempt.number): attempt for attempt in second}
-    pairs = [key for key in one if key in other and one[key].played and other[key].played]
-    return contrast(
-        [(key[0], one[key].solved_within(), other[key].solved_within()) for key in pairs],
-        unpaired=len(one.keys() | other.keys()) - len(pairs),
-    )
+def compare(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int | None = None) -> Comparison | None:
+    """By whether the episode was solved (in `within` turns; None: at all). None: no task was played by both.
 
-
-def contrast(pairs: Sequence[tuple[str, bool, bool]], *, unpaired: int) -> Comparison | None:
-    """Of (task, whether the first did it, whether the second did). None without a pair.
-
-    difference = (only second - only first) / pairs. McNemar's p takes every pair for independent: with several pairs of
-    a task it is too sure, and the interval, which draws tasks, is the one to read.
+    The score of a task is the share of its played attempts that are solved. The test takes tasks for independent, and where
+    snippets of a paper lie inside one another, papers (`passing.contrast`).
     """
+    one, other = _scores(first, within), _scores(second, within)
+    pairs = {task: (one[task], other[task]) for task in one if task in other}
     if not pairs:
         return None
-    lost = tuple(task for task, before, after in pairs if before and not after)
-    won = tuple(task for task, before, after in pairs if after and not before)
-    sums: dict[str, list[float]] = {}
+    snippets = {attempt.task: attempt.snippet for attempt in first if attempt.snippet}
+    if pairs.keys() <= snippets.keys():
+        known = {task: snippets[task] for task in pairs}
+        found = passing.contrast(
+            {task: (known[task], score) for task, (score, _) in pairs.items()},
+            {task: (known[task], score) for task, (_, score) in pairs.items()},
+            scaled=False,
+        )
+        units = passing.units(known.values())
+    else:
+        found = paired([Unit(change=after - before) for before, after in pairs.values()])
+        units = _tasks(len(pairs))
+    everything = {attempt.task for attempt in (*first, *second)}
+    return _comparison(list(pairs.items()), found, units, len(everything) - len(pairs))
+
+
+def turns(pairs: Sequence[tuple[str, bool, bool]], *, unpaired: int) -> Comparison | None:
+    """Of (task, whether the first did it, whether the second did): single turns, of which a task may have several. None without a pair."""
+    if not pairs:
+        return None
+    changes: dict[str, tuple[int, int]] = {}
     for task, before, after in pairs:
-        found = sums.setdefault(task, [0, 0, 0, 0])
-        for place, value in enumerate((after, 1, before, 1)):
-            found[place] += value
+        change, weight = changes.get(task, (0, 0))
+        changes[task] = (change + after - before, weight + 1)
+    found = paired([Unit(change=Fraction(change), weight=weight) for change, weight in changes.values()])
+    scores = [(task, (Fraction(before), Fraction(after))) for task, before, after in pairs]
+    return _comparison(scores, found, _tasks(len(changes)), unpaired)
+
+
+def _comparison(
+    pairs: Sequence[tuple[str, tuple[Fraction, Fraction]]], found: Difference, units: str, unpaired: int
+) -> Comparison:
     return Comparison(
         pairs=len(pairs),
         unpaired=unpaired,
-        both=sum(before and after for _, before, after in pairs),
-        only_first=lost,
-        only_second=won,
-        neither=sum(not before and not after for _, before, after in pairs),
-        difference=(len(won) - len(lost)) / len(pairs),
-        interval=bootstrap(sums, difference),
-        p=mcnemar(len(lost), len(won)),
+        both=sum(before == after > 0 for _, (before, after) in pairs),
+        only_first=tuple(task for task, (before, after) in pairs if before > after),
+        only_second=tuple(task for task, (before, after) in pairs if after > before),
+        neither=sum(before == after == 0 for _, (before, after) in pairs),
+        first=float(sum(before for _, (before, _) in pairs) / len(pairs)),
+        second=float(sum(after for _, (_, after) in pairs) / len(pairs)),
+        difference=found.value,
+        interval=found.interval,
+        p=found.p,
+        units=units,
     )
+
+
+def _scores(attempts: Sequence[Attempt], within: int | None) -> dict[str, Fraction]:
+    found: dict[str, list[bool]] = {}
+    for attempt in attempts:
+        if attempt.played:
+            found.setdefault(attempt.task, []).append(attempt.solved_within(within))
+    return {task: Fraction(sum(outcomes), len(outcomes)) for task, outcomes in found.items()}
+
+
+def _tasks(n: int) -> str:
+    return f"{n} task" + ("" if n == 1 else "s")

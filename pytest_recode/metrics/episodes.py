@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from pytest_recode.metrics.attempt import Attempt, TurnScore
 from pytest_recode.metrics.intervals import Interval, of_share, pass_at_k
-from pytest_recode.metrics.score import wilson
+from pytest_recode.metrics.passing import FEW_PAPERS
 
 LEVELS = ("none", "L0", "L1", "L2", "L3", "L4")
 
@@ -45,6 +45,7 @@ class Episodes:
     paid_tokens: int
     paid_usd: float | None
     tampering: int  # episodes
+    flagged: tuple[str, ...]  # "task: finding" of each episode that is unsolved by findings alone: its cases passed
     isolation: tuple[str, ...]
 
     @property
@@ -92,6 +93,7 @@ def episodes(attempts: Sequence[Attempt]) -> Episodes:
         paid_tokens=tokens - sum(attempt.shared.tokens for attempt in attempts),
         paid_usd=None if cost is None or shared is None else cost - shared,
         tampering=sum(bool(attempt.tampering) for attempt in attempts),
+        flagged=tuple(f"{attempt.task}: {'; '.join(attempt.flagged)}" for attempt in attempts if attempt.flagged),
         isolation=tuple(sorted({attempt.isolation for attempt in attempts if attempt.isolation})),
     )
 
@@ -125,16 +127,17 @@ def most_attempts(attempts: Sequence[Attempt]) -> int:
 
 
 def _interval(played: Sequence[Attempt]) -> Interval | None:
-    """Of the solved share: Wilson's, or, with several attempts at a task, the bootstrap by tasks."""
+    """Of the solved share, by tasks; by papers, where tasks are snippets of enough of them."""
     if not played:
         return None
-    if most_attempts(played) == 1:
-        return wilson(sum(attempt.solved_within() for attempt in played), len(played))
+    papers = {attempt.snippet.paper for attempt in played if attempt.snippet}
+    by_papers = len(papers) >= FEW_PAPERS and all(attempt.snippet for attempt in played)
     sums: dict[str, tuple[int, int]] = {}
     for attempt in played:
-        solved, total = sums.get(attempt.task, (0, 0))
-        sums[attempt.task] = (solved + attempt.solved_within(), total + 1)
-    return of_share(sums)
+        cluster = attempt.snippet.paper if by_papers and attempt.snippet else attempt.task
+        solved, total = sums.get(cluster, (0, 0))
+        sums[cluster] = (solved + attempt.solved_within(), total + 1)
+    return of_share(sums.values(), tasks=len({attempt.task for attempt in played}), attempts=len(played))
 
 
 def _solved_at(played: Sequence[Attempt]) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ _BUILTIN: tuple[tuple[type[BaseException], str], ...] = (
     (LookupError, "index/key"),  # IndexError, KeyError
     (AssertionError, "functional"),
 )
-_FUNCTIONAL = frozenset({"mismatch", "shape", "dtype", "assertion"})
+_FUNCTIONAL = frozenset({"mismatch", "shape", "length", "keys", "dtype", "assertion", "no-exception", "no-warning"})
 _PRECEDENCE = ("syntax", "import", "name", "attribute", "type", "index/key", "functional", "other")
 
 

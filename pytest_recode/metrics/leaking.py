@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pytest_recode.metrics.run_notes import events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +28,8 @@ def read(transcript: Path | None) -> tuple[tuple[str, Mapping[str, Any]], ...] |
     if transcript is None or not transcript.is_file():
         return None
     found: dict[int, tuple[str, Mapping[str, Any]]] = {}
-    for line in transcript.read_bytes().split(b"\n")[:-1]:
-        if line.startswith(b'{"event": "feedback"'):
-            entry = json.loads(line)
-            found[entry["turn"]] = (entry["source"], entry["audit"])
+    for entry in events(transcript, (b'{"event": "feedback"',)):
+        found[entry["turn"]] = (entry["source"], entry["audit"])
     return tuple(found.values())
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
-from pytest_recode.metrics.intervals import Interval, bootstrap, difference, of_share
-from pytest_recode.metrics.score import wilson
+from pytest_recode.metrics.intervals import Interval, Sums, of_difference, of_share
+from pytest_recode.metrics.paired import Difference, Unit, paired
 
 FEW_PAPERS = 5
-"""With fewer papers than this the bootstrap draws snippets: three papers tell little of the spread among papers."""
+"""With fewer papers than this snippets are taken for independent: three papers tell little of the spread among papers."""
 
 BANDS = ((1, 1), (2, 4), (5, 9), (10, 19), (20, None))
 """Snippets by code lines, both ends included."""
@@ -40,15 +40,14 @@ class Passed:
     scaled_at_least: float | None
 
 
-def passed(attempts: Iterable[Attempt], *, within: int | None = 1, intervals: bool = True) -> Passed:
+def passed(attempts: Iterable[Attempt], *, within: int | None = 1) -> Passed:
     """Pass@1 = mean over snippets of the score; Scaled Pass@1 = sum of lines x score / sum of lines.
 
-    `within=1` is the first turn alone, before any feedback; None is the whole episode. Intervals, 95 %: of the plain number
-    Wilson's (by snippets drawn with replacement where there are several attempts at one); of the scaled number the bootstrap
-    by papers (by snippets, with fewer than FEW_PAPERS of them). They take time, and can be left out.
+    `within=1` is the first turn alone, before any feedback; None is the whole episode. Intervals, 95 %, of both numbers by papers
+    (by snippets, with fewer than FEW_PAPERS of them): `intervals.of_share`.
     """
     everything = tuple(attempts)
-    found = _snippets(everything, within)
+    found = scored(everything, within)
     all_lines = {attempt.task: _snippet(attempt).lines for attempt in everything}
     solved = sum((score for _, score in found.values()), Fraction())
     lines_solved = sum((snippet.lines * score for snippet, score in found.values()), Fraction())
@@ -61,9 +60,9 @@ def passed(attempts: Iterable[Attempt], *, within: int | None = 1, intervals: bo
         errors=sum(not attempt.played for attempt in everything),
         errors_only=len(all_lines) - len(found),
         plain=float(solved / len(found)) if found else None,
-        plain_interval=_plain_interval(found, int(solved)) if found and intervals else None,
+        plain_interval=_interval(found, everything, scaled=False),
         scaled=float(lines_solved / lines) if lines else None,
-        scaled_interval=of_share(_sums(found, scaled=True)) if intervals else None,
+        scaled_interval=_interval(found, everything, scaled=True),
         plain_at_least=float(_with_errors(everything, within, plain=True) / len(all_lines)) if all_lines else None,
         scaled_at_least=float(_with_errors(everything, within, plain=False) / sum(all_lines.values()))
         if sum(all_lines.values())
@@ -71,18 +70,15 @@ def passed(attempts: Iterable[Attempt], *, within: int | None = 1, intervals: bo
     )
 
 
-def by_paper(attempts: Iterable[Attempt], *, intervals: bool = True) -> dict[str, Passed]:
+def by_paper(attempts: Iterable[Attempt]) -> dict[str, Passed]:
     """The scores of every paper, in the order of the attempts."""
-    return {
-        paper: passed(group, intervals=intervals)
-        for paper, group in _groups(attempts, lambda snippet: snippet.paper).items()
-    }
+    return {paper: passed(group) for paper, group in _groups(attempts, lambda snippet: snippet.paper).items()}
 
 
-def by_length(attempts: Iterable[Attempt], *, intervals: bool = True) -> dict[str, Passed]:
+def by_length(attempts: Iterable[Attempt]) -> dict[str, Passed]:
     """The scores of snippets of every length in BANDS that occurs."""
     groups = _groups(attempts, lambda snippet: band(snippet.lines))
-    return {name: passed(groups[name], intervals=intervals) for name in map(_band_name, BANDS) if name in groups}
+    return {name: passed(groups[name]) for name in map(_band_name, BANDS) if name in groups}
 
 
 def band(lines: int) -> str:
@@ -114,14 +110,10 @@ def contamination(attempts: Sequence[Attempt], *, date: str = "first_commit_date
     dated = [attempt for attempt in attempts if _snippet(attempt).dates.get(date)]
     after = [attempt for attempt in dated if _snippet(attempt).dates[date] > end]
     before = [attempt for attempt in dated if _snippet(attempt).dates[date] <= end]
-    one, other = passed(after, intervals=False), passed(before, intervals=False)
-    sums: dict[str, tuple[float, float, float, float]] = {}
-    enough = True
-    for part, late in ((after, True), (before, False)):
-        found = _sums(_snippets(part, 1), scaled=True)
-        enough &= len({_snippet(attempt).paper for attempt in part if attempt.played}) >= FEW_PAPERS
-        for paper, (solved, lines) in found.items():
-            sums[paper] = (solved, lines, 0, 0) if late else (0, 0, solved, lines)
+    one, other = passed(after), passed(before)
+    few = any(
+        len({_snippet(attempt).paper for attempt in part if attempt.played}) < FEW_PAPERS for part in (after, before)
+    )
     return Contamination(
         cutoff=cutoff,
         date=date,
@@ -129,7 +121,9 @@ def contamination(attempts: Sequence[Attempt], *, date: str = "first_commit_date
         before=other,
         undated=len({attempt.task for attempt in attempts}) - len({attempt.task for attempt in dated}),
         difference=None if one.scaled is None or other.scaled is None else one.scaled - other.scaled,
-        interval=bootstrap(sums, difference) if enough else None,
+        interval=None
+        if few
+        else of_difference(*((part.scaled or 0.0, part.scaled_interval or (0.0, 1.0)) for part in (other, one))),
     )
 
 
@@ -174,7 +168,7 @@ def hard(published: Mapping[Row, Sequence[Attempt]], *, threshold: float = THIRD
     scores: dict[str, list[Fraction]] = {}
     lines: dict[str, int] = {}
     for attempts in published.values():
-        for task, (snippet, score) in _snippets(attempts, 1).items():
+        for task, (snippet, score) in scored(attempts, 1).items():
             scores.setdefault(task, []).append(score)
             lines[task] = snippet.lines
     tasks = frozenset(task for task, found in scores.items() if float(sum(found) / len(found)) < threshold)
@@ -191,35 +185,89 @@ class Ablation:
     plain_without: float
     scaled_with: float
     scaled_without: float
-    difference: float  # Scaled Pass@1 with, less without
-    interval: Interval | None  # paired, by papers
-    only_with: tuple[str, ...]  # passed with the paper alone
+    plain: Difference  # Pass@1 with, less without; paired, by papers
+    scaled: Difference  # the same of Scaled Pass@1
+    units: str  # of the test
+    only_with: tuple[str, ...]  # passed with the paper alone, or more often
     only_without: tuple[str, ...]
 
 
 def ablation(with_paper: Iterable[Attempt], without: Iterable[Attempt]) -> Ablation | None:
-    """The difference in Scaled Pass@1 that the paper in the prompt makes, paired by snippet. None: no snippet was played both ways."""
-    one, other = _snippets(with_paper, 1), _snippets(without, 1)
+    """The difference that the paper in the prompt makes, paired by snippet. None: no snippet was played both ways."""
+    one, other = scored(with_paper, 1), scored(without, 1)
     both = [task for task in one if task in other]
     if not both:
         return None
-    first, second = {task: one[task] for task in both}, {task: other[task] for task in both}
-    lines = sum(snippet.lines for snippet, _ in first.values())
-    by_paper_with, by_paper_without = _sums(first, scaled=True), _sums(second, scaled=True)
-    scaled_with = float(sum(solved for solved, _ in by_paper_with.values()) / lines)
-    scaled_without = float(sum(solved for solved, _ in by_paper_without.values()) / lines)
+    lines = sum(one[task][0].lines for task in both)
     return Ablation(
         snippets=len(both),
         unpaired=len(one.keys() ^ other.keys()),
-        plain_with=float(sum(score for _, score in first.values()) / len(both)),
-        plain_without=float(sum(score for _, score in second.values()) / len(both)),
-        scaled_with=scaled_with,
-        scaled_without=scaled_without,
-        difference=scaled_with - scaled_without,
-        interval=bootstrap({key: (*by_paper_with[key], *by_paper_without[key]) for key in by_paper_with}, difference),
-        only_with=tuple(task for task in both if first[task][1] > second[task][1]),
-        only_without=tuple(task for task in both if first[task][1] < second[task][1]),
+        plain_with=float(sum(one[task][1] for task in both) / len(both)),
+        plain_without=float(sum(other[task][1] for task in both) / len(both)),
+        scaled_with=float(sum(one[task][0].lines * one[task][1] for task in both) / lines),
+        scaled_without=float(sum(one[task][0].lines * other[task][1] for task in both) / lines),
+        plain=contrast(other, one, scaled=False),
+        scaled=contrast(other, one, scaled=True),
+        units=units(one[task][0] for task in both),
+        only_with=tuple(task for task in both if one[task][1] > other[task][1]),
+        only_without=tuple(task for task in both if one[task][1] < other[task][1]),
     )
+
+
+Scored = Mapping[str, tuple[Snippet, Fraction]]
+"""Task -> its snippet and the share of its played attempts that pass."""
+
+
+def contrast(first: Scored, second: Scored, *, scaled: bool) -> Difference:
+    """`second` less `first` on the snippets that both have, by papers (by snippets, with fewer than FEW_PAPERS of them)."""
+    both = {task: first[task][0] for task in first if task in second}
+    by_papers = len({snippet.paper for snippet in both.values()}) >= FEW_PAPERS
+    changes: dict[str, tuple[Fraction, int]] = {}
+    for task, snippet in both.items():
+        weight = snippet.lines if scaled else 1
+        key = snippet.paper if by_papers else task
+        change, total = changes.get(key, (Fraction(), 0))
+        changes[key] = (change + weight * (second[task][1] - first[task][1]), total + weight)
+    whole = [Unit(change=change, weight=weight) for change, weight in changes.values()]
+    return paired(whole, item=Fraction(sum(unit.weight for unit in whole), len(both)))
+
+
+def units(snippets: Iterable[Snippet]) -> str:
+    """What `contrast` takes for independent: "20 papers", "37 snippets"."""
+    found = [snippet.paper for snippet in snippets]
+    papers = len(set(found))
+    return f"{papers} papers" if papers >= FEW_PAPERS else f"{len(found)} snippet{'' if len(found) == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """What the paper in the prompt did to one snippet: means over `pairs` of rows that differ in nothing else."""
+
+    task: str
+    lines: int
+    pairs: int
+    with_paper: float
+    without: float
+
+
+def impact(pairs: Iterable[tuple[Sequence[Attempt], Sequence[Attempt]]]) -> tuple[Impact, ...]:
+    """Of every snippet that a pair of rows (with the paper, without) played both ways; what gained most stands first."""
+    scores: dict[str, list[tuple[Snippet, Fraction, Fraction]]] = {}
+    for with_paper, without in pairs:
+        one, other = scored(with_paper, 1), scored(without, 1)
+        for task in one.keys() & other.keys():
+            scores.setdefault(task, []).append((one[task][0], one[task][1], other[task][1]))
+    found = (
+        Impact(
+            task=task,
+            lines=each[0][0].lines,
+            pairs=len(each),
+            with_paper=float(sum(score for _, score, _ in each) / len(each)),
+            without=float(sum(score for _, _, score in each) / len(each)),
+        )
+        for task, each in scores.items()
+    )
+    return tuple(sorted(found, key=lambda one: (one.without - one.with_paper, one.task)))
 
 
 def _snippet(attempt: Attempt) -> Snippet:
@@ -228,8 +276,8 @@ def _snippet(attempt: Attempt) -> Snippet:
     return attempt.snippet
 
 
-def _snippets(attempts: Iterable[Attempt], within: int | None) -> dict[str, tuple[Snippet, Fraction]]:
-    """Task -> its snippet and the share of its played attempts that pass."""
+def scored(attempts: Iterable[Attempt], within: int | None) -> dict[str, tuple[Snippet, Fraction]]:
+    """Of what was played; `within` as in `passed`."""
     found: dict[str, list[bool]] = {}
     snippets: dict[str, Snippet] = {}
     for attempt in attempts:
@@ -248,22 +296,27 @@ def _with_errors(attempts: Iterable[Attempt], within: int | None, *, plain: bool
     return sum((weights[task] * Fraction(sum(one), len(one)) for task, one in found.items()), Fraction())
 
 
-def _sums(found: Mapping[str, tuple[Snippet, Fraction]], *, scaled: bool) -> dict[str, tuple[float, float]]:
+def _sums(found: Scored, *, scaled: bool) -> list[Sums]:
     """Per cluster what it adds to the numerator and to the denominator."""
     papers = len({snippet.paper for snippet, _ in found.values()})
-    sums: dict[str, tuple[float, float]] = {}
+    sums: dict[str, Sums] = {}
     for task, (snippet, score) in found.items():
         weight = snippet.lines if scaled else 1
-        key = snippet.paper if scaled and papers >= FEW_PAPERS else task
+        key = snippet.paper if papers >= FEW_PAPERS else task
         solved, total = sums.get(key, (0.0, 0.0))
         sums[key] = (solved + float(weight * score), total + weight)
-    return sums
+    return list(sums.values())
 
 
-def _plain_interval(found: Mapping[str, tuple[Snippet, Fraction]], solved: int) -> Interval | None:
-    if all(score in (0, 1) for _, score in found.values()):
-        return wilson(solved, len(found))
-    return of_share(_sums(found, scaled=False))
+def _interval(found: Scored, attempts: Sequence[Attempt], *, scaled: bool) -> Interval | None:
+    if not found:
+        return None
+    played = sum(attempt.played for attempt in attempts)
+    lines = [snippet.lines if scaled else 1 for snippet, _ in found.values()]
+    # Of unequal weights as many as equal ones would be that are worth the same (Kish 1965)
+    return of_share(
+        _sums(found, scaled=scaled), tasks=sum(lines) ** 2 / sum(line**2 for line in lines), attempts=played
+    )
 
 
 def _groups(attempts: Iterable[Attempt], key: Callable[[Snippet], str]) -> dict[str, list[Attempt]]:

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 TASKS = 102
 TURNS = 10
 
+SETTINGS: Mapping[str, str] = {"turns": "10", "steps": "3", "researcher": "o4-mini", "temperature": "0"}
+"""Of its runs, in the words of a row's settings."""
+
 SOLVED: Mapping[str, Mapping[str, int]] = {
     "GPT-5": {"L0": 30, "L2": 57, "L4": 73},
     "DeepSeek-V3.1": {"L0": 11, "L2": 44, "L4": 72},
@@ -26,3 +29,22 @@ ERROR_TYPES: Mapping[str, tuple[float, float, float, float]] = {
     "DeepSeek-chat": (20.6, 31.6, 40.3, 7.5),
 }
 """Per cent, sorted by a model; table 3: syntax and runtime, misread paper or instruction, missing knowledge, repository."""
+
+
+_YEARS: Mapping[int, str] = {
+    2023: "1 3 23 24 25 29 41 43 44 76 81 89 91 92 99 103 104",
+    2024: (
+        "2 5 6 7 8 10 12 14 15 16 17 18 20 21 22 26 27 28 30 32 33 34 36 42 47 50 51 52 53 54 56 57 58 59 60 62 63 67 68 69 71 78"
+        " 80 82 83 85 87 88 90 98 100 101 102"
+    ),
+    2025: "4 9 13 19 31 35 38 39 40 45 46 48 49 55 61 64 65 66 72 73 74 75 77 84 86 93 94 95 96 97",
+}
+"""Annotations by the year in which their paper was published: the lists of the authors' metric scripts (revision e5b99e8), which
+name 60 twice, and 70 and 79 never."""
+
+_YEAR_OF = {int(index): year for year, found in _YEARS.items() for index in found.split()}
+
+
+def year_of(annotation: object) -> int | None:
+    """None: the authors' lists do not have it."""
+    return _YEAR_OF.get(annotation) if isinstance(annotation, int) else None

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 from pytest_recode.metrics.attempt import Attempt, Replay, TurnScore
-from pytest_recode.metrics.compare import Comparison, contrast
+from pytest_recode.metrics.compare import Comparison, turns
 from pytest_recode.metrics.score import Record, Score, case_share, scores
 
 
@@ -33,7 +33,11 @@ class Replays:
 
 def replays(replayed: Sequence[Attempt], episodes: Iterable[Attempt]) -> Replays:
     """share = turns that solve (gain) / pairs, on either side."""
-    originals = {(Path(one.row.source).name, one.nodeid): one for one in episodes}
+    found: dict[tuple[str, str], list[Attempt]] = {}
+    for one in episodes:
+        found.setdefault((Path(one.row.source).name, one.nodeid), []).append(one)
+    # A replay names the directory of its run: of two of that name nobody knows which it was
+    originals = {key: same[0] for key, same in found.items() if len(same) == 1}
     pairs = [
         (attempt.task, attempt.turns[-1], *sides)
         for attempt in replayed
@@ -46,8 +50,8 @@ def replays(replayed: Sequence[Attempt], episodes: Iterable[Attempt]) -> Replays
         errors=len(replayed) - len(played),
         unpaired=unpaired,
         solved=sum(attempt.outcome == "solved" for attempt in played),
-        solving=contrast([(task, really.solved, again.solved) for task, again, _, really in pairs], unpaired=unpaired),
-        gaining=contrast(
+        solving=turns([(task, really.solved, again.solved) for task, again, _, really in pairs], unpaired=unpaired),
+        gaining=turns(
             [
                 (task, really.passed > before.passed, again.passed > before.passed)
                 for task, again, before, really in pairs
@@ -81,9 +85,10 @@ class Replayed:
 
 def replayed(records: Iterable[Record], stored: Mapping[tuple[str, int], tuple[float, float]]) -> tuple[Replayed, ...]:
     """`stored`: of each turn that was played again, by node id and number, the shares `before` and `really`."""
-    groups: dict[tuple[str, str, bool], list[Record]] = {}
+    groups: dict[tuple[str, str, bool, str], list[Record]] = {}
     for record in records:
-        groups.setdefault((record["model"], record["feedback"], record["paper"]), []).append(record)
+        key = (record["model"], record["feedback"], record["paper"], record.get("format", ""))
+        groups.setdefault(key, []).append(record)
     return tuple(_replayed(group, stored) for group in groups.values())
 
 

@@ -1,45 +1,119 @@
-"""Rows: what is told apart in a report, and what is one experiment."""
+"""Rows: what is told apart in a report, what is one experiment, and in what two rows differ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_recode.metrics.attempt import Attempt, Row
+
+Rows = Mapping[Row, Sequence[Attempt]]
 
 
 def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
     """Attempts by Row: runs in the order in which they are given, and within a run by model and level, whatever ended first.
 
-    Runs of one setting that share no (task, attempt) are parts of one experiment and become one row, named after both.
+    Runs of one setting that share no (task, attempt) are parts of one experiment and become one row, named after both, where
+    it is clear which belong together. `differs` of a row says what other rows of its format have otherwise.
     """
     found: dict[Row, list[Attempt]] = {}
     for attempt in attempts:
         found.setdefault(attempt.row, []).append(attempt)
     merged: list[list[Attempt]] = []
     for group in found.values():
-        for other in merged:
-            if _one_experiment(other, group):
-                other += group
-                break
+        candidates = [other for other in merged if _one_experiment(other, group)]
+        if len(candidates) == 1:
+            candidates[0] += group
         else:
             merged.append(list(group))
     runs = {source: place for place, source in enumerate(dict.fromkeys(row.source for row in found))}
-    return dict(map(_named, sorted(merged, key=lambda group: (runs[group[0].row.source], *_order(group[0].row)))))
+    named = map(_named, sorted(merged, key=lambda group: (runs[group[0].row.source], *_order(group[0].row))))
+    return _distinguished(dict(named))
 
 
-def _order(row: Row) -> tuple[str, ...]:
+def differences(first: tuple[Row, Sequence[Attempt]], second: tuple[Row, Sequence[Attempt]]) -> list[str]:
+    """In what two rows differ beside their source, each as "turns 10 / 3"; the tasks that had other files are the last."""
+    one, other = _facts(*first), _facts(*second)
+    found = [
+        f"{key} {' + '.join(one[key])} / {' + '.join(other[key])}"
+        for key in one
+        if key in other and one[key] != other[key]
+    ]
+    if changed := changed_tasks(first[1], second[1]):
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        found.append(f"files of {len(changed)} task{'s' * (len(changed) > 1)} ({', '.join(changed[:3])}{more})")
+    return found
+
+
+def changed_tasks(first: Sequence[Attempt], second: Sequence[Attempt]) -> list[str]:
+    """Tasks that both played and that had other files then."""
+    one, other = _digests(first), _digests(second)
+    return [task for task in one if one[task] and other.get(task) and one[task] != other[task]]
+
+
+def _digests(attempts: Sequence[Attempt]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for attempt in attempts:
+        found.setdefault(attempt.task, set()).update({attempt.digest} - {""})
+    return found
+
+
+def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, tuple[str, ...]]:
+    """Everything that is known of how a row was played, by name; several values where its attempts differ. What is not known (of
+    published results) has no entry."""
+    found: dict[str, set[str]] = {}
+    for attempt in attempts:
+        for key, value in attempt.made:
+            found.setdefault(key, set()).add(value)
+    drawn = {seed for attempt in attempts for seed in attempt.seeds}
+    if drawn:
+        found["seed"] = {str(*drawn) if len(drawn) == 1 and sum(len(one.turns) for one in attempts) > 1 else "drawn"}
+    return {
+        "model": (row.model,),
+        "agent": (row.agent,),
+        "feedback": (row.feedback,),
+        "paper": ("yes" if row.paper else "no",),
+        **{key: (value,) for key, value in row.settings},
+        "attempts": (str(max((attempt.number for attempt in attempts), default=0)),),
+        **{key: tuple(sorted(values)) for key, values in found.items()},
+    }
+
+
+_COLUMNS = ("model", "agent", "feedback", "paper")
+"""What tables have a column for."""
+
+
+def _distinguished(found: Rows) -> dict[Row, tuple[Attempt, ...]]:
+    """Every row with what others of its format have otherwise, and with what its own attempts have otherwise."""
+    facts = {row: _facts(row, attempts) for row, attempts in found.items()}
+    named: dict[Row, tuple[Attempt, ...]] = {}
+    for row, attempts in found.items():
+        beside = [facts[other] for other in found if other.format == row.format]
+        told = [
+            f"{key} {' + '.join(values)}"
+            for key, values in facts[row].items()
+            if key not in _COLUMNS and (len(values) > 1 or any(one.get(key, values) != values for one in beside))
+        ]
+        whole = replace(row, differs=", ".join(told))
+        named[whole] = tuple(replace(attempt, row=whole) for attempt in attempts)
+    return named
+
+
+def _order(row: Row) -> tuple[object, ...]:
     return (
         ()
         if row.published
-        else (row.format, row.model, row.agent, row.feedback, row.setup, "" if row.paper else "without")
+        else (row.format, row.model, row.agent, row.feedback, row.settings, "" if row.paper else "without")
     )
 
 
 def _one_experiment(one: Sequence[Attempt], other: Sequence[Attempt]) -> bool:
     first, second = one[0].row, other[0].row
-    return replace(first, source="") == replace(second, source="") and not (
-        {(attempt.task, attempt.number) for attempt in one} & {(attempt.task, attempt.number) for attempt in other}
+    return (
+        not first.published
+        and replace(first, source="") == replace(second, source="")
+        and not ({(each.task, each.number) for each in one} & {(each.task, each.number) for each in other})
+        and not changed_tasks(one, other)
     )
 
 

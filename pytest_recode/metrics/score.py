@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_recode.metrics.intervals import Interval, of_share
+from pytest_recode.metrics.passing import FEW_PAPERS
+
 Record = Mapping[str, Any]
-
-Z95 = 1.959963984540054
-"""The normal distribution's 97.5 % quantile."""
-
-
-def wilson(k: int, n: int, z: float = Z95) -> tuple[float, float]:
-    """Score interval of a share k of n, as shares (Wilson 1927, JASA 22:209). n = 0 says nothing: (0, 1)."""
-    if n == 0:
-        return 0.0, 1.0
-    p = k / n
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +20,12 @@ class Score:
     model: str
     feedback: str
     paper: bool  # whether it was in the prompt
+    format: str  # of the tasks: two benchmarks of one session are two scores
     simulated: bool
     episodes: int  # solved or unsolved
     solved: int
     errors: int
-    interval: tuple[float, float]  # of the solved share, Wilson 95 %
+    interval: Interval  # of the solved share, 95 %, by tasks; by papers where records name them
     scaled: float | None  # share of the code lines that were asked for (Scaled Pass@1); None where a task counts none
     mean_turns: float | None  # of the solved episodes, counted from 1
     cases: float | None  # mean over episodes of the share of hidden cases that the last turn passed
@@ -51,18 +41,18 @@ class Score:
 
 
 def scores(records: Iterable[Record]) -> tuple[Score, ...]:
-    """A Score per model, policy and presence of the paper, in the order in which they first occur.
+    """A Score per model, policy, presence of the paper and format of the tasks, in the order in which they first occur.
 
     Errors' tokens and costs are counted: they were paid.
     """
-    groups: dict[tuple[str, str, bool], list[Record]] = {}
+    groups: dict[tuple[str, str, bool, str], list[Record]] = {}
     for record in records:
-        key = (record["model"] or record["agent"], record["feedback"], record["paper"])
+        key = (record["model"] or record["agent"], record["feedback"], record["paper"], record.get("format", ""))
         groups.setdefault(key, []).append(record)
     return tuple(_score(*key, group) for key, group in groups.items())
 
 
-def _score(model: str, feedback: str, paper: bool, group: Sequence[Record]) -> Score:
+def _score(model: str, feedback: str, paper: bool, task_format: str, group: Sequence[Record]) -> Score:
     played = [record for record in group if record["outcome"] != "error"]
     turns = [record["solved_turn"] for record in played if record["outcome"] == "solved"]
     costs = [record["usage"]["cost_usd"] for record in group]
@@ -70,11 +60,12 @@ def _score(model: str, feedback: str, paper: bool, group: Sequence[Record]) -> S
         model=model,
         feedback=feedback,
         paper=paper,
+        format=task_format,
         simulated=any(record["simulated"] for record in group),
         episodes=len(played),
         solved=len(turns),
         errors=len(group) - len(played),
-        interval=wilson(len(turns), len(played)),
+        interval=_interval(played),
         scaled=_scaled(group),
         mean_turns=sum(turns) / len(turns) if turns else None,
         cases=sum(map(case_share, played)) / len(played) if played else None,
@@ -83,6 +74,18 @@ def _score(model: str, feedback: str, paper: bool, group: Sequence[Record]) -> S
         cost_usd=None if None in costs else sum(costs),
         solved_by_turn=_cumulative(turns, max((len(record["turns"]) for record in played), default=0)),
     )
+
+
+def _interval(played: Sequence[Record]) -> Interval:
+    """As reports have it. Attempts at a task hang together, and so do the snippets of a paper (`within` of a record)."""
+    papers = {record.get("within") for record in played}
+    by_papers = len(papers) >= FEW_PAPERS and None not in papers
+    sums: dict[str, tuple[int, int]] = {}
+    for record in played:
+        cluster = record["within"] if by_papers else record["task"]
+        solved, total = sums.get(cluster, (0, 0))
+        sums[cluster] = (solved + (record["outcome"] == "solved"), total + 1)
+    return of_share(sums.values(), tasks=len({record["task"] for record in played}), attempts=len(played))
 
 
 def _scaled(group: Sequence[Record]) -> float | None:
@@ -104,7 +107,7 @@ def _scaled(group: Sequence[Record]) -> float | None:
         )
         for record in group
     ]
-    return passed(attempts, within=None, intervals=False).scaled
+    return passed(attempts, within=None).scaled
 
 
 def case_share(record: Record) -> float:

@@ -56,15 +56,21 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model said. An empty text or a refusal is an answer too."""
+    """What a model said. An empty text or a refusal is an answer too.
+
+    `thoughts` are what a provider tells apart as thinking; they are recorded, and are no part of the answer.
+    """
 
     text: str
+    thoughts: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
     finish: str = ""
 
 
 class Model(Protocol):
+    """One that knows its context window says so in a field `window: int | None`, in tokens; without it, agents use less of it."""
+
     name: str  # as the user wrote it
     simulated: bool
     native_tools: bool
@@ -109,13 +115,26 @@ class Ledger(Protocol):
     """What the whole run has spent, over all its workers."""
 
     def before_call(self, model: str) -> None:
-        """Raises `BudgetSpent` where the run may pay for no more calls, `ModelError` where a fatal fault is known."""
+        """To be called before each try of a call: the episode's clock counts the last one, and not those before it.
+
+        Have the call's line on disk. Raises `BudgetSpent` where the run may pay for no more calls, `ModelError` where a fatal
+        fault is known, `RecordsError` where nothing can be written, `Stopped` (no `Exception`) where the run stops.
+        """
 
     def spent(self, model: str, usage: Usage) -> None:
         """Have this call's tokens and cost on disk before returning."""
 
+    def unanswered(self, model: str, why: str) -> None:
+        """Have on disk that the last call got no answer, and why, in a word. Raises what `before_call` raises."""
+
+    def settle(self) -> None:
+        """The last answer is in the transcript. Raises `Stopped` in a run that stops, which waited for that."""
+
     def fault(self, error: ModelError) -> None:
         """Let every worker know of a fatal fault."""
+
+    def retry(self, error: ModelError, pause: float) -> None:
+        """A try failed by `error`; the next one follows after `pause` seconds."""
 
     def reached(self, where: str, now: Reach) -> Reach:
         """Let every worker know whether `where` can be reached; what was known before. Only an answer ends `LOST`."""

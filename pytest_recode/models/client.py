@@ -103,6 +103,20 @@ def within(seconds: float, call: Callable[[], T]) -> T:
     return value  # type: ignore[return-value]
 
 
+def window(entry: Entry) -> int | None:
+    """Tokens that a prompt and its answer may have together, by litellm's table; None where it has none for this model.
+
+    Read from the table itself: litellm's function for it asks the servers of some providers.
+    """
+    table = litellm().model_cost
+    provider, _, name = entry.model.partition("/")
+    info = table.get(entry.model) or {}
+    if not info and table.get(name, {}).get("litellm_provider") == provider:
+        info = table[name]
+    found = info.get("max_input_tokens") or info.get("max_tokens")
+    return found if isinstance(found, int) and found > 0 else None
+
+
 def priced(entry: Entry) -> bool:
     """Whether calls of this model can be counted in dollars."""
     return cost(entry, 1000, 1000, None) is not None

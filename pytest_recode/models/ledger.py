@@ -1,8 +1,11 @@
 """The ledger: what the whole run has spent, over all its workers, in one file of JSON lines.
 
-Three kinds of line: `{"model", "prompt_tokens", "completion_tokens", "cost_usd"}`, one per call; `{"model", "fault",
-"detail"}`, one per fatal fault; `{"address", "reach"}` where an address is waited for, given up, or answers again. Every
-worker appends to the same file under a lock and reads what the others appended.
+A line per request: `{"model", "call": "begun"}` is in the file before the request is sent, and is overwritten in place by what became
+of it: `{"model", "prompt_tokens", "completion_tokens", "cost_usd"}`, or `{"model", "unanswered"}` with the fault. So a disk that
+fills up in between keeps nothing that was paid out of the file. Beside them `{"model", "fault", "detail"}`, one per fatal fault,
+`{"address", "reach"}` where an address is waited for, given up, or answers again, and `{"run"}` where a later run in the same
+directory begins, for which faults and addresses of the run before it do not hold. Every worker writes to the same file under a lock
+and reads what the others wrote.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,16 +22,23 @@ from typing import Any
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Reach, Usage
+from pytest_recode.run_directory import writing
+from pytest_recode.stopping import Stops
 
 
 class FileLedger:
-    """`max_cost` in US dollars; None: no limit. The file is made when something is spent, not before.
+    """`max_cost` in US dollars; None: no limit. The file is made before the first request, and not earlier.
 
-    Sixteen workers may each have a call under way when the limit is passed: no *new* one starts.
+    Sixteen workers may each have a call under way when the limit is passed: no *new* one starts. `stops` is asked before each
+    call. Every method raises `RecordsError` where the file cannot be written.
     """
 
-    def __init__(self, path: Path, max_cost: float | None = None) -> None:
+    def __init__(self, path: Path, max_cost: float | None = None, stops: Stops | None = None) -> None:
         self._path = path
+        self._stops = stops or Stops()
+        self._begun: dict[str, list[int]] = {}  # by model, the places of this process's lines without an answer
+        self._open: dict[int, int] = {}  # of anybody's such lines: place and length
+        self._unbooked = 0
         self._max_cost = max_cost
         self._read_to = 0
         self._total = Usage(cost_usd=0.0)
@@ -36,20 +47,45 @@ class FileLedger:
         self._reach: dict[str, Reach] = {}
         self._mutex = threading.Lock()  # flock does not tell the threads of one process apart
 
+    def begin(self, run: str) -> None:
+        """To be called once per run, by the controlling process: what an earlier run in this directory has spent still counts, but
+        this run finds out by itself which keys, models and addresses work. The user may have corrected them."""
+        if self._path.exists():
+            self._append({"run": run})
+
     @property
     def total(self) -> Usage:
         """Of the whole run so far; `cost_usd` None where any call's price is unknown."""
-        with self._open(write=False) as file:
+        with self._opened(write=False) as file:
             self._catch_up(file)
         return self._total if not self._unpriced else self._total + Usage(cost_usd=None)
 
+    @property
+    def unbooked(self) -> int:
+        """Requests that may have been billed although no answer was booked: cut off, timed out, or under way."""
+        with self._opened(write=False) as file:
+            self._catch_up(file)
+        return self._unbooked + len(self._open)
+
     def before_call(self, model: str) -> None:
-        """Raises `ModelError` for a known fatal fault, `BudgetSpent` at or past the limit.
+        """Have the call's line in the file. Raises `ModelError` for a known fatal fault, `BudgetSpent` at or past the limit,
+        `Stopped` in a run that stops.
 
         Also `UserError` where a limit is set and a call was made whose price is not known: what cannot be counted
         cannot be limited.
         """
-        with self._open(write=False) as file:
+        self._affordable(model)
+        self._stops.enter()
+        try:
+            with self._opened(write=True) as file:
+                place = _write(file, _padded({"model": model, "call": "begun"}, _width(model)))
+        except BaseException:
+            self._stops.settled()
+            raise
+        self._begun.setdefault(model, []).append(place)
+
+    def _affordable(self, model: str) -> None:
+        with self._opened(write=False) as file:
             self._catch_up(file)
         if known := self._faults.get(model):
             raise ModelError(known.fault, model, known.detail)
@@ -66,33 +102,59 @@ class FileLedger:
 
         Raises `UserError` where a limit is set and this call's price is not known, after writing it.
         """
-        self._append(
-            {
-                "model": model,
-                "prompt_tokens": usage.prompt_tokens,
-                "completion_tokens": usage.completion_tokens,
-                "cost_usd": usage.cost_usd,
-            }
-        )
+        line = {
+            "model": model,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost_usd": usage.cost_usd,
+        }
+        if self._begun.get(model):
+            self._end(model, line)
+        else:
+            self._append(line)
         if usage.cost_usd is None and self._max_cost is not None:
             raise UserError(unpriced(model, self._max_cost))
+
+    def unanswered(self, model: str, why: str) -> None:
+        """Raises `Stopped` in a run that stops: it was the answer that was waited for."""
+        if self._begun.get(model):
+            self._end(model, {"model": model, "unanswered": re.sub(r"[^a-z -]", "", why)[:30]})
+        self._stops.settle()
+
+    def settle(self) -> None:
+        self._stops.settle()
+
+    def abandon(self, why: str) -> None:
+        """Of every call of this process that is still open: nobody waits for its answer any more."""
+        for model, places in self._begun.items():
+            while places:
+                self._end(model, {"model": model, "unanswered": why})
+
+    def _end(self, model: str, line: Mapping[str, Any]) -> None:
+        """Put `line` in the place of the one that was written before the call."""
+        place = self._begun[model].pop()
+        with self._opened(write=True, new=False) as file:
+            _put(file, place, _padded(line, _width(model)))
 
     def fault(self, error: ModelError) -> None:
         """Every worker's next call of this model raises it; a fault that is not fatal is not kept."""
         if error.fatal:
             self._append({"model": error.model, "fault": error.fault.value, "detail": error.detail})
 
+    def retry(self, error: ModelError, pause: float) -> None:
+        """Nothing is spent by it."""
+
     def reached(self, where: str, now: Reach) -> Reach:
         """One of all the workers is told each change: the one that gets back what was known before."""
-        with self._open(write=False) as file:
+        with self._opened(write=False) as file:
             self._catch_up(file)
         if not self._changes(where, now):
             return self._known(where)
-        with self._open(write=True) as file:
+        with self._opened(write=True) as file:
             self._catch_up(file)
             before = self._known(where)
             if self._changes(where, now):
-                _write(file, {"address": where, "reach": now.value})
+                _write(file, json.dumps({"address": where, "reach": now.value}))
         return before
 
     def _known(self, where: str) -> Reach:
@@ -103,23 +165,36 @@ class FileLedger:
         return now is not before and (before, now) != (Reach.LOST, Reach.WAITING)
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        with self._open(write=True) as file:
-            _write(file, line)
+        with self._opened(write=True) as file:
+            _write(file, json.dumps(line))
 
     def _catch_up(self, file: int | None) -> None:
         if file is None:
             return
+        for place, length in tuple(self._open.items()):
+            self._count(os.pread(file, length, place), place)
         data = os.pread(file, max(os.fstat(file).st_size - self._read_to, 0), self._read_to)
         whole = data[: data.rfind(b"\n") + 1]
-        self._read_to += len(whole)
-        for line in whole.splitlines():
-            self._count(line)
+        for line in whole.splitlines(keepends=True):
+            self._count(line, self._read_to)
+            self._read_to += len(line)
 
-    def _count(self, line: bytes) -> None:
+    def _count(self, line: bytes, place: int) -> None:
         try:
             entry = json.loads(line)
         except ValueError:
             return  # half a line that a killed process left
+        if "run" in entry:
+            self._faults.clear()
+            self._reach.clear()
+            return
+        if "call" in entry:
+            self._open[place] = len(line)
+            return
+        self._open.pop(place, None)
+        if "unanswered" in entry:
+            self._unbooked += entry["unanswered"] in MAYBE_BILLED
+            return
         if "fault" in entry:
             fault = ModelError(ModelFault(entry["fault"]), entry["model"], entry["detail"])
             self._faults.setdefault(entry["model"], fault)
@@ -136,10 +211,10 @@ class FileLedger:
         )
 
     @contextmanager
-    def _open(self, *, write: bool) -> Iterator[Any]:
+    def _opened(self, *, write: bool, new: bool = True) -> Iterator[Any]:
         """The file under its lock (exclusive to write); None where there is none to read."""
-        with self._mutex:
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
+        with self._mutex, writing(self._path):
+            flags = (os.O_RDWR | (os.O_CREAT if new else 0)) if write else os.O_RDONLY
             try:
                 file = os.open(self._path, flags | os.O_CLOEXEC, 0o644)
             except FileNotFoundError:
@@ -161,18 +236,50 @@ class NullLedger:
 
     def spent(self, model: str, usage: Usage) -> None: ...
 
+    def unanswered(self, model: str, why: str) -> None: ...
+
+    def settle(self) -> None: ...
+
     def fault(self, error: ModelError) -> None: ...
+
+    def retry(self, error: ModelError, pause: float) -> None: ...
 
     def reached(self, where: str, now: Reach) -> Reach:
         return Reach.ANSWERS
 
 
-def _write(file: int, line: Mapping[str, Any]) -> None:
-    data = json.dumps(line).encode() + b"\n"
-    if (end := os.fstat(file).st_size) and os.pread(file, 1, end - 1) != b"\n":
-        data = b"\n" + data  # a killed process left half a line: let it spoil no other
+MAYBE_BILLED = frozenset({"timeout", "connection", "cut off"})
+"""Why there is no answer, of requests that the provider may have worked on nevertheless."""
+
+
+def _write(file: int, line: str) -> int:
+    """At the end of the file; the place of the line."""
+    end = os.fstat(file).st_size
+    if torn := end and os.pread(file, 1, end - 1) != b"\n":
+        line = f"\n{line}"  # a killed process left half a line: let it spoil no other
+    try:
+        _put(file, end, line)
+    except OSError:
+        os.ftruncate(file, end)
+        raise
+    return end + bool(torn)
+
+
+def _put(file: int, place: int, line: str) -> None:
+    data = f"{line}\n".encode()
     while data:
-        data = data[os.write(file, data) :]
+        written = os.pwrite(file, data, place)
+        data, place = data[written:], place + written
+
+
+def _padded(line: Mapping[str, Any], width: int) -> str:
+    return json.dumps(line).ljust(width)
+
+
+def _width(model: str) -> int:
+    """Characters of the longest line that a call of `model` can come to; JSON ends before the blanks."""
+    most = {"prompt_tokens": 10**15, "completion_tokens": 10**15, "cost_usd": -1.2345678901234567e-300}
+    return len(json.dumps({"model": model, **most}))
 
 
 def unpriced(model: str, max_cost: float) -> str:

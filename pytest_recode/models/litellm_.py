@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from pytest_recode.faults import ModelFault, UserError
+from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, Message, ModelContext, ModelKind, Reach, Reply, Tool, ToolCall, Usage
-from pytest_recode.models.client import cost, litellm, priced, vectors_of, within
+from pytest_recode.models.client import cost, litellm, priced, vectors_of, window, within
 from pytest_recode.models.ledger import unpriced
 from pytest_recode.models.providers import NO_KEY, entry_of, key_of
 from pytest_recode.models.retry import Failure, Retries, failure
@@ -28,7 +28,7 @@ A = TypeVar("A", Reply, Embedded)
 class LitellmModel:
     """`entry` names the model and its provider; the key, unless given, is litellm's to find in the environment.
 
-    `key_env`: the variable that the key is in, or should be in where none is sent; "": not known.
+    `window`: tokens of its context window, where litellm's table has them. `key_env`: the variable that the key is in, or should be in where none is sent; "": not known.
     """
 
     name: str
@@ -37,6 +37,7 @@ class LitellmModel:
     native_tools: bool
     api_key: str | None = None
     key_env: str = ""
+    window: int | None = None
     temperature: float | None = None
     call_seconds: float = 600.0
     retries: Retries = field(default_factory=Retries)
@@ -66,6 +67,7 @@ class LitellmModel:
                 self.ledger.spent(self.name, answer.usage)
                 self.ledger.reached(self._where, Reach.ANSWERS)
                 return answer
+            self.ledger.unanswered(self.name, answer.fault.value)
             passed = time.monotonic() - start
             pause = self.retries.pause(tried, answer, passed)
             lost = self._lost(answer, tried, pause)
@@ -74,6 +76,8 @@ class LitellmModel:
                 if error.fatal:
                     self.ledger.fault(error)
                 raise error
+            self.ledger.retry(ModelError(answer.fault, self.name, answer.detail), pause)
+            LOG.info("model %s: %s: %s; trying again in %.0f s", self.name, answer.fault.value, answer.detail, pause)
             self.retries.wait(pause)
         raise AssertionError("unreachable")
 
@@ -197,9 +201,10 @@ class LitellmModel:
             )
             for number, call in enumerate(said.tool_calls or ())
         )
-        written = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
+        thoughts = _text(getattr(said, "reasoning_content", None))
+        written = len(text) + len(thoughts) + sum(len(call.name) + len(call.arguments) for call in calls)
         usage = self._usage(response, sum(len(str(message)) for message in messages), written)
-        return Reply(text=text, tool_calls=calls, usage=usage, finish=choice.finish_reason or "")
+        return Reply(text=text, thoughts=thoughts, tool_calls=calls, usage=usage, finish=choice.finish_reason or "")
 
     def _usage(self, response: Any, asked: int, written: int) -> Usage:
         """As the provider counted; where it said nothing, four characters to the token."""
@@ -236,6 +241,7 @@ def make(context: ModelContext) -> LitellmModel:
         native_tools=bool(tools),
         api_key=key,
         key_env=key_env,
+        window=window(entry),
         temperature=context.temperature,
         call_seconds=context.call_seconds,
     )

@@ -43,7 +43,7 @@ def mutated(node: Statement, random: Random, count: int = 1) -> Statement:
 
 def sites(node: ast.AST) -> list[Site]:
     """Every place in `node` where a slip can happen, in source order."""
-    return [Site(kind=kind, apply=partial(put, new)) for old, put in _slots(node) for kind, new in _slips(old)]
+    return [Site(kind=kind, apply=partial(put, new)) for old, put in _slots(node) for kind, new in slips(old)]
 
 
 def _differs(one: ast.AST, other: ast.AST) -> bool:
@@ -143,7 +143,7 @@ _CONFUSED = {
 }
 
 
-def _slips(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+def slips(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """What can be written in the place of `node` by mistake."""
     match node:
         case ast.BinOp(left=left, op=op, right=right):

@@ -167,7 +167,8 @@ def _said(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Cut, and without any secret of the environment."""
-    for name, value in os.environ.items():
+    for name in os.environ:
+        value = os.environ.get(name, "")  # another thread may have removed it
         if len(value) >= 8 and re.search(r"(KEY|TOKEN|SECRET|PASSWORD)$", name, re.IGNORECASE):
             text = text.replace(value, f"<{name}>")
     return text if len(text) <= 500 else f"{text[:500]} …"

@@ -42,18 +42,22 @@ def judge(
     *,
     seed: int | None = None,
     fresh: Fresh = Fresh.INTERFACE,
+    stop_at_failure: bool = False,
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 
     `seed` repeats a verdict; by default it is a new secret. `fresh`: what the tests of one interface tell a candidate
     (the expected loss, say, as an argument) it cannot answer the tests of another with, as it starts anew between them.
+    `stop_at_failure`: after the first failed case the others are failed cases that were not run (a shared oracle runs all).
 
     Raises `GraderError` where the tests give no verdict, `SandboxError` where a sandbox fails. Whatever the candidate
     does is a failed case.
     """
     if task.oracle.isolation == "shared":
         return judge_shared(task, parts, targets, sandbox, seed=seed)
-    return _Grading(task, parts, targets, sandbox, secrets.randbits(48) if seed is None else seed, fresh).run()
+    return _Grading(
+        task, parts, targets, sandbox, secrets.randbits(48) if seed is None else seed, fresh, stop_at_failure
+    ).run()
 
 
 def check(task: Task, parts: Parts, sandbox: Sandbox) -> None:
@@ -75,12 +79,22 @@ class _Progress:
 
 
 class _Grading:
-    def __init__(self, task: Task, parts: Parts, targets: Files, sandbox: Sandbox, seed: int, fresh: Fresh) -> None:
+    def __init__(
+        self,
+        task: Task,
+        parts: Parts,
+        targets: Files,
+        sandbox: Sandbox,
+        seed: int,
+        fresh: Fresh,
+        stop_at_failure: bool = False,
+    ) -> None:
         self.task = task
         self.limits: Limits = task.limits
         self.sandbox = sandbox
         self.seed = seed
         self.fresh = fresh
+        self.stop_at_failure = stop_at_failure
         self.tests = parts.tests
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
@@ -203,6 +217,7 @@ class _Grading:
         self._close(case, Outcome.FAILED, kind, text)
         if late:
             self._out_of_time()
+        self._stop_if(failed=True)
         raise _GraderGoneError
 
     def _unheard(self, text: str, *, late: bool = False) -> NoReturn:
@@ -229,6 +244,10 @@ class _Grading:
     def _out_of_time(self) -> NoReturn:
         """The candidate used the grading's time up: what is left is not run."""
         self._close_rest("timeout", f"not run: the grading's {self.limits.grading_seconds:g} s were used up")
+
+    def _stop_if(self, *, failed: bool) -> None:
+        if failed and self.stop_at_failure:
+            self._close_rest("", "not run: an earlier case failed")
 
     def _close_rest(self, kind: str, text: str) -> NoReturn:
         for case in self.progress.interfaces:
@@ -295,12 +314,22 @@ class _Grading:
             frames = tuple(legible(frame, keep="") for frame in told["frames"])
             exception = Exc(type=legible(told["type"], keep=""), message=legible(told["message"]), frames=frames)
         if outcome is Outcome.PASSED and case.lost:  # what happened here outranks what the test made of it
-            outcome, step = Outcome.FAILED, {"kind": case.lost.kind, "message": case.lost.text}
-        self._close(case, outcome, step["kind"], step["message"], exception)
+            outcome, step = Outcome.FAILED, {"kind": case.lost.kind, "message": case.lost.text, "junit": "failure"}
+        self._close(case, outcome, step["kind"], step["message"], exception, junit=step.get("junit", "failure"))
         if case.lost or step["kind"] == "protocol":
             self.line.end()
+        self._stop_if(failed=outcome is Outcome.FAILED)
 
-    def _close(self, case: OpenCase, outcome: Outcome, kind: str, text: str, exception: Exc | None = None) -> None:
+    def _close(
+        self,
+        case: OpenCase,
+        outcome: Outcome,
+        kind: str,
+        text: str,
+        exception: Exc | None = None,
+        *,
+        junit: str = "failure",
+    ) -> None:
         self.progress.open = None
         seconds = time.monotonic() - case.since
         self.heard_seconds += seconds if case.heard else 0.0
@@ -313,6 +342,7 @@ class _Grading:
             message=legible(text),
             exception=exception,
             seconds=seconds,
+            junit=junit,
         )
 
     def _check_complete(self) -> None:

@@ -18,14 +18,18 @@ def _program(name: str, *modules: str) -> Program:
 
 CANDIDATE = _program("candidate", "codec", "wire", "candidate")
 _PYTEST = ("values", "equivalence", "handles", "remote", "naming", "account", "running")
-GRADER = _program("grader", "codec", "wire", *_PYTEST, "authors", "grader")
+GRADER = _program("grader", "codec", "wire", "symptoms", *_PYTEST, "authors", "grader")
 _SHARED = (
-    *("codec", "wire", "hidden", "forbidden", "compared", "versions", "rewriting"),
-    *("holdings", "intact", "classes", "screening", "reach", "acts", "seeing", "watch"),
-    *("tracebacks", "shared"),
+    *("codec", "wire", "hidden", "forbidden", "classes", "marks", "compared", "versions", "rewriting", "wrappers"),
+    *("holdings", "intact", "screening", "reach", "acts", "texts", "seeing", "watch"),
+    *("symptoms", "tracebacks", "shared"),
 )
-SHARED_PYTEST = _program("shared-pytest", *_SHARED, *_PYTEST, "asserts", "telling", "plain", "worlds", "shared_pytest")
-SHARED_BESIDE = _program("shared-beside", *_SHARED, *_PYTEST, "asserts", "telling", "standins", "shared_beside")
+SHARED_PYTEST = _program(
+    "shared-pytest", *_SHARED, *_PYTEST, "asserts", "arguments", "telling", "plain", "worlds", "shared_pytest"
+)
+SHARED_BESIDE = _program(
+    "shared-beside", *_SHARED, *_PYTEST, "asserts", "arguments", "telling", "standins", "shared_beside"
+)
 SHARED_UNITTEST = _program("shared-unittest", *_SHARED, "shared_unittest")
 
 

@@ -215,10 +215,14 @@ class _Grading:
             self._tampered(f"{case} is none of the cases that the reference passes, or was reported twice")
             return
         outcome = Outcome.PASSED if message["outcome"] == "passed" else Outcome.FAILED
-        self._close(case, outcome, message["kind"], message["message"], _exception(message["exception"]))
+        told = (message["kind"], message["message"], _exception(message["exception"]))
+        self._close(case, outcome, *told, junit=message.get("junit", ""))
         self.open, self.since = "", time.monotonic()
 
-    def _close(self, case: str, outcome: Outcome, kind: str, text: str, exception: Exc | None) -> None:
+    def _close(
+        self, case: str, outcome: Outcome, kind: str, text: str, exception: Exc | None, *, junit: str = ""
+    ) -> None:
+        """Without what JUnit counts: the case never ended, or never ran."""
         self.cases[case] = Case(
             id=case,
             interface=self.expected[case],
@@ -227,6 +231,7 @@ class _Grading:
             message=legible(text),
             exception=exception,
             seconds=time.monotonic() - self.since,
+            junit=junit or ("failure" if kind == "timeout" else "error"),
         )
 
     def verdict(self) -> Verdict:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside import wire
+from pytest_recode.inside.walls import FROM_OUTSIDE
 from pytest_recode.oracle.programs import CANDIDATE, roots
 from pytest_recode.sandboxes import Connection, Program, Sandbox
 from pytest_recode.sandboxes.warm import WITH_PARENT
@@ -43,7 +44,12 @@ class OpenCase:
 
 
 class Switchboard:
-    """Launches candidates as they are needed; one at a time."""
+    """Launches candidates as they are needed, one at a time.
+
+    A candidate is asked nothing until every earlier one of this grading has ended with all it started: alive, an earlier
+    one could pass on what it was told, by locks on files that both can open. The next sandbox may start before that, as
+    no code of a candidate's runs in it until it is asked.
+    """
 
     def __init__(
         self, sandbox: Sandbox, environment: Environment, limits: Limits, files: Files, entropy: int, deadline: float
@@ -73,6 +79,7 @@ class Switchboard:
                 raise case.lost
             if self.candidate is None:
                 launching = time.monotonic()
+                self._wait_ended()
                 self.candidate = self._take()
                 launching = time.monotonic() - launching
                 case.since += launching  # nobody's time
@@ -99,10 +106,17 @@ class Switchboard:
             wire.send_message(grader, told, time.monotonic() + _GRACE_SECONDS, kind=wire.LOST)
 
     def end(self) -> None:
-        """Have the candidate ended, if there is one, while other things go on; the next question launches another."""
+        """Have the candidate ended, if there is one, while the grader goes on; the next question waits for that, and
+        launches another."""
         if self.candidate is not None:
-            self._endings.append(self._aside.submit(self.candidate.kill))
+            self._endings.append(self._aside.submit(_end, self.candidate))
             self.candidate = None
+
+    def _wait_ended(self) -> None:
+        """Until no earlier candidate runs. Raises `SandboxError` where one could not be ended."""
+        while self._endings:
+            self._endings[-1].result()
+            self._endings.pop()
 
     def close(self) -> None:
         """Until no candidate runs. Raises what ending one raised."""
@@ -111,9 +125,7 @@ class Switchboard:
         if self._next is not None and self._next.exception() is None:  # what nobody needed may have failed to start
             self._next.result().kill()
         self._next = None
-        ended, self._endings = self._endings, []
-        for each in ended:
-            each.result()
+        self._wait_ended()
 
     def _take(self) -> Connection:
         # Where this is interrupted, what was started ahead is still known to `close`.
@@ -221,9 +233,20 @@ def launch(sandbox: Sandbox, program: Program, environment: Environment, limits:
 def ending(sandbox: Sandbox, connection: Connection) -> str:
     """How a program ended that was not to. Raises `SandboxError` where nothing inside can have been the cause."""
     how = connection.kill()
-    if how == WITH_PARENT and sandbox.isolation == "separate":
-        raise SandboxError(f"a sandbox {how}, which was killed from outside (by the kernel, where memory runs out)")
+    if sandbox.isolation == "separate" and how in (WITH_PARENT, FROM_OUTSIDE):
+        what = f"{how}, which was {FROM_OUTSIDE}" if how == WITH_PARENT else f"was {how}"
+        raise SandboxError(
+            f"a sandbox {what} (by the kernel, where the machine's memory runs out: give it more, or take fewer workers)"
+        )
     return how
+
+
+def _end(candidate: Connection) -> str:
+    """Have it ended, with all it started. An `OSError` would pass for the grader's, or for a slow program's."""
+    try:
+        return candidate.kill()
+    except OSError as error:
+        raise SandboxError(f"a candidate's sandbox could not be ended: {error}") from error
 
 
 def _gone(connection: Connection) -> bool:

@@ -7,6 +7,7 @@ the hook that needs it.
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,45 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.register(defaults, "recode-defaults")
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
+    """pytest loads conftest.py files of what it is given: those of tasks are not for this process."""
+    from pytest_recode.plugin import task_code
+
+    here = early_config.invocation_params.dir
+    given = [str(arg).partition("::")[0] for arg in early_config.invocation_params.args]
+    paths = [here, *(here / arg for arg in given if arg and not arg.startswith("-"))]
+    paths += [early_config.rootpath / path for path in early_config.getini("testpaths")]
+    tasks = task_code.directories(early_config, [path for path in paths if path.exists()])
+    with task_code.not_run(tasks):
+        yield
+    if any(here.resolve().is_relative_to(task) for task in tasks):
+        # `python -m pytest` in a task puts it on the path: its files would stand in for any library's
+        sys.path[:] = [path for path in sys.path if path not in ("", ".", str(here))]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Nor are those of directories that are met on the way."""
+    if not getattr(collector, "of_tasks", False):
+        return (yield)
+    from pytest_recode.plugin import task_code
+
+    with task_code.not_run(task_code.directories(collector.config, [collector.path])):
+        return (yield)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if config.inipath is not None and config.getoption("inifilename", None) is None:
+        from pytest_recode.plugin import task_code
+
+        if config.inipath.parent.resolve() in task_code.directories(config, [config.inipath.parent]):
+            raise pytest.UsageError(
+                f"{config.inipath}: lies in a task's directory, and a task may not configure pytest, which could make it run any"
+                f" program; remove the file, or name a configuration yourself with -c FILE"
+            )
     config.addinivalue_line("markers", MARKER)
     if options.given(config):
         run_of(config).check_options()
@@ -58,11 +97,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def run_of(config: pytest.Config) -> Run:
     """This session's Run, made when something first needs it."""
     if RUN not in config.stash:
+        from pytest_recode.plugin import limits, reruns
         from pytest_recode.plugin.report import Reporter
         from pytest_recode.plugin.session import Run
 
         config.stash[RUN] = run = Run(config)
-        config.pluginmanager.register(Reporter(run), "recode-reporter")
+        config.pluginmanager.register(reruns, "recode-reruns")
+        config.pluginmanager.register(Reporter(run), "recode-reporter")  # the later one is called first
+        config.pluginmanager.register(limits, "recode-limits")
     return config.stash[RUN]
 
 

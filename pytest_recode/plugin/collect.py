@@ -24,6 +24,8 @@ class TaskDirectory(pytest.Directory):
     """A claimed directory: all it yields is its manifest (a Directory that yields items has ids nobody can select), and what
     of it pytest was given by its path, to say how to choose instead."""
 
+    of_tasks = True
+
     def __init__(self, *, manifest: str, **rest: Any) -> None:
         super().__init__(**rest)
         self.manifest = manifest
@@ -35,6 +37,8 @@ class TaskDirectory(pytest.Directory):
 
 class Part(pytest.Directory):
     """A directory that belongs to a manifest above it: nothing in it is an ordinary test."""
+
+    of_tasks = True
 
     def __init__(self, *, manifest: Path, **rest: Any) -> None:
         super().__init__(**rest)
@@ -108,7 +112,7 @@ class Manifest(pytest.File):
 
     def _items(self, task: Task, prefix: str, settings: Settings) -> Iterator[pytest.Item]:
         if settings.validate:
-            from pytest_recode.validate import checks
+            from pytest_recode.validation.checks import checks
 
             for check in checks(task):
                 yield self._item(ValidateItem, f"{prefix}validate[{check.name}]", task=task, check=check.name)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_recode.replay import STORED
-from pytest_recode.settings import Settings
+from pytest_recode.settings import ONE_STEP, Settings
 
 
 class Conflict(NamedTuple):
@@ -38,7 +38,6 @@ _OF_STORED = (
     *("attempts", "feedback-model", "feedback-from", "no-paper", "with-paper"),
 )
 """What a replay has from the run that it replays."""
-_ONE_STEP = {"reference", "noop", "one-shot"}
 
 _CONFLICTS = (
     Conflict(
@@ -64,6 +63,18 @@ _CONFLICTS = (
         {"models": ()},
     ),
     Conflict(
+        ("validate-seeds",),
+        lambda run: not run.validate,
+        "--recode-validate-seeds requires --recode-validate: add it, or leave out --recode-validate-seeds",
+        {"validate_seeds": 3},
+    ),
+    Conflict(
+        ("validate-seeds",),
+        lambda run: run.seed is not None,
+        "--recode-seed names the one seed to grade with: leave out --recode-validate-seeds, or leave out --recode-seed",
+        {"validate_seeds": 3},
+    ),
+    Conflict(
         ("fail-under",),
         lambda run: run.validate,
         "--recode-fail-under is about solved episodes and --recode-validate has none: leave one of the two out",
@@ -83,13 +94,13 @@ _CONFLICTS = (
     ),
     Conflict(
         ("steps",),
-        lambda run: run.agent in _ONE_STEP,
+        lambda run: run.agent in ONE_STEP,
         "--recode-agent={run.agent} makes one step a turn: leave out --recode-steps, or choose --recode-agent=recode",
     ),
     Conflict(
         _OF_MEMORY,
-        lambda run: run.agent in _ONE_STEP,
-        "--recode-agent={run.agent} has no memory and searches nothing: leave out --recode-{option}, or choose"
+        lambda run: run.agent in ONE_STEP,
+        "--recode-agent={run.agent} sums up nothing and searches nothing: leave out --recode-{option}, or choose"
         " --recode-agent=recode",
     ),
     Conflict(
@@ -107,6 +118,11 @@ _CONFLICTS = (
         lambda run: run.feedbacks == ("none",),
         "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out",
         {"feedback_model": None},
+    ),
+    Conflict(
+        ("feedback-scope", "feedback-code"),
+        lambda run: run.feedback_model is None,
+        "--recode-{option} is about what --recode-feedback-model writes, and none is given: give one, or leave it out",
     ),
     Conflict(
         ("feedback-from",),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_recode.faults import UserError
+from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.run_directory import CONTROLLER, RESULTS, ROOM, Lines, room
 
 if TYPE_CHECKING:
     from pytest_recode.settings import Settings
 
-RESULTS = "results.jsonl"
 UNREADABLE = "unreadable.jsonl"
-_EMPTY = (RESULTS, UNREADABLE, "in-use")
+_EMPTY = (RESULTS, UNREADABLE, "in-use", CONTROLLER)
 """What a run that has played nothing has."""
 
 
@@ -59,36 +60,47 @@ def claim(
         out.mkdir(parents=True, exist_ok=True)
         if settings.out is None:
             (out.parent / ".gitignore").write_text("*\n")
+        _check_room(out)
         os.close(os.open(results, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
         return set()
+    except RecordsError as error:
+        raise UserError(f"--recode-out={out}: {error}") from None
     except OSError as error:
         raise UserError(f"--recode-out={out} cannot be written ({error.strerror}): give a directory that can") from None
 
 
+def _check_room(out: Path) -> None:
+    free = room(out)
+    if free < ROOM:
+        raise UserError(
+            f"--recode-out={out}: {free >> 10} KiB are free there, and a run needs {ROOM >> 10}: free space, or give another directory"
+        )
+
+
 def begun(out: Path) -> bool:
     """Whether anything was played there."""
-    if not out.is_dir():
+    try:
+        results = out / RESULTS
+        return any(path.name not in _EMPTY for path in out.iterdir()) or results.stat().st_size > 0
+    except OSError:  # it was removed
         return False
-    results = out / RESULTS
-    return any(path.name not in _EMPTY for path in out.iterdir()) or (results.exists() and results.stat().st_size > 0)
 
 
 def leave(out: Path) -> None:
     """Nothing in the way of the next run, where nothing came of this one."""
     if not begun(out):
         for name in _EMPTY:
-            (out / name).unlink(missing_ok=True)
+            with suppress(OSError):  # a disk that broke: the run has said so
+                (out / name).unlink(missing_ok=True)
 
 
 def not_read(out: Path, task: str) -> None:
-    """Note a task of which there is no episode, so that no report passes over it without a word."""
-    from pytest_recode.render.transcript import append, opened
-
-    file = opened(out / UNREADABLE)
+    """Note a task of which there is no episode, so that no report passes over it without a word. Raises `RecordsError`."""
+    lines = Lines(out / UNREADABLE)
     try:
-        append(file, {"schema": 1, "task": task})
+        lines.append({"schema": 1, "task": task})
     finally:
-        os.close(file)
+        lines.close()
 
 
 def finished(out: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -98,11 +110,29 @@ def finished(out: Path) -> Mapping[str, Mapping[str, Any]]:
     return {record["nodeid"]: record for record in read(out / RESULTS) if record["outcome"] != "error"}
 
 
-def forget(out: Path, nodeid: str) -> None:
-    """The error that an earlier run has of an episode: it has come to something else."""
-    from pytest_recode.render.records import read, rewrite
+def compact(out: Path) -> None:
+    """Remove the errors of an earlier run that this run has retried: their episodes have a later record.
 
-    rewrite(out / RESULTS, [record for record in read(out / RESULTS) if record["nodeid"] != nodeid])
+    Reads and writes the whole file: to be called once per run, however many were retried. A run that is killed before leaves both
+    records of an episode; every reader takes the later one.
+    """
+    from pytest_recode.render.records import latest, rewrite
+
+    found, older = latest(out / RESULTS)
+    if older:
+        rewrite(out / RESULTS, found)
+
+
+def _cut_off(out: Path, ids: Collection[str]) -> Iterator[Mapping[str, Any]]:
+    """The facts of episodes that have whole turns and no record. A file that is damaged is told by its own episode."""
+    from pytest_recode.render.transcript import earlier, name
+
+    for nodeid in sorted(ids):
+        if (out / "checkpoints" / name(nodeid)).exists():
+            with suppress(UserError):
+                facts = earlier(out / "episodes" / name(nodeid)).facts
+                if facts.get("nodeid") == nodeid:
+                    yield facts
 
 
 def _go_on(
@@ -118,7 +148,11 @@ def _go_on(
             f"--recode-out={out}: there is no run to go on with{guess}: leave out --recode-resume to begin one"
         )
     wait_until_left(out, tell)
+    _check_room(out)
+    compact(out)
     found = read(out / RESULTS)
     for record in found:
         check(record)
+    for facts in _cut_off(out, set(ids) - {record["nodeid"] for record in found}):
+        check(facts)
     return {record["nodeid"] for record in found if record["outcome"] == "error" and record["nodeid"] in ids}

@@ -54,12 +54,34 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
     if RUN in config.stash and ours:
         run = config.stash[RUN]
         run.ids = frozenset(ours)
-        run.environments = _environments(run, ours)  # and `run.tasks`
+        first = not run.by_format
+        run.environments = _environments(run, ours)  # and `run.tasks`, `run.by_format`
         run.prepare()
+        if first:
+            from pytest_recode.plugin import summary  # a session without tasks loads none of it
+
+            for line in summary.played_how(run):
+                run.tell(line.removeprefix("recode: "))
+
+
+def speaks(config: pytest.Config) -> bool:
+    """Whether this process tells what collection finds: of the workers, which all collect the same, the first does."""
+    worker = getattr(config, "workerinput", None)
+    return worker is None or worker["workerid"] == "gw0"
+
+
+def stop(config: pytest.Config, reason: str) -> bool:
+    """Controller: hand out no more items and end once every worker has. False where pytest-xdist does not run the session."""
+    session: Any = config.pluginmanager.get_plugin("dsession")
+    if session is None:
+        return False
+    session.shouldstop = reason
+    return True
 
 
 def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
     """Of the tasks that the workers' items are of, with their ids: their manifests are read again, as the items stay over there."""
+    from pytest_recode.faults import UserError
     from pytest_recode.plugin.environments import placed
 
     wanted: dict[str, set[str]] = {}
@@ -73,6 +95,10 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
         task_format = run.registry.format(path.name)
         if task_format is None:
             continue
+        try:
+            run.settings_for(task_format)
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
         for task in task_format.load(path):
             if task_format.single or task.id in tasks:
                 environment = placed(task.environment, run.settings.environments)

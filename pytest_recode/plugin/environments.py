@@ -49,11 +49,12 @@ def read(values: Iterable[str], option: str, base: Path) -> tuple[Environment, .
 
 
 def placed(environment: Environment, known: Iterable[Environment]) -> Environment:
-    """With what --recode-env says of its name."""
+    """With what --recode-env says of its name. An interpreter is named by the user alone: it is started outside of any sandbox."""
     own = next((each for each in known if environment.name and each.name == environment.name), None)
     if own is None:
-        return environment
-    return replace(environment, python=own.python or environment.python, image=own.image or environment.image)
+        return replace(environment, python="")
+    dockerfile = None if own.image else environment.dockerfile  # the user's word comes first
+    return replace(environment, python=own.python, image=own.image or environment.image, dockerfile=dockerfile)
 
 
 def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iterable[Environment] = ()) -> None:
@@ -68,9 +69,8 @@ def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iter
     for environment, tasks in sorted(wanted.items(), key=lambda item: item[0].name):
         if not environment.name:
             continue
-        has = {"docker": environment.image, "": environment.image or environment.python}.get(
-            sandbox, environment.python
-        )
+        image = environment.image or environment.dockerfile or environment.requirements
+        has = {"docker": image, "": image or environment.python}.get(sandbox, environment.python)
         if not has:
             missing.append((environment, tasks))
         elif sandbox not in ("", "docker"):

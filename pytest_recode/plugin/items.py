@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.faults import UserError
+from pytest_recode.faults import RecordsError, Stopped, UserError, interrupts_first
 from pytest_recode.plugin import run_of
+from pytest_recode.plugin.limits import LimitReached, Timer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,21 +77,18 @@ class FaultItem(TaskItem):
 
 
 class RecodeItem(TaskItem):
-    """What is played or checked, and how it is told."""
+    """What is played or checked, and how it is told. `seconds` is a limit behind those that it enforces by itself."""
+
+    seconds: float
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.timer = Timer()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, Unsolved | Fault):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
-
-    def backstop(self, seconds: float) -> None:
-        """The item keeps its own limits. pytest-timeout stands behind them, where the user gave it none of their own:
-        by signal, since its thread method would take an xdist worker down with the item."""
-        manager = self.config.pluginmanager
-        if not manager.hasplugin("timeout"):
-            return
-        if self.config.getoption("timeout", None) is None and not self.config.getini("timeout"):
-            self.add_marker(pytest.mark.timeout(seconds + MARGIN, method="signal"))
 
 
 class EpisodeItem(RecodeItem):
@@ -107,15 +105,15 @@ class EpisodeItem(RecodeItem):
         **rest: Any,
     ) -> None:
         super().__init__(**rest)
-        self.settings = settings
+        from pytest_recode.settings import as_played
+
+        self.settings = as_played(settings)
         self.replay = replay
         self.model, self.policy, self.attempt = model, policy, attempt
         self.extra_keyword_matches.update({model or "", policy, policy.partition(":")[0]} - {""})
         self.mark(model=model or "", feedback=policy, attempt=attempt)
         limits = self.task.limits
-        waits = limits.episode_seconds if len(settings.feedbacks) > 1 else 0.0  # for a first turn that they share
-        if settings.feedback_from == "auto":  # a person takes the time that it takes
-            self.backstop(waits + limits.episode_seconds + limits.grading_seconds)
+        self.seconds = limits.episode_seconds + limits.grading_seconds + MARGIN
         if reason := run_of(self.config).asks_with(settings):
             self.add_marker(pytest.mark.skip(reason=reason))
 
@@ -141,27 +139,50 @@ class EpisodeItem(RecodeItem):
                 raise self._not_played(error) from None
             self._come_to(kept, kept=True)
             return
-        run.hold()
         try:
-            record = play(
-                plan,
-                run.cast(self.model, self.policy, self.settings),
-                self.settings,
-                run.sandbox,
-                run.ledger,
-                run.out,
-                self._turn_finished,
-            )
+            with run.stops.inside(), self.timer.working(self.seconds) as clock:
+                run.hold()
+                record = play(
+                    plan,
+                    run.cast(self.model, self.policy, self.settings),
+                    self.settings,
+                    run.sandbox,
+                    run.ledger,
+                    run.out,
+                    self._turn_finished,
+                    clock,
+                )
         except UserError as error:  # what an earlier run left of it cannot be read
             raise self._not_played(error) from None
-        except BaseException as cut:
-            # cut off in the middle of something (Ctrl-C, a time-out from outside): no half-done exchange may meet the next item
+        except (RecordsError, Stopped) as stop:
             run.drop_sandbox()
-            if isinstance(cut, pytest.fail.Exception):  # pytest-timeout: the user's own limit on this item
-                path = run.out / "episodes" / transcript.name(self.nodeid)
-                self._tell(transcript.recover(path, outcome="unsolved", stop="time", error=None))
-            raise
+            raise self._interrupted(str(stop)) from None
+        except BaseException as cut:
+            # cut off in the middle of something (Ctrl-C, a time limit): no half-done exchange may meet the next item
+            run.drop_sandbox()
+            if not isinstance(cut, LimitReached):
+                raise
+            record = self._cut_off(cut, run.out / "episodes" / transcript.name(self.nodeid))
+        finally:
+            run.cut_off()
         self._come_to(record)
+
+    def _cut_off(self, cut: LimitReached, path: Path) -> dict[str, Any]:
+        """What a limit on this item made of the episode whose transcript is at `path`."""
+        from pytest_recode.render import transcript
+
+        try:
+            left = transcript.recover(path, outcome="error", stop="error", error=None)
+        except (OSError, ValueError):  # it had not begun
+            raise self._not_played(UserError(f"{cut} before the episode began: raise that limit")) from None
+        return transcript.ended(path) or cut.record(left)
+
+    def _interrupted(self, reason: str) -> Fault:
+        """The session ends with this item; `reason` is one line."""
+        run_of(self.config).stops.request(reason)
+        self.session.shouldstop = reason
+        self.recode = {"interrupted": reason}
+        return Fault(f"interrupted: {reason}")
 
     def _not_played(self, error: UserError) -> Fault:
         self.recode = {"not_played": str(error)}
@@ -208,18 +229,24 @@ class ValidateItem(RecodeItem):
         self.check = check
         self.extra_keyword_matches.update({"validate", check})
         self.mark(check=check)
-        self.backstop(self.task.limits.grading_seconds * 3)
+        self.seconds = self.task.limits.grading_seconds * 3 + MARGIN
 
     def runtest(self) -> None:
         from pytest_recode.play import fault
-        from pytest_recode.validate import checks, validate
+        from pytest_recode.validation.checks import checks
+        from pytest_recode.validation.validate import validate
 
         run = run_of(self.config)
         check = next(check for check in checks(self.task) if check.name == self.check)
         facts: dict[str, Any] = {"task": self.task.id, "check": self.check, "error": None}
         self.recode = {"validation": facts}
         try:
-            found = validate(self.task, check, run.sandbox, run.settings.seed)
+            with self.timer.working(self.seconds), interrupts_first():
+                found = validate(self.task, check, run.sandbox, run.settings.seed, run.settings.validate_seeds)
+        except LimitReached as cut:
+            run.drop_sandbox()
+            facts["error"] = {"kind": "time", "message": f"{cut} before the check came to its end: raise that limit"}
+            raise Fault(f"{self.task.id}: {facts['error']['message']}") from None
         except Exception as error:
             facts["error"] = fault(error)
             raise Fault(f"{self.task.id}: {facts['error']['message']}") from error
@@ -228,6 +255,7 @@ class ValidateItem(RecodeItem):
             raise
         facts |= {"problem": found.problem, "warning": found.warning, "seconds": round(found.seconds, 3)}
         facts |= {"isolation": found.isolation, "noticed": found.noticed, "tried": found.tried}
+        facts |= {"survivors": list(found.survivors)}
         self.user_properties += [("recode_check", self.check), ("recode_seconds", facts["seconds"])]
         if found.problem:
             raise Unsolved(found.problem)

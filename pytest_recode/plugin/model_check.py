@@ -21,6 +21,7 @@ def contexts(settings: Settings, ledger: Ledger, table: Mapping[str, Mapping[str
             ledger=ledger,
             api_base=settings.api_base,
             temperature=settings.temperature,
+            call_seconds=settings.call_seconds,
             max_cost=settings.max_cost,
             table=table,
         )

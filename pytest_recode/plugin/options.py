@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """`kind`: text, texts (repeatable), environments (repeatable), count, number, seconds, money, percent, seed, address, output, researcher, flag, path."""
+    """`kind`: text, texts (repeatable), environments (repeatable), count, number, seconds, money, percent, seed, address, output, scope, level, researcher, flag, path."""
 
     name: str
     kind: str
@@ -39,13 +39,15 @@ OPTIONS = (
     Option("model", "texts", (), "NAME", "Model to attempt the tasks with (repeatable): a short name such as claude-sonnet-4, any litellm name, or the offline sim/novice, sim/graduate, sim/expert. Without it nothing is asked and the tasks are skipped."),
     Option("feedback", "texts", ("escalate",), "POLICY", "Which level of feedback answers a failed turn (repeatable): L0 … L4, escalate[:start=,max=,patience=], adaptive[:start=,max=], none."),
     Option("feedback-model", "text", None, "NAME", "Model that writes the feedback. Without it: the task's feedback.yaml, else what can be derived."),
+    Option("feedback-scope", "scope", "failing", "WHAT", "What --recode-feedback-model may write about: failing (the faults of interfaces that fail), or all (every difference from the reference, also in interfaces that pass). Default with recode-h: all."),
+    Option("feedback-code", "level", "L4", "LEVEL", "The level from which on what --recode-feedback-model writes may hold code: L4 (the correction alone), or L1, L2, L3 (also the words that this level and those above it show, and code of the reference is then not cut from them). Default with recode-h: L1."),
     Option("feedback-from", "researcher", "auto", "WHO", "Who writes the feedback: auto (--recode-feedback-model, else the task's feedback.yaml, else what can be derived), person (you, in this terminal), or files (you, by files in DIR/feedback: the run waits for them)."),
     Option("agent", "text", "recode", "NAME", "Who works on the task: recode, recode-h, one-shot, reference, noop, or package.module:Name."),
     Option("attempts", "count", 1, "N", "Episodes per task, model and policy."),
     Option("turns", "count", 10, "N", "Turns of an episode: each ends with a grading."),
     Option("steps", "count", 3, "N", "Model calls of a turn."),
-    Option("memory-threshold", "count", 15, "N", "Messages that an agent remembers before its model sums up the older ones."),
-    Option("memory-keep", "count", 10, "N", "The latest messages, which such a summary leaves as they are: fewer than the threshold. Default with recode-h: 5."),
+    Option("memory-threshold", "count", None, "N", "Messages that an agent remembers before its model sums up the older ones, beside its limit in tokens. Default: no such limit; with recode-h, whose memory is limited in messages alone, 15."),
+    Option("memory-keep", "count", None, "N", "The latest messages, which a summary leaves as they are, at most: fewer than the threshold. Default: those that fit, or with a threshold two thirds of it; with recode-h 5."),
     Option("search-model", "text", None, "NAME", "Embedding model by which an agent searches the repository, such as text-embedding-3-small. Without it: by words (BM25), which asks nobody."),
     Option("test-output", "output", "none", "WHAT", "What feedback of every level shows of the hidden tests' own output: none, or full, which quotes tests and inputs. Default with recode-h: full."),
     Option("sandbox", "text", "auto", "KIND", "Where code runs: docker, bubblewrap, process (no walls, only limits), or auto: the best that this machine has."),
@@ -56,7 +58,8 @@ OPTIONS = (
     Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server to ask the models at."),
     Option("resume", "flag", False, "", "Go on with the run in --recode-out: what was played to its end is kept, an episode that was cut off goes on after its last whole turn, errors are tried again, and what is new is played."),
     Option("replay-feedback", "path", None, "RUN", "Instead of episodes: every turn of the run in the directory RUN that had feedback, once more from where it began, with that feedback cut to the levels of --recode-feedback (L0 … L4). One turn each; models, agent and settings are RUN's."),
-    Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's."),
+    Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's; with recode-h, and for tasks of RECODE-H and ResearchCodeBench: 0."),
+    Option("call-seconds", "seconds", 600.0, "S", "Limit of one model call, for the whole answer: one that takes longer, also byte by byte, is a failed try. An episode without an answer is an ERROR, never unsolved."),
     Option("max-cost", "money", None, "USD", "Start no model call once the whole run, over all workers, has cost this much."),
     Option("models-file", "path", None, "FILE", "YAML file of further model names: alias -> {model, api_base, params, cutoff}."),
     Option("no-paper", "flag", False, "", "Leave the paper out of the prompt."),
@@ -64,7 +67,8 @@ OPTIONS = (
     Option("reindent", "flag", False, "", "Where a task asks for a part of a file: move an answer that was given at another indentation to the right one, instead of taking it as it stands. The record says of each turn whether that was done."),
     Option("test-seconds", "seconds", None, "S", "Limit of one hidden test, or of a benchmark's whole test script, in place of the task's own."),
     Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each; the untouched repository, an empty target and one that answers the same to everything must not."),
-    Option("fail-under", "percent", None, "PCT", "Let the exit status say whether at least PCT per cent of the episodes were solved, instead of whether each was. Errors still fail the run."),
+    Option("validate-seeds", "count", 3, "N", "With --recode-validate: secret seeds under which the reference and each answer in the task's proofs/ are graded."),
+    Option("fail-under", "percent", None, "PCT", "Let one test at the end say whether at least PCT per cent of the episodes were solved. An unsolved episode is then no failed test: terminal, JUnit and exit status agree (docs/ci.md). Errors still fail the run."),
     Option("seed", "seed", None, "N", "Repeat a verdict: grade with this seed instead of a secret one (the record names the seed of every grading)."),
 )  # fmt: skip
 
@@ -168,6 +172,8 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     ),
     "researcher": (str, lambda who: who in ("auto", "person", "files"), "auto, person or files"),
     "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),
+    "scope": (str, lambda what: what in {"failing", "all"}, "failing or all"),
+    "level": (str, lambda level: level in {"L1", "L2", "L3", "L4"}, "L1, L2, L3 or L4"),
     "output": (str, lambda what: what in {"none", "full"}, "none or full"),
 }
 

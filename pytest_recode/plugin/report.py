@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import warnings
 from collections.abc import Generator, Mapping
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.plugin import summary
+from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.plugin import distributed, gate, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem
+from pytest_recode.run_directory import RESULTS, Lines
 
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
@@ -26,12 +28,19 @@ CRASHED = "???"
 """The phase in pytest-xdist's report of an item whose worker died."""
 _RAN = ("call", CRASHED)
 
+_ENDING = 30.0
+"""Seconds that workers may take to end, beyond those for which they wait for answers."""
+
+_OF_SESSION = {"gate", "unrecorded"}
+"""What the reports say that this plugin adds at the end."""
+
 _NOTHING: dict[str, Any] = {}  # shared by all the reports that have nothing to tell
 
 _KEPT = (
     *(
         "nodeid",
         "task",
+        "format",
         "agent",
         "model",
         "simulated",
@@ -62,11 +71,11 @@ class _Teller(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
-        _warn(self._config, record.getMessage(), record.pathname, record.lineno)
+        warn(self._config, record.getMessage(), record.pathname, record.lineno)
         return False
 
 
-def _warn(config: pytest.Config, text: str, path: str, line: int) -> None:
+def warn(config: pytest.Config, text: str, path: str, line: int) -> None:
     message = warnings.WarningMessage(RecodeWarning(text), RecodeWarning, path, line)
     config.hook.pytest_warning_recorded.call_historic(
         kwargs={"warning_message": message, "when": "runtest", "nodeid": "", "location": None}
@@ -82,21 +91,34 @@ class Reporter:
         self.validations: list[Mapping[str, Any]] = []
         self.met: set[str] = set()  # the ids of all episodes that were started, skipped ones too
         self.unreadable: set[str] = set()  # the ids of what stands for tasks that nobody could read
-        self.others_failed = False
-        self._results: int | None = None
+        self.interrupted: set[str] = set()  # the ids of episodes that were cut off
+        self._results: Lines | None = None
+        self._session: pytest.Session | None = None
+        self._item: pytest.Item | None = None  # that is being run
+        self._lost = ""  # why records that were written are not there
+        self._gate = ""  # what `--recode-fail-under` came to
+        self.compact = False  # whether results.jsonl has an error that was retried, beside what came of that
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if isinstance(item, TaskItem):
+            if self.run.settings.fail_under is not None:
+                gate.excuse(report, item.recode)
             report.recode, item.recode = item.recode, _NOTHING  # type: ignore[attr-defined]
         return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         facts = getattr(report, "recode", None)
-        if not facts or report.when not in _RAN:
+        if not facts:
             return None
+        if "unrecorded" in facts:  # the summary says so
+            return "", "", ""
+        if report.when not in _RAN or "gate" in facts:
+            return None
+        if "interrupted" in facts:
+            return "interrupted", "I", ("INTERRUPTED", {"yellow": True})
         if "not_played" in facts:
             return "error", "E", ("ERROR", {"red": True})
         if "validation" in facts:
@@ -112,6 +134,8 @@ class Reporter:
             return "error", "E", (word, {"red": True})
         if record["outcome"] == "solved":
             return "passed", ".", (word, {"green": True})
+        if report.skipped:
+            return "unsolved", "u", (word, {"yellow": True})
         return "failed", "F", (word, {"red": True})
 
     @pytest.hookimpl(tryfirst=True)
@@ -121,20 +145,58 @@ class Reporter:
         if str(report.when) == CRASHED and (found := self._crashed(report)):
             report.recode = found  # type: ignore[attr-defined]
         facts = getattr(report, "recode", None)
+        if facts and not _OF_SESSION.isdisjoint(facts):
+            return
         if facts is not None and not self._unread(report, facts):
             self.met.add(report.nodeid)
         facts = facts or {}
         if report.when in _RAN and "record" in facts:
             config = self.run.config
-            if facts.get("kept"):  # an earlier run has told of it
-                self._count(facts["record"])
-            else:
-                config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
-            report.recode = {"record": self.records[-1]}  # type: ignore[attr-defined]
+            try:
+                if facts.get("kept"):  # an earlier run has told of it
+                    self._count(facts["record"])
+                else:
+                    config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
+                report.recode = {"record": self.records[-1]}  # type: ignore[attr-defined]
+            except RecordsError as error:  # what is not in the records does not pass
+                self._unrecorded(report, str(error))
+        elif report.when in _RAN and "interrupted" in facts:
+            self.interrupted.add(report.nodeid)
+            self._stop(facts["interrupted"])
         elif report.when in _RAN and "validation" in facts:
             self.validations.append(facts["validation"])
-        else:
-            self.others_failed |= report.failed
+
+    def _unrecorded(self, report: pytest.TestReport, reason: str) -> None:
+        report.outcome, report.longrepr = "failed", f"interrupted: {reason}"
+        report.recode = {"interrupted": reason}  # type: ignore[attr-defined]
+        self.interrupted.add(report.nodeid)
+        self._stop(reason)
+
+    def _stop(self, reason: str) -> None:
+        """No more requests, in no process of the run, and the end of the session."""
+        self.run.stops.request(reason)
+        first = self.run.stops.reason  # of the others it is the consequence
+        if not distributed.stop(self.run.config, first) and self._session is not None:
+            self._session.shouldstop = first
+
+    def _outside(self, reason: str) -> bool:
+        """A request to stop came while no episode is played in this process. False: let it interrupt what runs."""
+        from pytest_recode.stopping import AWAITED
+
+        if distributed.stop(self.run.config, reason):
+            self._say(f"{reason}: waiting up to {AWAITED:.0f} s for the answers under way; Ctrl-C ends the wait")
+            self.run.stops.limit(AWAITED + _ENDING)
+            return True
+        if self._item is not None and not isinstance(self._item, TaskItem):
+            return False
+        if self._session is not None:
+            self._session.shouldstop = reason
+        return True
+
+    def _say(self, line: str) -> None:
+        """From a signal's handler, which may have come in the middle of a line."""
+        with suppress(RuntimeError):
+            self.run.tell(line)
 
     def _unread(self, report: pytest.TestReport, facts: Mapping[str, Any]) -> bool:
         """Whether this is of an item that stands for an unreadable task: its setup says so, its teardown says nothing."""
@@ -143,7 +205,10 @@ class Reporter:
             if self.run.prepared and not self.run.settings.validate:
                 from pytest_recode.plugin.directory import not_read
 
-                not_read(self.run.out, facts["unreadable"])
+                try:
+                    not_read(self.run.out, facts["unreadable"])
+                except RecordsError as error:
+                    self._stop(str(error))
         return report.nodeid in self.unreadable
 
     def _crashed(self, report: pytest.TestReport) -> dict[str, Any]:
@@ -153,6 +218,8 @@ class Reporter:
         path = self.run.out / "episodes" / name(report.nodeid)
         if not path.exists():
             return {}
+        if self.run.stops.reason:  # it was not waited for any longer
+            return {"interrupted": self.run.stops.reason}
         error = {"kind": "worker", "message": report.longreprtext}
         return {"record": recover(path, outcome="error", stop="error", error=error)}
 
@@ -160,15 +227,11 @@ class Reporter:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Before `-m` chooses from them."""
         expression = self.run.config.getoption("markexpr", "") or ""
-        if "recode(" not in expression or not self._speaks():
+        if "recode(" not in expression or not distributed.speaks(self.run.config):
             return
         marks = [mark.kwargs for item in items if isinstance(item, TaskItem) for mark in item.iter_markers("recode")]
         for line in summary.unknown_keys(expression, marks):
-            _warn(self.run.config, line, __file__, 0)
-
-    def _speaks(self) -> bool:
-        """Of the workers, which all collect the same, the first says what is to be said of it."""
-        return self.run.worker is None or self.run.worker["workerid"] == "gw0"
+            warn(self.run.config, line, __file__, 0)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -177,17 +240,58 @@ class Reporter:
             if isinstance(item, RecodeItem):
                 found.setdefault(item.task.environment, {})[item.task.id] = None
         self.run.environments = {environment: tuple(tasks) for environment, tasks in found.items()}
-        if self._speaks() and (line := summary.same_answers(self.run, session.items)):
-            _warn(self.run.config, line, __file__, 0)
+        if distributed.speaks(self.run.config) and (line := summary.same_answers(self.run, session.items)):
+            warn(self.run.config, line, __file__, 0)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self) -> Generator[None, object, object]:
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        self._session = session
         teller = _Teller(self.run.config)
         LOG.addFilter(teller)
+        signals = self.run.stops.signals(self._outside, self._say) if self.run.asks_models else nullcontext()
         try:
-            return (yield)
+            with signals:
+                return (yield)
         finally:
             LOG.removeFilter(teller)
+            if self.run.worker is None:
+                self._conclude(session)
+
+    def _conclude(self, session: pytest.Session) -> None:
+        """Add the reports that only the whole run tells, before JUnit is written and the exit status decided."""
+        hook = self.run.config.hook
+        records = self.records
+        if self._results is not None:
+            try:
+                self._results.check()
+            except RecordsError as error:
+                for record in records:
+                    if record["outcome"] == "solved":
+                        hook.pytest_runtest_logreport(report=gate.unrecorded(record["nodeid"], str(error)))
+                records = []
+        limit = self.run.settings.fail_under
+        if limit is None or not self.met:
+            return
+        report = gate.report(limit, records, len(self.met | (self.run.ids - self.unreadable)))
+        self._gate = report.recode["gate"]
+        session.testscollected += 1  # or the terminal would go beyond 100 %
+        hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
+        for each in (report, gate.ended(report)):
+            hook.pytest_runtest_logreport(report=each)
+        hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Nothing begins in a run that stops."""
+        self._item = item
+        if not self.run.stops.reason:
+            return None
+        item.session.shouldstop = self.run.stops.reason
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logfinish(self) -> None:
+        self._item = None
 
     @pytest.hookimpl(trylast=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
@@ -201,59 +305,71 @@ class Reporter:
         if not kept:
             del terminal.stats["warnings"]
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        self.others_failed |= report.failed
-
     def pytest_report_header(self) -> str | None:
         run = self.run
         if not run.settings.models:
             return None
-        settings = run.settings
-        told = {"feedbacks": f"feedback {', '.join(settings.feedbacks)}", "agent": f"agent {settings.agent}"}
-        if told.keys() <= settings.given:
-            unless = ""
-        elif run.config.getoption("numprocesses", None):
-            unless = ", unless a task's format has other defaults"
-        else:  # each format's are said once they are collected
-            told, unless = {field: words for field, words in told.items() if field in settings.given}, ""
-        return "; ".join([f"recode: {', '.join(settings.models)}", *told.values()]) + unless
+        return f"recode: {', '.join(run.settings.models)}"
 
     def pytest_report_collectionfinish(self) -> list[str]:
-        """How each format's tasks are played, where the header could not know which defaults they have."""
-        run = self.run
-        if not run.settings.models or run.config.option.verbose < 0:
-            return []
-        told = {name: summary.defaults(run.settings, own) for name, own in run.by_format.items()}
-        return [f"recode: {name} tasks: {words}" for name, words in told.items() if words]
+        """How each format's tasks are played. With workers, the controller collects nothing: see `distributed.py`."""
+        return summary.played_how(self.run)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
         with summary.told_once(terminalreporter.stats):
             yield
         if self.run.worker is None:
+            cut = self._cut_off()
+            begun = len(self.met | cut)
             summary.write(
-                terminalreporter, self.run, self.records, self.validations, len(self.met), len(self.unreadable)
+                terminalreporter,
+                self.run,
+                self.records,
+                self.validations,
+                met=begun,
+                interrupted=len(cut),
+                unreadable=len(self.unreadable),
+                lost=self._lost,
+                gate=self._gate,
             )
+
+    def _cut_off(self) -> set[str]:
+        """The ids of episodes that were begun, by this run or an earlier one, and have no record."""
+        from pytest_recode.render.transcript import name
+
+        played = {record["nodeid"] for record in self.records}
+        place = self.run.out / "episodes"
+        begun = {nodeid for nodeid in self.run.ids if (place / name(nodeid)).exists()} if self.run.prepared else set()
+        return (self.interrupted | begun) - played
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """`--recode-fail-under`: the share decides, unless something else went wrong or not all was played."""
+        """Records that are gone by now were no results."""
         limit = self.run.settings.fail_under
-        if limit is None or self.run.worker is not None or not self.met:
-            return
-        if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            return
-        played, share = summary.solved(self.records)
-        whole = played == len(self.met) and not (session.shouldfail or session.shouldstop)
-        enough = whole and not self.others_failed and share >= limit
-        session.exitstatus = pytest.ExitCode.OK if enough else pytest.ExitCode.TESTS_FAILED
+        if limit is not None and self.run.worker is None:
+            unsolved = [record["nodeid"] for record in self.records if record["outcome"] == "unsolved"]
+            gate.remember(self.run.config, limit, unsolved)
+        if self._results is not None:
+            try:
+                self._results.check()
+                if self.compact:
+                    from pytest_recode.plugin.directory import compact
+
+                    self._close()
+                    compact(self.run.out)
+            except (RecordsError, UserError) as error:
+                self._lost = str(error)
+                if session.exitstatus == pytest.ExitCode.OK:
+                    session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_unconfigure(self) -> None:
         self._close()
 
     def _close(self) -> None:
         if self._results is not None:
-            os.close(self._results)
+            with suppress(RecordsError):  # of lines that were read back in the end
+                self._results.close()
             self._results = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -267,29 +383,32 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_recode_episode_finished(self, record: Mapping[str, Any]) -> None:
-        from pytest_recode.plugin.directory import RESULTS, forget
-        from pytest_recode.render.transcript import append, opened
 
-        if record["nodeid"] in self.run.retried:
-            self.run.retried.remove(record["nodeid"])
-            self._close()
-            forget(self.run.out, record["nodeid"])
+        self.compact |= record["nodeid"] in self.run.retried
         if self._results is None:
-            self._results = opened(self.run.out / RESULTS)
-        append(self._results, record)
+            self._results = Lines(self.run.out / RESULTS)
+        self._results.append(record)
         self._count(record)
 
     def _count(self, record: Mapping[str, Any]) -> None:
         """pytest keeps every report to the end of the session: what is on disk need not be kept with it."""
+        from pytest_recode.metrics.flags import findings
+
         kept = {key: record[key] for key in _KEPT}
         kept["temperature"] = record["settings"]["temperature"]
         kept["told"] = record["settings"]["test_output"] == "full"
         lines = record["facts"].get("lines")  # any format's: whoever wrote it may have meant something else
         kept["lines"] = lines if isinstance(lines, int) else None
+        paper = record["facts"].get("paper")
+        kept["within"] = paper if isinstance(paper, str) and kept["lines"] is not None else None
         turns = tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"])
         tampering = any(turn["tampering"] for turn in record["turns"])
         shared = any(turn["shared"] for turn in record["turns"])
-        self.records.append({**kept, "turns": turns, "tampering": tampering, "shared": shared})
+        own = [turn for turn in record["turns"] if not turn["shared"]]
+        kept["answers"] = sum(turn.get("steps", 0) for turn in own)
+        kept["unparsed"] = sum(turn.get("unparsed", 0) for turn in own)
+        flagged = findings(record["outcome"], record["turns"])
+        self.records.append({**kept, "turns": turns, "tampering": tampering, "flagged": flagged, "shared": shared})
 
 
 @functools.cache

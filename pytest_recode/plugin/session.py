@@ -8,20 +8,23 @@ import secrets
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import directory, options, registry
+from pytest_recode.run_directory import Hold
+from pytest_recode.stopping import Stops
 
 if TYPE_CHECKING:
     from pytest_recode.feedback.person import Ask
     from pytest_recode.formats import Format
-    from pytest_recode.models import Ledger, ModelContext
+    from pytest_recode.models import ModelContext
+    from pytest_recode.models.ledger import FileLedger
     from pytest_recode.replay import Replay
     from pytest_recode.sandboxes import Sandbox, SandboxContext
     from pytest_recode.settings import Settings
@@ -36,7 +39,7 @@ def _usage() -> Iterator[None]:
     """What is the user's to mend is a usage error: pytest says its line and nothing else."""
     try:
         yield
-    except (UserError, SandboxError) as error:
+    except (UserError, SandboxError, RecordsError) as error:
         raise pytest.UsageError(str(error)) from None
 
 
@@ -60,7 +63,9 @@ class Run:
         self.retried: set[str] = set()  # ids of episodes that an earlier run has an error of
         self._sandbox: Sandbox | None = None
         self._held = ExitStack()
+        self._hold: Hold | None = None
         self._holds = False
+        self.stops = Stops(self._check_directory)
 
     def _replays(self) -> tuple[Replay, ...]:
         """The stored turns to be played again; their models are this run's. Raises `pytest.UsageError`."""
@@ -173,6 +178,9 @@ class Run:
             if not self.settings.validate:  # which has nothing to record
                 directory.check_place(self.out, self._data_sets())
                 self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.tell)
+                self._hold = Hold.claim(self.out, self.id)
+                self.stops.on_request.append(self._hold.release)
+                self.ledger.begin(self.id)
                 self.hold()
             kind.reap(self._context)
         self.prepared = True
@@ -252,10 +260,10 @@ class Run:
                 LOG.warning("%s: what is left of this run is removed by the next one", error)
 
     @functools.cached_property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> FileLedger:
         from pytest_recode.models.ledger import FileLedger
 
-        return FileLedger(self.out / "spending.jsonl", self.settings.max_cost)
+        return FileLedger(self.out / "spending.jsonl", self.settings.max_cost, self.stops)
 
     def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
         from pytest_recode.stage import Cast
@@ -276,12 +284,30 @@ class Run:
         return persons.ask(settings.feedback_from, self.config, self.out)
 
     def hold(self) -> None:
-        """Mark the directory as written to by this process, until it ends."""
+        """Mark the directory as written to by this process, until it ends. Raises `RecordsError` in a worker that sees another one."""
         if not self._holds:
             from pytest_recode.checkpoint import in_use
 
+            if self.worker is not None:
+                self._hold = Hold.join(self.out, self.id, self.worker["workerid"])
+                self.stops.follow(self._hold.wait_for_release)
             self._held.enter_context(in_use(self.out))
             self._holds = True
+
+    def _check_directory(self) -> None:
+        if self._hold is not None:
+            self._hold.check()
+
+    def cut_off(self) -> None:
+        """An episode of this process ended: whatever call it still has open, nobody waits for its answer."""
+        if "ledger" in vars(self):
+            with suppress(RecordsError):  # the call's own line is in the file in any event
+                self.ledger.abandon("cut off")
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether this session plays episodes with models, if it has any items for that."""
+        return bool(self.settings.models) and not self.settings.validate
 
     @functools.cached_property
     def finished(self) -> Mapping[str, Mapping[str, Any]]:
@@ -299,6 +325,8 @@ class Run:
     def close(self) -> None:
         self.drop_sandbox()
         self._held.close()
+        if self._hold is not None and self.worker is None:
+            self._hold.close()
         if self._holds and self.worker is None:
             directory.leave(self.out)
 

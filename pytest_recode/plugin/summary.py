@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from pytest_recode.faults import RecordsError
 from pytest_recode.plugin.items import EpisodeItem
 
 if TYPE_CHECKING:
@@ -48,17 +49,41 @@ def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[st
     return lines
 
 
-def defaults(ours: Settings, own: Settings) -> str:
-    """Of the settings `own` of a format's tasks what nobody gave; what the format has otherwise than `ours` stands last, and is
-    named as its default."""
-    said = {"feedbacks": f"feedback {', '.join(own.feedbacks)}", "agent": f"agent {own.agent}"}
+def played_how(run: Run) -> list[str]:
+    """How the tasks of each format are played, which only collection tells: agent, feedback, turns and steps as they are used."""
+    if not run.settings.models or run.config.option.verbose < 0 or run.replays:
+        return []
+    return [f"recode: {name} tasks: {_how(run.settings, own)}" for name, own in run.by_format.items()]
+
+
+def _how(ours: Settings, own: Settings) -> str:
+    """`own` are the settings of a format's tasks; what it has otherwise than `ours` and nobody gave is named as its default."""
+    from pytest_recode.settings import NO_FEEDBACK, as_played
+
+    most = as_played(own)
+    said = {
+        "agent": f"agent {own.agent}",
+        "feedbacks": f"feedback {', '.join(own.feedbacks)}",
+        "turns": f"{_count(most.turns, 'turn')} of {_count(most.steps, 'step')}",
+    }
+    if NO_FEEDBACK in own.feedbacks and most.turns > 1:
+        said["turns"] += f" (1 turn with feedback {NO_FEEDBACK})"
     if own.temperature is not None:
         said["temperature"] = f"temperature {own.temperature:g} where a model takes one"
-    free = {name: words for name, words in said.items() if name not in ours.given}
-    theirs = [words for name, words in free.items() if getattr(own, name) != getattr(ours, name)]
-    usual = [words for words in free.values() if words not in theirs]
-    told = f" (their default{'s' * (len(theirs) > 1)}; options win)" if theirs else ""
-    return "; ".join([*usual, *theirs]) + told
+    names = {
+        "agent": "agent",
+        "feedbacks": "feedback",
+        "turns": "turns",
+        "steps": "steps",
+        "temperature": "temperature",
+    }
+    theirs = [name for field, name in names.items() if getattr(own, field) != getattr(ours, field)]
+    told = f" (defaults of this format or agent: {', '.join(theirs)}; options win)" if theirs else ""
+    return "; ".join(said.values()) + told
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def same_answers(run: Run, items: Sequence[object]) -> str:
@@ -132,15 +157,47 @@ def _without_temperature(run: Run, records: Sequence[Mapping[str, Any]]) -> str:
     return f"temperature: asked without one, since they take none: {', '.join(found)} (records have what was set)"
 
 
+def _unfinished(terminal: Any, run: Run, met: int, interrupted: int, noun: str) -> None:
+    """What has no result: cut off in the middle, or not begun."""
+    whole = len(run.ids)
+    if interrupted:
+        terminal.line(f"interrupted: {interrupted} of {whole} {noun}, counted in no share", red=True)
+    if met < whole:
+        left = "all" if met == 0 else f"{whole - met} of"
+        terminal.line(f"not played: {left} {whole} {noun}", red=True)
+    with suppress(RecordsError):
+        if unbooked := run.ledger.unbooked:
+            calls = "request" if unbooked == 1 else "requests"
+            terminal.line(f"spending: {unbooked} {calls} without an answer: those that arrived may be billed", red=True)
+
+
+def _lost(terminal: Any, reason: str) -> None:
+    """Records that this run wrote are not there when it ends: nothing counts as passed without one."""
+    terminal.line(f"records lost: {reason}: no result of this run is kept", red=True)
+    passed = terminal.stats.pop("passed", [])
+    for report in passed:
+        terminal.stats.setdefault("unrecorded" if _recorded(report) else "passed", []).append(report)
+
+
+def _recorded(report: Any) -> bool:
+    return "record" in (getattr(report, "recode", None) or {})
+
+
 def write(
     terminal: Any,
     run: Run,
     records: Sequence[Mapping[str, Any]],
     validations: Sequence[Mapping[str, Any]],
+    *,
     met: int,
+    interrupted: int,
     unreadable: int,
+    lost: str,
+    gate: str,
 ) -> None:
-    """`met`: episodes that were started, skipped ones too; `unreadable`: tasks that could not be read."""
+    """`met`: episodes that were started, skipped ones too; `interrupted`: of those, which were cut off; `unreadable`: tasks that
+    could not be read; `lost`: why records that were written are not there; "": they are; `gate`: what `--recode-fail-under` came to,
+    if it was given."""
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.directory import begun
     from pytest_recode.render import table, words
@@ -156,16 +213,13 @@ def write(
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
             told = ", ".join(f"{count}x {words.whose(kind)}" for kind, count in faults.items())
-            where = "told above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
+            where = "each cause told once above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
             terminal.line(f"errors, {where}: {told}", red=True)
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)
-        if met < len(run.ids):
-            terminal.line(f"not played: {len(run.ids) - met} of {len(run.ids)} {noun}", red=True)
-        if settings.fail_under is not None:
-            _, share = solved(records)
-            held = "at least" if share >= settings.fail_under else "below"
-            terminal.line(f"solved {share:.1f} %, {held} --recode-fail-under={settings.fail_under:g}")
+        _unfinished(terminal, run, met, interrupted, noun)
+        if gate:
+            terminal.line(gate.removeprefix("recode: "))
         shared = sum(record["shared"] for record in records)
         if shared:
             noun = "episode shares its" if shared == 1 else "episodes share their"
@@ -175,16 +229,19 @@ def write(
             terminal.line(f"sandbox: {name}{walls.get(name, '')}")
         if line := _without_temperature(run, records):
             terminal.line(line)
-        for line in words.weaker(records):
+        for line in (*words.weaker(records), *words.unparsed(records)):
             terminal.line(line, yellow=True)
+        if lost:
+            _lost(terminal, lost)
+            return
         terminal.line(f"records: {run.out}")
         against = [settings.replay_feedback] if run.replays else []
         terminal.line(f"more numbers: pytest-recode report {shlex.join(map(str, (run.out, *against)))}")
-        if met < len(run.ids):
+        if met < len(run.ids) or interrupted:
             terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
     elif run.prepared and len(run.ids) > len(validations):
         terminal.section("recode", sep="=")
-        terminal.line(f"not played: all {len(run.ids)} {noun}", red=True)
+        _unfinished(terminal, run, met, interrupted, noun)
         if begun(run.out):
             terminal.line(f"records: {run.out}")
             terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")

@@ -9,7 +9,9 @@ from typing import Any
 
 from pytest_recode.episode import Audit, Feedback, Turn
 from pytest_recode.faults import UserError
+from pytest_recode.metrics.flags import findings
 from pytest_recode.models import Usage
+from pytest_recode.run_directory import replaced
 from pytest_recode.verdict import Case, Verdict
 
 SCHEMA = 1
@@ -44,16 +46,24 @@ def turn(played: Turn) -> dict[str, Any]:
                 "outcome": case.outcome.value,
                 "kind": case.kind,
                 "exception": case.exception.type if case.exception else None,
+                "junit": case.junit,
             }
             for case in played.verdict.cases
         ],
         "tampering": list(played.verdict.tampering),
         "seed": played.verdict.seed,
+        "steps": played.move.steps,
+        "unparsed": played.move.unparsed,
         "reindented": played.move.reindented,
         "shared": played.shared or None,
         "usage": usage(played.usage),
         "seconds": round(played.seconds, 3),
     }
+
+
+def passed_but_flagged(outcome: str, turns: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether findings of the judge alone make an episode unsolved: in one of its turns every case passed."""
+    return bool(findings(outcome, turns))
 
 
 def _origin(given: Feedback) -> dict[str, Any]:
@@ -63,7 +73,15 @@ def _origin(given: Feedback) -> dict[str, Any]:
         "model": given.model or None,
         "prompt": given.prompt or None,
         "audit": audit(given.audit),
-        "items": [{"interface": item.interface, "category": item.category} for item in given.items],
+        "items": [
+            {
+                "interface": item.interface,
+                "category": item.category,
+                "caused_by": item.caused_by or None,
+                "authors": dict(item.authors),
+            }
+            for item in given.items
+        ],
     }
 
 
@@ -74,6 +92,7 @@ def audit(found: Audit) -> dict[str, Any]:
         "tests_run": found.tests_run,
         "tests_share": found.tests_share,
         "cut": found.cut,
+        "encoded": found.encoded,
     }
 
 
@@ -100,6 +119,7 @@ def _case(case: Case) -> dict[str, Any]:
         if exception is None
         else {"type": exception.type, "message": exception.message, "frames": list(exception.frames)},
         "seconds": round(case.seconds, 3),
+        "junit": case.junit,
     }
 
 
@@ -120,6 +140,8 @@ def feedback(given: Feedback) -> dict[str, Any]:
                 "analysis": item.analysis,
                 "suggestion": item.suggestion,
                 "correction": item.correction,
+                "caused_by": item.caused_by or None,
+                "authors": dict(item.authors),
             }
             for item in given.items
         ],
@@ -128,21 +150,31 @@ def feedback(given: Feedback) -> dict[str, Any]:
 
 
 def read(path: Path) -> list[Record]:
-    """The whole lines of a results.jsonl; none where there is no file. Raises `UserError` where something else wrote in it."""
+    """`latest`, without the count."""
+    return latest(path)[0]
+
+
+def latest(path: Path) -> tuple[list[Record], int]:
+    """The records of a results.jsonl, of each episode the latest, and how many older ones there are. None without a file.
+
+    A torn last line is left out. Raises `UserError` where something else wrote in it.
+    """
     if not path.exists():
-        return []
+        return [], 0
     data = path.read_bytes()
-    found = []
+    found: dict[str, Record] = {}
+    older = 0
     for line, text in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
         try:
-            found.append(json.loads(text))
-        except ValueError as error:
+            record = json.loads(text)
+            nodeid = record["nodeid"]
+        except (ValueError, LookupError, TypeError) as error:
             raise UserError(f"{path}:{line}: is damaged ({error}): restore it, or give another --recode-out") from None
-    return found
+        older += found.pop(nodeid, None) is not None
+        found[nodeid] = record
+    return list(found.values()), older
 
 
 def rewrite(path: Path, kept: Sequence[Record]) -> None:
-    """In one step, so that a run that is killed here loses nothing."""
-    fresh = path.with_suffix(".new")
-    fresh.write_text("".join(json.dumps(record, ensure_ascii=True) + "\n" for record in kept))
-    fresh.replace(path)
+    """In one step, so that a run that is killed here loses nothing. Raises `RecordsError`."""
+    replaced(path, "".join(json.dumps(record, ensure_ascii=True) + "\n" for record in kept))

@@ -13,6 +13,8 @@ from pytest_recode.render.report_width import LEFT, Cells, aligned, in_parts, na
 from pytest_recode.verdict import legible
 
 _LISTED = 5
+_MOST_LISTS = 6
+"""Of more rows than this, lists of names below the table are longer than the table."""
 
 
 def text(tables: Sequence[Table], notes: Sequence[str], width: int | None = None) -> str:
@@ -91,8 +93,10 @@ def _folded(table: Table) -> tuple[list[Column], list[str], Cells]:
         values = {row.get(column.key) for row in rows} if column.fold else set()
         if column.kind == "list":
             continue
+        if column.fold and not any(values):
+            continue
         if column.fold and len(values) == 1:
-            folded.append(f"{column.head} {values.pop() or '-'}")
+            folded.append(f"{column.head} {values.pop()}")
         else:
             columns.append(column)
     return columns, folded, [[_cell(column, row.get(column.key)) for column in columns] for row in rows]
@@ -104,12 +108,15 @@ def _caption(table: Table, folded: Sequence[str]) -> str:
 
 def _notes(table: Table) -> list[str]:
     hidden = table.shown is not None and any(row["row"] not in table.shown for row in table.rows)
-    more = ["--model=NAME shows other rows, --format=json all of them"] if hidden else []
+    more = [table.more] if hidden else []
+    heads = [column.head for column in table.columns if column.kind == "list"]
+    if heads and len(table.rows) > _MOST_LISTS:
+        return [*table.notes, *more, f"--format=json names the tasks: {', '.join(heads)}"]
     lists = [
         f"{row.get('label', row[table.columns[0].key])}: {column.head} ({len(found)}): {_listed(found)}"
         for row in table.rows
         for column in table.columns
-        if column.kind == "list" and (found := row[column.key])
+        if column.kind == "list" and (found := row.get(column.key))
     ]
     return [*lists, *table.notes, *more]
 
@@ -119,7 +126,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _cell(column: Column, value: Any) -> str:
-    return "-" if value is None else _FORMATS[column.kind](value)
+    return "-" if value is None else shown(column.kind, value)
 
 
 def _raw(column: Column, value: Any) -> str:
@@ -129,11 +136,21 @@ def _raw(column: Column, value: Any) -> str:
         return "; ".join(map(str, value))
     if column.kind == "count":
         return str(round(value))
-    return _FORMATS[column.kind](value)
+    return shown(column.kind, value)
+
+
+def shown(kind: str, value: Any) -> str:
+    """A value as people read it."""
+    return _FORMATS[kind](value)
 
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+
+
+def _end(value: float) -> str:
+    """An end near 0 keeps the side on which it lies."""
+    return f"{value:.1f}" if value == 0 or abs(value) >= 0.05 else f"{value:.1g}"
 
 
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
@@ -144,8 +161,8 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "points": lambda value: f"{value:+.2f}",
     "number": _number,
     "money": lambda value: f"{value:.4f}" if 0 < value < 0.01 else f"{value:.2f}",
-    "p": lambda value: f"{value:.2g}",
-    "interval": lambda value: f"{value[0]:.1f} to {value[1]:.1f}",
+    "p": lambda value: f"{value:.2g}" if abs(value - 0.05) > 0.0025 else f"{value:.6f}".rstrip("0"),
+    "interval": lambda value: f"{_end(value[0])} to {_end(value[1])}",
 }
 
 

@@ -8,12 +8,13 @@ from typing import Any
 from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Row
 from pytest_recode.metrics.episodes import LEVELS, Episodes, episodes, most_attempts, pass_at
-from pytest_recode.metrics.score import wilson
+from pytest_recode.metrics.intervals import wilson
 from pytest_recode.render.report_table import (
     COUNTS,
     Column,
     Rows,
     Table,
+    beside_published,
     columns,
     counts,
     identities,
@@ -62,7 +63,13 @@ def _episodes(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
         notes.append(f"verdicts of two kinds of isolation are mixed in: {'; '.join(mixed)}")
     if any(one.tampering for one in found.values()):
         notes.append("tampering: episodes in which a candidate did something to its judge; such a turn is not solved")
-    by_others = _published_rows() if any(row.format == "recode-h" for row in found) else []
+    if any(one.flagged for one in found.values()):
+        notes.append(
+            "passed but flagged: unsolved episodes with a turn in which every case passed: a finding of the shared judge alone makes them"
+            " unsolved. Read the findings: where they are all wrong, this many more are solved (docs/oracle-shared.md)"
+        )
+    settings, theirs = beside_published(found)
+    by_others = _published_rows(theirs) if any(row.format == "recode-h" for row in found) else []
     if by_others:
         notes.append("published: Recall@10 of 102 tasks, RECODE-H's table 2; its other cells could not be found")
     return Table(
@@ -77,14 +84,21 @@ def _episodes(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
             *columns("rate", mrr="MRR"),
             *columns("percent", cases_best="cases best", cases_last="cases last"),
             *columns("number", mean_turns="mean turns"),
-            *columns("count", tampering="tampering"),
+            *columns("count", tampering="tampering", flagged="passed but flagged"),
+            *columns("list", findings="flagged"),
             Column(key="isolation", head="isolation", fold=True),
             *columns("count", errors="errors", missing="missing"),
             *columns("percent", recall_at_least="errors as failed"),
             *(columns("rate", mrr_at_least="MRR") if faulty else ()),
             *(columns("percent", cases_best_at_least="cases best", cases_last_at_least="last") if faulty else ()),
         ),
-        rows=(*({**identity(row), **_numbers(one), **beside[row]} for row, one in found.items()), *by_others),
+        rows=(
+            *(
+                {**identity(row), "settings": settings[row] or None, **_numbers(one), **beside[row]}
+                for row, one in found.items()
+            ),
+            *by_others,
+        ),
         notes=tuple(notes),
     )
 
@@ -101,6 +115,8 @@ def _numbers(one: Episodes) -> dict[str, Any]:
         "cases_last": percent(one.cases_last),
         "mean_turns": one.mean_turns,
         "tampering": one.tampering,
+        "flagged": len(one.flagged),
+        "findings": list(one.flagged),
         "isolation": " + ".join(one.isolation),
         "recall_at_least": percent(one.at_least(recall)),
         "mrr_at_least": one.at_least(one.mrr),
@@ -109,10 +125,10 @@ def _numbers(one: Episodes) -> dict[str, Any]:
     }
 
 
-def _published_rows() -> list[dict[str, Any]]:
+def _published_rows(settings: str) -> list[dict[str, Any]]:
     return [
         {
-            **published_identity(model, level),
+            **published_identity(model, level, settings),
             "turns": published.TURNS,
             "recall": 100 * solved / published.TASKS,
             "recall_interval": percents(wilson(solved, published.TASKS)),
@@ -139,14 +155,20 @@ def _curves(found: Mapping[Row, Episodes], beside: _Beside, longest: int) -> Tab
             {
                 **identity(row),
                 "what": what,
-                **{f"turn_{n}": percent(_at(values, n)) for n in turns},
+                **{f"turn_{n}": percent(_at(values, n)) if n <= _given(row, one) else None for n in turns},
                 **beside[row],
             }
             for row, one in found.items()
             for what, values in (("recall", one.recall), ("cases", one.cases_by_turn))
         ),
-        notes=("an episode that ended early keeps what it had",),
+        notes=("an episode that ended early keeps what it had; -: the row was given fewer turns",),
     )
+
+
+def _given(row: Row, one: Episodes) -> int:
+    """How many turns its episodes could have: what a further one would have solved nobody knows."""
+    turns = dict(row.settings).get("turns", "")
+    return max(int(turns) if turns.isdecimal() else 0, one.turns)
 
 
 def _at(values: Sequence[float], n: int) -> float | None:

@@ -28,7 +28,11 @@ def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], 
     if not rows:
         return {}
     beside = {row: counts(rows[row], lacking) for row, lacking in missing(rows, known).items()}
-    return {"errors": lambda: _errors(rows, beside), "categories": lambda: _categories(rows)}
+    return {
+        "errors": lambda: _errors(rows, beside),
+        "categories": lambda: _categories(rows),
+        "answers": lambda: _answers(rows),
+    }
 
 
 def _errors(rows: Rows, beside: Mapping[Row, Mapping[str, int]]) -> Table:
@@ -79,6 +83,34 @@ def _categories(rows: Rows) -> Table | None:
         rows=(*({**identity(row), **_shares(one)} for row, one in found.items()), *by_others),
         notes=tuple(notes),
     )
+
+
+def _answers(rows: Rows) -> Table | None:
+    """How many answers of a model could not be read as actions."""
+    found = {row: attempts for row, attempts in rows.items() if any(one.answers for one in attempts)}
+    if not found:
+        return None
+    return Table(
+        name="answers",
+        title="Answers of the model that could not be parsed",
+        columns=(
+            *identities(found),
+            *columns("count", answers="answers", unparsed="not parsed"),
+            *columns("percent", unparsed_percent="%"),
+            *columns("count", steps_lost="steps lost"),
+        ),
+        rows=tuple({**identity(row), **_unparsed(attempts)} for row, attempts in found.items()),
+        notes=(
+            "nothing of such an answer is done, and it costs a step (docs/agents.md); turns that another episode played are not counted",
+        ),
+    )
+
+
+def _unparsed(attempts: Sequence[Attempt]) -> dict[str, Any]:
+    told = [(one.answers, one.unparsed) for one in attempts if one.answers is not None and one.unparsed is not None]
+    answers, unparsed = (sum(counts) for counts in zip(*told, strict=True)) if told else (0, 0)
+    share = 100 * unparsed / answers if answers else None
+    return {"answers": answers, "unparsed": unparsed, "unparsed_percent": share, "steps_lost": unparsed}
 
 
 def _shares(one: Sorted) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from pytest_recode.metrics import leaking as leaks
 from pytest_recode.metrics.adoption import Advice, by_rule, rate, read
 from pytest_recode.metrics.attempt import Attempt, Row
-from pytest_recode.metrics.score import wilson
 from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents, plural
 
 LEVELS = ("L1", "L2", "L3", "L4")
@@ -121,7 +121,7 @@ def _ruled(attempts: Sequence[Attempt]) -> tuple[list[Advice], int]:
     for attempt in attempts:
         pairs = read(attempt.transcript)
         missing += pairs is None and len(attempt.turns) > 1
-        advice += [one for pair in pairs or () for one in by_rule(pair)]
+        advice += [replace(one, task=attempt.task) for pair in pairs or () for one in by_rule(pair)]
     return advice, missing
 
 
@@ -130,7 +130,7 @@ def _numbers(advice: Sequence[Advice]) -> dict[str, Any]:
     return {
         "items": found.items,
         "adopted": 100 * found.adopted / found.items,
-        "adopted_interval": percents(wilson(found.adopted, found.items)),
+        "adopted_interval": percents(found.interval),
         "adopted_partly": 100 * found.adopted_partly / found.items,
         "resolved": 100 * found.resolved / found.items,
         "resolved_partly": 100 * found.resolved_partly / found.items,

@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.compare import Comparison, compare
 from pytest_recode.metrics.episodes import episodes as totals
+from pytest_recode.metrics.intervals import holm
 from pytest_recode.metrics.replays import replays
-from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, columns, identity, name, percent, percents
+from pytest_recode.metrics.rows import differences
+from pytest_recode.render.report_table import (
+    IDENTITY,
+    Column,
+    Rows,
+    Table,
+    columns,
+    identity,
+    name,
+    percent,
+    percents,
+    plain,
+)
 
 
-def tables(rows: Rows, replayed: Rows, episodes: Iterable[Attempt]) -> dict[str, Callable[[], Table | None]]:
-    """How to make each table, by its name; None: there is nothing to say. `episodes` are all that replays can have come from."""
+def tables(
+    rows: Rows, replayed: Rows, episodes: Iterable[Attempt], *, base: Row | None = None
+) -> dict[str, Callable[[], Table | None]]:
+    """How to make each table, by its name; None: there is nothing to say. `episodes` are all that replays can have come from.
+
+    `rows` may hold published ones. `base` is compared with every other row of its format; None: rows that differ in one thing.
+    """
     return {
-        **({"comparisons": lambda: _comparisons(rows)} if rows else {}),
+        **({"comparisons": lambda: _comparisons(rows, base)} if rows else {}),
         **({"replays": lambda: _replays(replayed, tuple(episodes))} if replayed else {}),
     }
+
+
+def base_row(rows: Rows, text: str) -> Row:
+    """The row that `text` names: its model, or any part of the row's name. Raises `UserError`, with the choices."""
+    chosen = [row for row in rows if text == row.model] or [row for row in rows if text.lower() in name(row).lower()]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = [name(row) for row in chosen or rows]
+    listed = "; ".join(names[:_NAMED]) + (f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    if chosen:
+        raise UserError(f"--base={text}: {len(chosen)} rows are called so: give more of one: {listed}")
+    raise UserError(f"--base={text}: no such row: there are {listed}")
 
 
 def _contrast(result: Comparison) -> dict[str, Any]:
@@ -28,61 +60,117 @@ def _contrast(result: Comparison) -> dict[str, Any]:
         "only_first": len(result.only_first),
         "only_second": len(result.only_second),
         "neither": result.neither,
+        "first_share": percent(result.first),
+        "second_share": percent(result.second),
         "difference": percent(result.difference),
         "difference_interval": percents(result.interval),
         "p": result.p,
+        "units": result.units,
         "lost": list(result.only_first),
         "won": list(result.only_second),
     }
 
 
-def _contrast_columns(first: str, second: str, did: str) -> tuple[Column, ...]:
+def _contrast_columns(first: str, second: str, did: str, *, adjusted: bool) -> tuple[Column, ...]:
     return (
         *columns("count", pairs="pairs", unpaired="unpaired", both="both"),
         *columns("count", only_first=f"only {first}", only_second=f"only {second}", neither="neither"),
         *columns("points", difference=f"{second} - {first}"),
         *columns("interval", difference_interval="95 %"),
-        *columns("p", p="McNemar p"),
+        *columns("p", p="p", **({"p_holm": "p Holm"} if adjusted else {})),
+        Column(key="units", head="test by", fold=True),
         *columns("list", lost=f"{did} by the {first} alone", won=f"{did} by the {second} alone"),
     )
 
 
-def _comparisons(rows: Rows) -> Table | None:
-    found = [
-        {
-            "label": f"{name(one)} / {name(other)}",
-            "first": name(one),
-            "second": name(other),
-            **_contrast(result),
-        }
-        for one, other in _pairs(list(rows))
-        if (result := compare(rows[one], rows[other])) is not None
-    ]
+def _comparisons(rows: Rows, base: Row | None) -> Table | None:
+    found = []
+    for one, other in _against(base, rows) if base else _pairs(rows):
+        first_turn = one.published or other.published
+        result = compare(rows[one], rows[other], within=1 if first_turn else None)
+        if result is not None:
+            found.append(
+                {
+                    "label": f"{name(one)} / {name(other)}",
+                    "first": name(one),
+                    "second": name(other),
+                    "differ": "; ".join(differences((one, rows[one]), (other, rows[other]))) or "nothing recorded",
+                    "solved_in": "first turn" if first_turn else "the end",
+                    **_contrast(result),
+                }
+            )
     if not found:
         return None
+    notes = [_AGREE]
+    if any(one["solved_in"] == "first turn" for one in found):
+        notes.append("published results have one turn: such pairs are compared by what the first turn solved (Pass@1)")
     return Table(
         name="comparisons",
-        title="Rows against each other, on what both played: solved in the end",
-        columns=(*columns("text", first="first", second="second"), *_contrast_columns("first", "second", "solved")),
-        rows=tuple(found),
+        title="Rows against each other, task by task, on what both played",
+        columns=(
+            Column(key="first", head="first", fold=len(found) > 1),
+            *columns("text", second="second", differ="differ in (first / second)"),
+            Column(key="solved_in", head="solved in", fold=True),
+            *columns("percent", first_share="first %", second_share="second %"),
+            *_contrast_columns("first", "second", "solved", adjusted=len(found) > 1),
+        ),
+        rows=tuple(_adjusted(found)),
+        notes=tuple(notes),
     )
 
 
-def _pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """The first row of each format against the others of it, one thing in two runs, and without the paper against with it."""
-    first: dict[str, Row] = {}
-    pairs = [(first[row.format], row) for row in rows if first.setdefault(row.format, row) is not row]
-    for place, one in enumerate(rows):
-        for other in rows[place + 1 :]:
-            if one.paper == other.paper and _alike(one, other):
-                pairs.append((one, other))
-            elif _alike(one, other):
-                pairs.append((other, one) if one.paper else (one, other))
-    return list({frozenset(pair): pair for pair in pairs}.values())
+_AGREE = "p and 95 % come from one test: 0 lies outside 95 % exactly where p < 0.05 (docs/metrics.md)"
+_NAMED = 8
 
 
-def _alike(row: Row, other: Row) -> bool:
-    return (row.format, row.model, row.agent, row.feedback) == (other.format, other.model, other.agent, other.feedback)
+def _adjusted(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """With p adjusted for how many there are in this table."""
+    tested = [one for one in found if one.get("p") is not None]
+    adjusted = holm([one["p"] for one in tested])
+    for one, p in zip(tested, adjusted, strict=True):
+        one["p_holm"] = p
+    return list(found)
+
+
+def _against(base: Row, rows: Rows) -> list[tuple[Row, Row]]:
+    return [(base, row) for row in rows if row is not base and row.format == base.format]
+
+
+def _pairs(rows: Rows) -> list[tuple[Row, Row]]:
+    """Models at each level, levels of each model, with the paper against without, one run against its repetition, one setting against another:
+    rows that differ in one thing, the first such row against each other one. What differs from all in more is compared with the first
+    row of its format. A published row is compared with the run of a model of its name; where there is none, every published row with the first.
+    """
+    own = [row for row in rows if not row.published]
+    pairs: list[tuple[Row, Row]] = []
+    for free in _FREE:
+        first: dict[Row, Row] = {}
+        for row in own:
+            one = first.setdefault(replace(row, **free), row)
+            if one is not row:
+                pairs.append((row, one) if one.paper and not row.paper else (one, row))
+    for row in own:
+        first_row = next(one for one in own if one.format == row.format)
+        if row is not first_row and not any(row in pair for pair in pairs):
+            pairs.append((first_row, row))
+    for task_format in {row.format: None for row in own}:
+        mine = [row for row in own if row.format == task_format]
+        theirs = [row for row in rows if row.published and row.format == task_format]
+        named = [(one, row) for row in mine for one in theirs if plain(row) == plain(one) and row.paper == one.paper]
+        pairs += named or [(mine[0], one) for one in theirs if mine[0].paper == one.paper]
+    return list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
+
+
+_SAME: dict[str, Any] = {"source": "", "differs": ""}
+_FREE: tuple[dict[str, Any], ...] = (
+    _SAME,
+    {**_SAME, "model": "", "simulated": False},
+    {**_SAME, "feedback": ""},
+    {**_SAME, "paper": True},
+    {**_SAME, "settings": ()},
+    {**_SAME, "agent": ""},
+)
+"""What two rows may differ in, each time all else being the same."""
 
 
 def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
@@ -123,10 +211,10 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
             *columns("text", played_level="played with", feedback="replayed with", what="turns that"),
             *columns("percent", share_played="played %", share_replayed="replayed %"),
             *columns("count", replayed="replays", errors="errors"),
-            *_contrast_columns("played", "replayed", "done"),
+            *_contrast_columns("played", "replayed", "done", adjusted=len(found) > 1),
             *columns("count", tokens="tokens"),
             *columns("money", cost_usd="cost $"),
         ),
-        rows=tuple(found),
+        rows=tuple(_adjusted(found)),
         notes=tuple(notes),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 from pytest_recode.metrics import passing
@@ -19,6 +20,7 @@ from pytest_recode.render.report_table import (
     name,
     percent,
     percents,
+    plain,
     plural,
     tasks,
 )
@@ -55,6 +57,7 @@ def tables(
     return {
         "scores": lambda: _scores(rows, missing(rows, known)),
         "ablation": lambda: _ablations(rows),
+        "impact": lambda: _impact(rows),
         "contamination-first": lambda: _contaminations(rows, everything, "first_commit_date"),
         "contamination-last": lambda: _contaminations(rows, everything, "last_commit_date"),
         "hard": lambda: _hard(rows, everything, hard_threshold),
@@ -67,7 +70,7 @@ def _scores(rows: Rows, lacking: Mapping[Row, int]) -> Table:
     everything = set().union(*map(tasks, rows.values()))
     found = {row: (passed(attempts), lacking[row]) for row, attempts in rows.items()}
     later = any(len(attempt.turns) > 1 for attempts in rows.values() for attempt in attempts)
-    final = {row: passed(attempts, within=None, intervals=False) for row, attempts in rows.items()} if later else {}
+    final = {row: passed(attempts, within=None) for row, attempts in rows.items()} if later else {}
     faulty = any(one.errors for one, _ in found.values())
     notes = []
     if faulty:
@@ -119,7 +122,7 @@ def _contaminations(rows: Rows, everything: Rows, date: str) -> Table:
         if one is None:
             unknown.append(row.model)
             continue
-        on_safe = passed(_of_papers(attempts, safe), intervals=False)
+        on_safe = passed(_of_papers(attempts, safe))
         found.append(
             {
                 **identity(row),
@@ -165,8 +168,15 @@ def _of_papers(attempts: Sequence[Attempt], papers: Sequence[str]) -> list[Attem
     return [attempt for attempt in attempts if attempt.snippet and attempt.snippet.paper in papers]
 
 
+def _voters(everything: Rows) -> Rows:
+    """The published models, with the paper; of several files those of the first."""
+    found = {row: attempts for row, attempts in everything.items() if row.published and row.paper}
+    first = next((row.source for row in found), "")
+    return {row: attempts for row, attempts in found.items() if row.source == first}
+
+
 def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
-    published = {row: attempts for row, attempts in everything.items() if row.published}
+    published = _voters(everything)
     shares = (*IDENTITY, *_PASSED, *_COUNTS, *columns("count", errors="errors"))
     found = passing.hard(published, threshold=threshold)
     if found is None:
@@ -180,19 +190,41 @@ def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
             ),
         )
     on_hard = {row: passed(one for one in group if one.task in found.tasks) for row, group in rows.items()}
+    alone = {row: _without_own_vote(row, group, published, threshold) for row, group in rows.items()}
     return Table(
         name="hard",
         title=(
             f"HARD: the {len(found.tasks)} snippets ({found.lines} lines) that fewer than {100 * threshold:.1f} % of the"
             f" {found.models} published models pass"
         ),
-        columns=shares,
+        columns=(
+            *shares,
+            *columns("percent", unbiased="without own vote", unbiased_scaled="scaled"),
+            *columns("count", unbiased_snippets="of"),
+        ),
         rows=tuple(
-            {**identity(row), **_values(one), "errors": one.errors}
+            {
+                **identity(row),
+                **_values(one),
+                "errors": one.errors,
+                "unbiased": percent(alone[row].plain),
+                "unbiased_scaled": percent(alone[row].scaled),
+                "unbiased_snippets": alone[row].snippets,
+            }
             for row, one in sorted(on_hard.items(), key=lambda item: -(item[1].plain or 0))
         ),
-        notes=("the benchmark's authors do not define HARD: this is our definition (docs/metrics.md)",),
+        notes=(
+            "the benchmark's authors do not define HARD: this is our definition (docs/metrics.md)",
+            "without own vote: HARD of the other published models; what a model fails is easier to become HARD by its own vote",
+        ),
     )
+
+
+def _without_own_vote(row: Row, attempts: Sequence[Attempt], published: Rows, threshold: float) -> Passed:
+    """On the HARD snippets of the published models but that of its name."""
+    others = {one: group for one, group in published.items() if plain(one) != plain(row)}
+    found = passing.hard(others, threshold=threshold)
+    return passed(one for one in attempts if found is not None and one.task in found.tasks)
 
 
 def _parts(
@@ -204,9 +236,8 @@ def _parts(
     head: str,
     split: Callable[..., Mapping[str, Passed]],
 ) -> Table:
-    # Intervals of every paper of every model take seconds: they are for the rows that are looked at
-    found = {row: split(attempts, intervals=row in detail) for row, attempts in rows.items()}
-    published = [split(attempts, intervals=False) for row, attempts in everything.items() if row.published]
+    found = {row: split(attempts) for row, attempts in rows.items()}
+    published = [split(attempts) for attempts in _voters(everything).values()]
     means = {part: sum(one[part].scaled or 0 for one in published) / len(published) for part in (published or [{}])[0]}
     return Table(
         name=table,
@@ -237,49 +268,98 @@ def _parts(
 
 def _ablations(rows: Rows) -> Table | None:
     found: list[dict[str, Any]] = []
-    for row, attempts in rows.items():
-        for other, without in rows.items():
-            if row.paper and not other.paper and _alike(row, other):
-                one = passing.ablation(attempts, without)
-                if one is None:
-                    continue
-                found.append(
-                    {
-                        "label": f"{name(row)} / {name(other)}",
-                        **identity(row),
-                        "source": f"{row.source} - {other.source}" if row.source != other.source else row.source,
-                        "snippets": one.snippets,
-                        "unpaired": one.unpaired,
-                        "scaled_with": percent(one.scaled_with),
-                        "scaled_without": percent(one.scaled_without),
-                        "difference": percent(one.difference),
-                        "difference_interval": percents(one.interval),
-                        "pass_at_1_with": percent(one.plain_with),
-                        "pass_at_1_without": percent(one.plain_without),
-                        "only_with": list(one.only_with),
-                        "only_without": list(one.only_without),
-                    }
-                )
+    for row, other in paper_pairs(rows):
+        one = passing.ablation(rows[row], rows[other])
+        if one is None:
+            continue
+        found.append(
+            {
+                "label": f"{name(row)} / {name(other)}",
+                **identity(row),
+                "source": f"{row.source} - {other.source}" if row.source != other.source else row.source,
+                "snippets": one.snippets,
+                "unpaired": one.unpaired,
+                "scaled_with": percent(one.scaled_with),
+                "scaled_without": percent(one.scaled_without),
+                "difference": percent(one.scaled.value),
+                "difference_interval": percents(one.scaled.interval),
+                "p": one.scaled.p,
+                "pass_at_1_with": percent(one.plain_with),
+                "pass_at_1_without": percent(one.plain_without),
+                "pass_at_1_difference": percent(one.plain.value),
+                "pass_at_1_difference_interval": percents(one.plain.interval),
+                "pass_at_1_p": one.plain.p,
+                "units": one.units,
+                "only_with": list(one.only_with),
+                "only_without": list(one.only_without),
+            }
+        )
     if not found:
         return None
     return Table(
         name="ablation",
         title="What the paper in the prompt is worth, on the snippets played both ways",
         columns=(
-            *IDENTITY[:-1],
+            *(column for column in IDENTITY if column.key != "paper_shown"),
             *columns("count", snippets="snippets", unpaired="unpaired"),
             *columns("percent", pass_at_1_with="Pass@1 with", pass_at_1_without="without"),
+            *columns("points", pass_at_1_difference="with - without"),
+            *columns("interval", pass_at_1_difference_interval="95 %"),
+            *columns("p", pass_at_1_p="p"),
             *columns("percent", scaled_with="scaled with", scaled_without="without"),
-            *columns("points", difference="scaled, with - without"),
+            *columns("points", difference="with - without"),
             *columns("interval", difference_interval="95 %"),
+            *columns("p", p="p"),
+            Column(key="units", head="test by", fold=True),
             *columns("list", only_with="solved only with the paper", only_without="solved only without"),
         ),
         rows=tuple(sorted(found, key=lambda one: -one["difference"])),
     )
 
 
+def _impact(rows: Rows) -> Table | None:
+    pairs = [(rows[row], rows[other]) for row, other in paper_pairs(rows)]
+    found = passing.impact(pairs)
+    if not found:
+        return None
+    better = sum(one.with_paper > one.without for one in found)
+    worse = sum(one.with_paper < one.without for one in found)
+    return Table(
+        name="impact",
+        title=f"What the paper did to each snippet: share of {plural(len(pairs), 'pair')} of rows that solve it with and without",
+        columns=(
+            *columns("text", snippet="snippet"),
+            *columns("count", lines="lines", pairs="pairs"),
+            *columns("percent", with_paper="with %", without="without %"),
+            *columns("points", difference="with - without"),
+        ),
+        rows=tuple(
+            {
+                "row": "same" if one.with_paper == one.without else "changed",
+                "snippet": one.task,
+                "lines": one.lines,
+                "pairs": one.pairs,
+                "with_paper": percent(one.with_paper),
+                "without": percent(one.without),
+                "difference": percent(one.with_paper - one.without),
+            }
+            for one in found
+        ),
+        notes=(
+            f"of {plural(len(found), 'snippet')} {better} are solved more often with the paper, {worse} more often without",
+        ),
+        shown=frozenset({"changed"}),
+        more="snippets without a difference are left out; --format=json has them",
+    )
+
+
+def paper_pairs(rows: Rows) -> list[tuple[Row, Row]]:
+    """Rows that had the paper, each with one that had not and is else the same."""
+    return [(row, other) for row in rows for other in rows if row.paper and not other.paper and _alike(row, other)]
+
+
 def _alike(row: Row, other: Row) -> bool:
-    return (row.model, row.agent, row.feedback, row.setup) == (other.model, other.agent, other.feedback, other.setup)
+    return replace(row, paper=True, source="", differs="") == replace(other, paper=True, source="", differs="")
 
 
 def _values(one: Passed) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.intervals import Interval
+from pytest_recode.metrics.rows import changed_tasks
 
 Rows = Mapping[Row, Sequence[Attempt]]
 
@@ -33,6 +36,7 @@ class Table:
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
     shown: frozenset[str] | None = None  # `row` values that people see; machines get every row. None: all
+    more: str = "--model=NAME shows other rows, --format=json all of them"  # said where rows are not shown
 
 
 def columns(kind: str, **heads: str) -> tuple[Column, ...]:
@@ -46,6 +50,7 @@ IDENTITY = (
     Column(key="agent", head="agent", fold=True),
     Column(key="feedback", head="feedback", fold=True),
     Column(key="paper_shown", head="with paper", fold=True),
+    Column(key="settings", head="settings", fold=True),
 )
 
 
@@ -63,15 +68,31 @@ def identity(row: Row) -> dict[str, Any]:
         "feedback": row.feedback,
         "format": row.format,
         "paper_shown": "yes" if row.paper else "no",
+        "settings": row.differs or None,
         "setup": row.setup,
         "published": row.published,
         "simulated": row.simulated,
     }
 
 
-def published_identity(model: str, feedback: str) -> dict[str, Any]:
+def beside_published(rows: Iterable[Row]) -> tuple[dict[Row, str], str]:
+    """What rows of runs, and RECODE-H's own beside them, have otherwise: the cells of `settings`."""
+    theirs = published.SETTINGS
+    told: dict[Row, str] = {}
+    differing: dict[str, None] = {}
+    for row in rows:
+        mine = dict(row.settings)
+        other = [key for key, value in theirs.items() if row.format == "recode-h" and mine.get(key, value) != value]
+        differing |= dict.fromkeys(other)
+        parts = [*(f"{key} {mine[key]}" for key in other), *filter(None, row.differs.split(", "))]
+        told[row] = ", ".join(dict.fromkeys(parts))
+    return told, ", ".join(f"{key} {value}" for key, value in theirs.items() if key in differing)
+
+
+def published_identity(model: str, feedback: str, settings: str = "") -> dict[str, Any]:
     """Of a row of RECODE-H's own tables."""
     return {
+        "settings": settings or None,
         "model": model,
         "source": "published",
         "agent": "ReCodeAgent",
@@ -85,7 +106,15 @@ def published_identity(model: str, feedback: str) -> dict[str, Any]:
 
 def name(row: Row) -> str:
     """One line that tells a row from the others."""
-    return f"{row.model}, {row.feedback}, {'with' if row.paper else 'without'} paper, {row.agent} ({row.source})"
+    differs = f", {row.differs}" if row.differs else ""
+    return (
+        f"{row.model}, {row.feedback}, {'with' if row.paper else 'without'} paper, {row.agent}{differs} ({row.source})"
+    )
+
+
+def plain(row: Row) -> str:
+    """The name of its model without a provider, capitals and punctuation: `openai/gpt-4.1` is `GPT-4.1`."""
+    return re.sub(r"[^a-z0-9]", "", row.model.rpartition("/")[2].lower())
 
 
 def percent(share: float | None) -> float | None:
@@ -124,6 +153,18 @@ def common(rows: Rows) -> dict[Row, tuple[Attempt, ...]]:
         played = tasks(attempt for attempt in attempts if attempt.played)
         shared[row.format] = shared.get(row.format, played) & played
     return {row: tuple(one for one in found if one.task in shared[row.format]) for row, found in rows.items()}
+
+
+def changed_files(rows: Rows) -> list[str]:
+    """A note for every row that played tasks whose files were others in an earlier row."""
+    notes = []
+    for place, (row, attempts) in enumerate(rows.items()):
+        for other, before in list(rows.items())[:place]:
+            if other.format == row.format and (changed := changed_tasks(before, attempts)):
+                named = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
+                notes.append(f"other files of the same task: {named} in {name(row)} than in {name(other)}")
+                break
+    return notes
 
 
 def tasks(attempts: Iterable[Attempt]) -> set[str]:

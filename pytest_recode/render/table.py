@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pytest_recode.metrics.replays import Replayed
@@ -15,7 +16,10 @@ _AFTER_INTERVAL = HEAD.index("95 % interval") + 1
 
 
 def summary(scores: Sequence[Score]) -> list[str]:
-    """Lines, without a trailing newline each. What share of the code lines is told where tasks have them."""
+    """Lines, without a trailing newline each. What share of the code lines is told where tasks have them; of several benchmarks
+    each has rows of its own."""
+    if len({score.format for score in scores}) > 1:
+        scores = [replace(score, model=f"{score.model} [{score.format}]") for score in scores]
     rows = [HEAD, *(_row(score) for score in scores)]
     scaled = [score.scaled for score in scores]
     if any(share is not None for share in scaled):
@@ -77,12 +81,18 @@ def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
         rows.append((fact["task"], fact["check"], finding, f"{fact.get('seconds', 0):.2f}"))
     weak = [f"{fact['task']} ({fact['check']}): {fact['warning']}" for fact in facts if fact.get("warning")]
     noticed, tried = (sum(fact.get(key, 0) for fact in facts) for key in ("noticed", "tried"))
+    survivors = [
+        line
+        for fact in facts
+        for survivor in fact.get("survivors", ())
+        for line in ["", f"{fact['task']}: survives every case: {survivor}"]
+    ]
     share = (
         [f"small mutations that the tests notice: {noticed} of {tried}, {100 * noticed / tried:.1f} %"] if tried else []
     )
     oracles = [fact["task"] for fact in facts if fact["check"] == "removed" and fact.get("problem")]
     blind = [f"weak oracles ({len(oracles)}), which pass without the block: {', '.join(oracles)}"] if oracles else []
-    return [*_table(rows), *weak, *blind, *share]
+    return [*_table(rows), *weak, *survivors, *blind, *share]
 
 
 def _row(score: Score) -> tuple[str, ...]:

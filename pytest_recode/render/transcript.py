@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import time
 from collections.abc import Mapping
@@ -14,38 +13,22 @@ from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
-from pytest_recode.render.records import usage
+from pytest_recode.render.records import passed_but_flagged, usage
+from pytest_recode.run_directory import Lines
 
 
 class Transcript:
-    """Append-only; a line is one `write`, so that a killed run leaves whole lines."""
+    """Append-only. Raises `RecordsError` where it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = opened(path)
+        self._lines = Lines(path)
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
-        append(self._file, {"event": event, "time": round(time.time(), 3), **fields})
+        self._lines.append({"event": event, "time": round(time.time(), 3), **fields})
 
     def close(self) -> None:
-        os.close(self._file)
-
-
-def opened(path: Path) -> int:
-    """To append lines. A torn last line, which a killed run left, is cut off, so that the next one stands alone."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    size = os.fstat(file).st_size
-    if size and os.pread(file, 1, size - 1) != b"\n":
-        os.ftruncate(file, path.read_bytes().rfind(b"\n") + 1)
-    return file
-
-
-def append(file: int, line: Mapping[str, Any]) -> None:
-    """Write one whole line. Lone surrogates (a model may write them) are escaped by JSON itself."""
-    data = memoryview((json.dumps(line, ensure_ascii=True) + "\n").encode())
-    while data:
-        data = data[os.write(file, data) :]
+        self._lines.close()
 
 
 def name(nodeid: str) -> str:
@@ -132,12 +115,20 @@ def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | N
         "outcome": outcome,
         "stop": stop,
         "solved_turn": None,
+        "passed_but_flagged": passed_but_flagged(outcome, list(turns.values())),
         "turns": list(turns.values()),
         "usage": usage(sum(usages, Usage())),
         "seconds": round(last - began, 3),
         "isolation": facts["isolation"],
         "error": error,
     }
+
+
+def ended(path: Path) -> dict[str, Any] | None:
+    """The record of an episode whose transcript has it as its last line; None where it was cut off."""
+    *_, last = _entries(path)
+    record = {key: value for key, value in last.items() if key not in ("event", "time")}
+    return record if last["event"] == "end" else None
 
 
 _TURN = (

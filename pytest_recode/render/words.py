@@ -26,7 +26,7 @@ def unsolved(record: Record, out: Path) -> str:
     last = turns[-1] if turns else None
     why = {
         "turns": f"not solved in {_count(len(turns), 'turn')}",
-        "time": f"not solved in the time it has ({_count(len(turns), 'turn')} in {record['seconds']:.0f} s)",
+        "time": f"not solved in the time it has ({_count(len(turns), 'turn')} in {record['seconds'] - record.get('waited', 0):.0f} s)",
     }.get(record["stop"], f"not solved: stopped by {record['stop']}")
     lines = [f"{why} by {_who(record)}", ""]
     lines += [
@@ -66,6 +66,7 @@ _WHOSE = {
     "model:connection": "the model could not be reached",
     "model:server": "the model's server failed",
     "model:bad-request": "the model's provider refused the request",
+    "time": "a time limit passed while something was waited for, or before a turn was graded",
     "budget": "--recode-max-cost was spent",
     "sandbox": "a sandbox could not start, or died",
     "grader": "the hidden tests gave no verdict",
@@ -100,8 +101,8 @@ def same_fault(message: str) -> str:
 
 
 def weaker(records: Sequence[Record]) -> list[str]:
-    """Of a run's records, with `tampering` true where a turn had any and `told` where the agent was shown the tests' output: which
-    verdicts rest on less than others."""
+    """Of a run's records, which verdicts rest on less than others. `tampering` is true where a turn had any, `flagged` holds the
+    findings that alone kept an episode from being solved, `told` is true where the agent was shown the tests' output."""
     lines = []
     counts = Counter(record["isolation"] for record in records if record["turns"])
     if counts["shared"]:
@@ -117,7 +118,37 @@ def weaker(records: Sequence[Record]) -> list[str]:
     if names:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         lines.append(f"tampering: {_count(len(names), 'episode')}: {', '.join(names[:MOST_NAMES])}{more}")
-    return lines
+    return [*lines, *_flagged(records)]
+
+
+def unparsed(records: Sequence[Record]) -> list[str]:
+    """Per model, how many of its `answers` could not be read as actions; nothing where all could."""
+    if not any(record["unparsed"] for record in records):
+        return []
+    answers, failed = Counter[str](), Counter[str]()
+    for record in records:
+        if record["model"]:
+            answers[record["model"]] += record["answers"]
+            failed[record["model"]] += record["unparsed"]
+    told = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
+    return [
+        f"answers that could not be parsed: {told}; nothing of them was done, and each cost a step, with one-shot the turn (docs/agents.md)"
+    ]
+
+
+def _flagged(records: Sequence[Record]) -> list[str]:
+    """Where a finding may be wrong, a reader has to see it: what was found stands beside each episode."""
+    found = [(record["nodeid"].rpartition("::")[2], record["flagged"]) for record in records if record["flagged"]]
+    if not found:
+        return []
+    lines = [
+        f"passed but flagged: {_count(len(found), 'episode')}: every case passed, and findings of the shared judge alone make it"
+        " unsolved; read them (docs/oracle-shared.md)"
+    ]
+    for name, findings in found[:MOST_NAMES]:
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        lines.append(f"  {name}: {findings[0]}{more}")
+    return lines + ([f"  and {len(found) - MOST_NAMES} more"] if len(found) > MOST_NAMES else [])
 
 
 def _who(record: Record) -> str:

@@ -24,6 +24,7 @@ _ACCOUNTS = {
     "/etc/passwd": "root:x:0:0::/nowhere:/bin/false\nrecode:x:1000:1000::/tmp/home:/bin/sh\n",
     "/etc/group": "root:x:0:\nrecode:x:1000:\n",
     "/etc/hosts": "127.0.0.1 localhost\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",  # otherwise DNS is asked first, and nobody answers
 }
 
 
@@ -81,9 +82,10 @@ class Bubblewrap:
                 os.write(fd, _ACCOUNTS[path].encode())
                 os.lseek(fd, 0, os.SEEK_SET)
             seen = view(python, self._context.hide)
-            options = [*_walls(), "--dev", "/dev", *_writable(alone), *seen.options]
+            # /etc first: made on the way to a file, nobody but root could enter it
+            options = [*_walls(), "--dev", "/dev", *_writable(alone), "--dir", "/etc", *seen.options]
             for path, fd in accounts.items():
-                options += ["--ro-bind-data", str(fd), path]
+                options += ["--perms", "0644", "--ro-bind-data", str(fd), path]
             for name, value in environment_variables(python, "/tmp/home").items():
                 options += ["--setenv", name, value]
             options += ["--remount-ro", "/dev", "--remount-ro", "/"]
@@ -123,9 +125,15 @@ def _walls() -> list[str]:
     return [*options, "--hostname", "sandbox", "--new-session", "--as-pid-1", "--clearenv", "--chdir", "/"]
 
 
+_PARENTS_MIB = 64
+"""What a warm parent's imports may write: torch's GPU build makes a temporary file, matplotlib a cache."""
+
+
 def _writable(alone: Limits | None) -> list[str]:
-    if alone is None:
-        return ["--dir", "/tmp", "--dir", "/tmp/work"]  # each launch mounts its own over them
+    if alone is None:  # each launch mounts its own over them
+        everybody = ["--perms", "1777"]
+        size = [*everybody, "--size", str(_PARENTS_MIB << 20)]
+        return [*size, "--tmpfs", "/tmp", "--dir", "/tmp/work", *everybody, "--dir", "/tmp/home"]
     size = ["--perms", "1777", "--size", str(alone.disk_mb << 20)]
     return [*size, "--tmpfs", "/tmp", *size, "--tmpfs", "/dev/shm"]
 

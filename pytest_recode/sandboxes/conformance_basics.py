@@ -96,6 +96,35 @@ def check_the_programs_end_ends_daemons(bench: Bench) -> None:
         assert not running(mark), "a process that the program had started outlives it"
 
 
+_LOCKS = """
+import fcntl, glob, os, struct
+def record(kind):
+    return struct.pack("hhqqi4x", kind, 0, {offset}, 1, 0)
+def locks(operation, kind):
+    for path in [*sorted(glob.glob("/proc/self/ns/*")), "/usr", "/usr/bin", os.__file__]:
+        try:
+            yield struct.unpack("hhqqi4x", fcntl.fcntl(opened.setdefault(path, os.open(path, os.O_RDONLY)), operation, record(kind)))[0]
+        except OSError:
+            continue
+opened = {{}}
+"""
+
+
+def check_kill_returns_when_all_is_gone(bench: Bench) -> None:
+    """A lock on a file that two launches have in common is held for as long as its holder lives, if only to free its memory."""
+    source = _LOCKS.format(offset=uuid4().int >> 66)
+    ballast = bench.limits.memory_mb * 3 // 4
+    with bench.probe() as bystander, bench.probe() as probe:
+        probe.ask(
+            f"{source}\nheld = list(locks(fcntl.F_SETLK, fcntl.F_RDLCK)); ballast = b'x' * ({ballast} << 20); result = 1"
+        )
+        look = "result = sum(kind != fcntl.F_UNLCK for kind in locks(fcntl.F_GETLK, fcntl.F_WRLCK))"
+        before = bystander.ask(f"{source}\n{look}")
+        probe.connection.kill()
+        after = bystander.ask(look)
+    assert after == 0, f"after kill(), {after} of the {before} locks that another launch could see were held still"
+
+
 def check_work_starts_empty(bench: Bench) -> None:
     look = "import os; result = [os.listdir('.'), os.listdir('/dev/shm')]; open('left', 'w').write('x')"
     with bench.probe() as probe:

@@ -115,6 +115,26 @@ def check_nothing_written_stays(bench: Bench) -> None:
     assert not [place for place in written if (Path(place) / name).exists()], "it is to be seen on this machine"
 
 
+def check_no_message_is_left_in_the_times_of_a_file(bench: Bench) -> None:
+    """An inode that several launches see outlives each of them. Everybody can write to a device."""
+    places = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/usr", "/etc", "/"]
+    leave = (
+        "import os, contextlib\n"
+        f"for path in {places}:\n    with contextlib.suppress(OSError):\n        os.utime(path)\n"
+        "result = open('/dev/null', 'w').write('x')"
+    )
+    look = f"import os\nresult = [os.stat(path).st_mtime_ns for path in {places}]"
+    with bench.probe() as probe:
+        before = probe.ask(look)
+        assert probe.ask(leave) == 1, "/dev/null cannot be written"
+        there = probe.ask(look)
+    with bench.probe() as probe:
+        after = probe.ask(look)
+    looks = zip(places, before, there, after, strict=True)
+    read = [path for path, first, changed, later in looks if first != changed == later]
+    assert not read, f"a later launch can read the times that a program has set of {read}"
+
+
 def check_files_of_this_machine_are_absent(bench: Bench) -> None:
     checkout = Path(pytest_recode.__file__).parent.parent
     with tempfile.TemporaryDirectory() as directory:
@@ -156,10 +176,21 @@ def check_there_is_no_network(bench: Bench) -> None:
             "result = [str(t) for t in targets if attempt(lambda: socket.create_connection(t, 2)) == 'done']\n"
             f"result += [n for n in ('\\0{name}', '\\0{name}-inside') if attempt(unix, n) == 'done']\n"
             "result += ['a name was resolved'] if attempt(socket.gethostbyname, 'example.org') == 'done' else []\n"
-            "result += ['interface ' + n for _, n in socket.if_nameindex() if n not in ('lo', 'tunl0', 'sit0', 'ip6tnl0', 'gre0')\n"
+            "names = [line.split(':')[0].strip() for line in open('/proc/net/dev').read().splitlines()[2:]]\n"
+            "result += ['interface ' + n for n in names if n not in ('lo', 'tunl0', 'sit0', 'ip6tnl0', 'gre0')\n"
             "           and not n.startswith(('gre', 'erspan', 'ip_vti', 'ip6', 'teql'))]"
         )
     assert done == [], f"it reached {done}"
+
+
+def check_localhost_has_a_name(bench: Bench) -> None:
+    """Servers and pools within a program listen there by that name."""
+    with bench.probe() as probe:
+        assert probe.ask(
+            "import socket\n"
+            "with socket.create_server(('localhost', 0)) as server:\n"
+            "    result = server.getsockname()[0]"
+        ) in ("127.0.0.1", "::1")
 
 
 def check_disk_is_limited(bench: Bench) -> None:
@@ -181,6 +212,73 @@ def check_disk_is_limited(bench: Bench) -> None:
     assert told["MiB"] <= bench.limits.disk_mb * 2, f"{told['MiB']} MiB written, with a limit of {bench.limits.disk_mb}"
     with bench.probe() as probe:
         assert probe.ask("open('file', 'wb').write(bytes(1 << 20)); result = 1") == 1
+
+
+_CALLS = """
+import ctypes, errno, os, platform
+libc = ctypes.CDLL(None, use_errno=True)
+def granted(name, *arguments):
+    ctypes.set_errno(0)
+    return getattr(libc, name)(*arguments) >= 0
+"""
+
+
+def check_files_are_limited(bench: Bench) -> None:
+    """Each takes memory of the kernel's, however empty."""
+    most = (bench.limits.disk_mb * 256 + 1024) * 2
+    for place in (".", "/tmp", "/dev/shm"):
+        with bench.probe() as probe:
+            probe.tell(
+                f"import os, time\nmade = 0\n"
+                f"try:\n    while made <= {most}: os.close(os.open(f'{place}/empty-{{made}}', os.O_CREAT | os.O_WRONLY)); made += 1\n"
+                "except OSError: pass\n"
+                "time.sleep(1)\n"  # for a limit that is kept by looking now and then
+                "result = made"
+            )
+            made = _answer_or_end(probe, "made")
+        assert made is None or made <= most, f"{made} files in {place}, with a limit of {bench.limits.disk_mb} MiB"
+
+
+def check_other_families_of_sockets_are_refused(bench: Bench) -> None:
+    look = (
+        _CALLS + "result = [[family, kind] for family in range(64) for kind in (1, 2, 3, 4, 5, 6, 10)\n"
+        "          if (family not in (1, 2, 10) or kind > 2 and family != 1) and granted('socket', family, kind, 0)]\n"
+        "result += [['pair', family] for family in range(64) if family != 1 and granted('socketpair', family, 1, 0, (ctypes.c_int * 2)())]\n"
+        "result += [[family, kind, protocol] for family in (2, 10) for kind in (1, 2, 5) for protocol in (1, 2, 33, 58, 132, 136, 255, 262)\n"
+        "           if granted('socket', family, kind, protocol)]"
+    )
+    with bench.probe() as probe:
+        found = probe.ask(look)
+        assert found == [], f"it got sockets of the families (and types, and protocols) {found}"
+        probe.ask(
+            "import multiprocessing, socket\n"
+            "for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET): socket.socketpair(socket.AF_UNIX, kind)\n"
+            "server = socket.create_server(('127.0.0.1', 0))\n"
+            "client = socket.create_connection(server.getsockname()); client.sendall(b'x')\n"
+            "result = server.accept()[0].recv(1) == b'x' and bool(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))"
+        )
+    with bench.probe(persistent=True) as probe:
+        found = probe.ask(
+            "import recode_jail, os, sys\n"
+            f"source = {look!r} + '\\nprint(result)'\n"
+            "done = recode_jail.run([sys.executable, '-c', source], cwd=os.getcwd(), seconds=30, output_limit=9999)\n"
+            "result = done.output.decode()"
+        )
+        assert found == "[]\n", f"a command got sockets of the families {found}"
+
+
+def check_messages_and_semaphores_of_system_v_are_none(bench: Bench) -> None:
+    """What is held in their queues belongs to no process, and outlives all that made it."""
+    look = (
+        _CALLS
+        + "result = [name for name, arguments in {'msgget': (0, 0o1600), 'semget': (0, 1, 0o1600), 'shmget': (0, 4096, 0o1600)}.items()\n"
+        "          if granted(name, *arguments)]\n"
+        "call = {'x86_64': 240, 'aarch64': 180}.get(platform.machine())\n"
+        "result += ['mq_open'] if call and libc.syscall(call, b'recode', os.O_CREAT | os.O_RDWR, 0o600, None) >= 0 else []"
+    )
+    with bench.probe() as probe:
+        found = probe.ask(look)
+    assert found == [], f"it was granted {found}"
 
 
 def check_there_are_no_rights_to_gain(bench: Bench) -> None:
@@ -219,13 +317,14 @@ def check_shared_memory_counts(bench: Bench) -> None:
             f"    fd = os.memfd_create('x'); os.write(fd, bytes({each} << 20)); held.append(fd)\n"
             "result = len(held)"
         )
-        told = _answer_or_end(probe)
+        told = _answer_or_end(probe, "len(held)")
     assert told != many, f"{many * each} MiB of shared memory were granted, with a limit of {bench.limits.memory_mb}"
 
 
-def _answer_or_end(probe: Probe) -> object:
+def _answer_or_end(probe: Probe, value: str) -> int | None:
+    """Of a program that was told something before: it answers twice. None where it ended."""
     try:
-        return probe.ask("result = len(held)")
+        return int(probe.ask(f"result = {value}"))
     except (AssertionError, ConnectionError):
         return None
 

@@ -6,8 +6,8 @@ import json
 import select
 import socket
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,8 @@ _DRAIN_SECONDS = 0.5
 _READ = 1 << 20
 _LINE = 1 << 16  # of the report
 _EVENT_SECONDS = 5  # that a daemon may take to notice an end
+_LOOK_SECONDS = 10  # between two looks whether a container that loads is paused
+_GLANCE = 0.1  # seconds: a shorter wait only looked whether there is something
 _KILLED = "137"  # the exit code of what SIGKILL ended
 
 
@@ -105,10 +107,19 @@ class Container:
             self.send(boot_message("container", wanted.key, setup), time.monotonic() + API_SECONDS)
 
     def begin(self) -> None:
-        """Wait for its imports, then start the program. Raises `UserError` for one that fails, `ContainerGone`."""
+        """Wait for its imports, then start the program. Raises `UserError` for one that fails, `ContainerGone`, `SandboxError`."""
         deadline = time.monotonic() + WARM_SECONDS
         while not self._heard:
-            if not self._more(deadline):
+            try:
+                with self._unless_paused():
+                    more = self._more(min(deadline, time.monotonic() + _LOOK_SECONDS))
+            except TimeoutError:
+                if time.monotonic() < deadline:
+                    continue
+                raise SandboxError(
+                    f"a container of {self._image} did not load what is needed before the task's code within {WARM_SECONDS:.0f} s"
+                ) from None
+            if not more:
                 raise ContainerGone(self._line.decode("utf-8", "replace") or "it said nothing")
         if "fault" in self._heard:
             raise UserError(
@@ -130,7 +141,8 @@ class Container:
             try:
                 view = view[self._socket.send(view) :]
             except BlockingIOError:
-                _await(self._socket, select.POLLOUT, deadline)
+                with self._unless_paused():
+                    _await(self._socket, select.POLLOUT, deadline)
             except ConnectionError:
                 raise
             except OSError as exc:
@@ -140,8 +152,42 @@ class Container:
         while True:
             if self._wire and self._left and self._at < len(self._raw):
                 return self._take(size)
-            if not self._more(deadline):
+            with self._unless_paused():
+                more = self._more(deadline)
+            if not more:
                 return b""
+
+    @contextmanager
+    def _unless_paused(self) -> Iterator[None]:
+        """A program that did not answer in time because somebody paused its container is no program's fault: `SandboxError`."""
+        asked = time.monotonic()
+        try:
+            yield
+        except TimeoutError:
+            if time.monotonic() - asked > _GLANCE and self._paused():
+                raise SandboxError(
+                    f"docker container {self.id[:12]} of {self._image} was paused while its program was waited for:"
+                    " find out what pauses containers on this machine, then run this again"
+                ) from None
+            raise
+
+    def _paused(self) -> bool:
+        """Whether it is paused now, or was while its program ran."""
+        import docker.errors
+
+        wanted = {"container": self.id, "event": "pause"}
+        with answering():
+            try:
+                if self._docker.inspect_container(self.id)["State"]["Paused"]:
+                    return True
+            except docker.errors.NotFound:
+                return False
+            until = f"{time.time():.6f}"  # without it the daemon would wait for more
+            events = self._docker.events(since=1, until=until, filters=wanted, decode=True)
+            try:
+                return next(iter(events), None) is not None
+            finally:
+                events.close()
 
     def kill(self) -> str:
         if self._how is None:
@@ -213,7 +259,9 @@ class Container:
                 elif self.id:
                     self._docker.remove_container(self.id, force=True, v=True)
         except docker.errors.APIError as exc:
-            if exc.status_code not in (404, 409):  # it has ended by itself
+            if exc.status_code == 409 and "paused" in str(exc.explanation):  # daemons differ on what may be killed
+                self._docker.remove_container(self.id, force=True, v=True)
+            elif exc.status_code not in (404, 409):  # it has ended by itself
                 raise SandboxError(f"docker could not end container {self.id[:12]}: {exc.explanation}") from exc
 
     def _finish(self) -> None:
@@ -243,6 +291,7 @@ def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
 
     memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # what a tmpfs holds counts as memory
     file_size = wanted.disk_mb << 20
+    inodes = wanted.disk_mb * 256 + 1024  # `most_files` in inside/cell.py: each takes a kilobyte of the kernel
     host_config = docker.create_host_config(
         network_mode="none",
         read_only=True,
@@ -252,8 +301,10 @@ def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
         memswap_limit=memory,
         nano_cpus=10**9,
         pids_limit=wanted.pids + _OWN_PIDS,
-        tmpfs={"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={wanted.disk_mb}m"},
-        shm_size=f"{min(64, wanted.disk_mb)}m",
+        tmpfs={
+            "/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={wanted.disk_mb}m,nr_inodes={inodes}",
+            "/dev/shm": f"rw,noexec,nosuid,nodev,mode=1777,size={min(64, wanted.disk_mb)}m,nr_inodes={inodes}",
+        },
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="nofile", soft=1024, hard=1024),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 from pytest_recode.faults import SandboxError
 
@@ -16,7 +20,49 @@ def client() -> Any:
     """A `docker.APIClient` of one's own, as threads must not share one. Raises `docker.errors.DockerException`."""
     import docker.utils
 
-    return docker.APIClient(**docker.utils.kwargs_from_env(), version="auto", timeout=API_SECONDS)
+    return _kind()(**docker.utils.kwargs_from_env(), version="auto", timeout=API_SECONDS)
+
+
+@functools.cache
+def _kind() -> Any:
+    import docker
+
+    class Client(docker.APIClient):
+        """Asks for variables of the environment by name. For each request the SDK would copy the environment instead, in the
+        threads that start spare containers too, and a copy fails with `KeyError` while pytest removes a variable."""
+
+        @property
+        def trust_env(self) -> bool:
+            return False
+
+        @trust_env.setter
+        def trust_env(self, value: bool) -> None:
+            """requests sets it when it makes a session."""
+
+        def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+            found = super().merge_environment_settings(url, proxies, stream, verify, cert)
+            found["proxies"] = {**_proxies(url), **found["proxies"]}
+            if found["verify"] is True:
+                bundles = (os.environ.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"))
+                found["verify"] = next(filter(None, bundles), True)
+            return found
+
+    return Client
+
+
+def _proxies(url: str) -> dict[str, str]:
+    """By scheme, for a daemon that is reached over the network."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        return {}
+    named = {name: os.environ.get(f"{name}_proxy") or os.environ.get(f"{name}_proxy".upper()) for name in _PROXIES}
+    set_ = {name: value for name, value in named.items() if value}
+    if proxy_bypass_environment(parts.netloc, set_):
+        return {}
+    return {name: value for name, value in set_.items() if name != "no"}
+
+
+_PROXIES = ("http", "https", "all", "no")
 
 
 @contextmanager

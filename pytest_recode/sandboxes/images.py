@@ -89,6 +89,10 @@ def base_image(client: Any, name: str) -> str:
 def _context(folder: Path) -> Iterator[Path]:
     """The files of a build, but for what is hidden of a task, should `folder` be one or hold some."""
     for path in sorted(folder.rglob("*")):
+        if path.is_symlink():  # it may lead to any file of this machine
+            raise UserError(
+                f"{path}: is a symbolic link to {path.readlink()}, in a folder to build an image of: copy what it points to"
+            )
         if path.is_file() and not any(_hides(above, path) for above in path.parents if above.is_relative_to(folder)):
             yield path
 

@@ -83,6 +83,17 @@ class Root:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._inner, signal.SIGKILL)
 
+    def wait_gone(self) -> None:
+        """Inside bwrap: until everything below it is gone, once it is ending. Raises `SandboxError` where that takes too long.
+
+        The end of the first process of a pid namespace is told when all others in there have been reaped.
+        """
+        if self._inner is not None:
+            poll = select.poll()
+            poll.register(self._inner, select.POLLIN)
+            if not poll.poll(KILL_SECONDS * 1000):
+                raise SandboxError(f"a warm parent and what runs below it did not end within {KILL_SECONDS:g} s")
+
     def close(self) -> None:
         """Once its control socket is closed: wait for its end; idempotent."""
         if self.stderr.closed:
@@ -93,7 +104,8 @@ class Root:
             self.kill()
             self._process.wait()
         if self._inner is not None:
-            os.close(self._inner)
+            inner, self._inner = self._inner, None
+            os.close(inner)
         self.stderr.close()
 
     def said(self) -> int:
@@ -198,8 +210,10 @@ class WarmParent:
                     self._hear_until(lambda: number in self._ended, KILL_SECONDS)
             except TimeoutError:
                 self._root.kill()
+                self._root.wait_gone()
             except (ParentGone, OSError):
                 if number not in self._ended:
+                    self._root.wait_gone()
                     return WITH_PARENT
             return str(self._ended.pop(number, {}).get("how", ""))
 

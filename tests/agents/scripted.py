@@ -28,6 +28,7 @@ class Scripted:
     native_tools: bool = False
     name: str = "scripted"
     simulated: bool = False
+    window: int | None = None
     asked: list[list[Message]] = field(default_factory=list)
     tools: list[Sequence[Tool]] = field(default_factory=list)
 

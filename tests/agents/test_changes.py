@@ -36,7 +36,9 @@ def test_another_workspace_becomes_the_same(open_workspace: Open) -> None:
     second.lay(kept)
     assert second.changes() == kept
     assert second.run("./tool").output.strip() == "made"
-    assert second.list() == ("a\udcff", "data/raw", "lib/helpers.py", "solver.py", "tool")
+    assert second.list() == (
+        *("a\udcff", "data/raw", "instruction.md", "lib/helpers.py", "paper.md", "solver.py", "tool"),
+    )
 
 
 def test_a_change_that_hides_its_time_is_one(open_workspace: Open) -> None:

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.agents import doing, memory, one_shot, prompts, recode, recode_h, retrieval
-from pytest_recode.agents.actions import FORMS, Action, Step
+from pytest_recode.agents.actions import (
+    ACTION_NAMES,
+    ARGUMENT_NAMES,
+    FORMS,
+    PART_NAMES,
+    PARTS,
+    Action,
+    Step,
+    argument_of,
+    kind_of,
+)
 from pytest_recode.agents.fences import files
 from pytest_recode.agents.protocol import parse
 
@@ -48,12 +58,25 @@ def test_the_table_of_actions_is_complete() -> None:
         assert re.findall(r"`(\w+)`", rows.get(kind, "")) == sorted(form.takes, key=list(form.takes).index), kind
 
 
+def test_the_table_of_other_names_is_that_of_the_code() -> None:
+    table = TEXT[TEXT.index("| name | other names |") :].partition("\n\n")[0]
+    rows = {
+        name: re.findall(r"`(\w+)`", others)
+        for name, others in re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
+    }
+    parts = {part: [name for name, own in PART_NAMES.items() if own == part != name] for part in PARTS}
+    assert rows == {name: list(others) for name, others in [*ACTION_NAMES.items(), *ARGUMENT_NAMES.items()]} | parts
+    for kind, others in ACTION_NAMES.items():
+        assert {kind_of(name) for name in others} == {kind}
+        for own in FORMS[kind].takes:
+            assert {argument_of(kind, name) for name in ARGUMENT_NAMES[own]} == {own}
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        f"More than {memory.THRESHOLD} messages",
-        f"down to the last {memory.KEEP}",
-        f"More than {memory.THRESHOLD} messages of part 3, or more than {memory.MAX_CHARACTERS:,} characters",
+        f"limited in tokens: {memory.MAX_TOKENS:,}, or what the model's context window",
+        f"{memory.MAX_TOKENS_UNKNOWN:,} where the window is not known",
         f"Results over {doing.MAX_RESULT:,} characters ({doing.MAX_RESULTS:,} for all of one answer's)",
         f"answers over {recode.MAX_REMEMBERED:,} and targets over",
         f"{prompts.MAX_TARGET:,} are shown",

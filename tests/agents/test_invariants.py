@@ -27,7 +27,7 @@ def test_a_command_sees_neither_tests_nor_reference(walls: Sandbox) -> None:
         assert workspace.run("find . -name 'test_*'").output == ""
         assert workspace.run("cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -i -e key -e token").output == ""
         assert workspace.run("timeout 5 bash -c 'exec 3<>/dev/tcp/1.1.1.1/53'").status != 0
-        assert set(workspace.list()) == set(shown.repo)
+        assert set(workspace.list()) == {*shown.repo, "paper.md", "instruction.md"}
 
 
 @pytest.mark.parametrize("kind", [recode.KIND, recode_h.KIND, one_shot.KIND], ids=["recode", "recode-h", "one-shot"])

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
 import pytest
 
-from pytest_recode.agents.fences import files
-from pytest_recode.agents.one_shot import KIND, repository_text
+from pytest_recode.agents.fences import Found, files
+from pytest_recode.agents.one_shot import KIND, OneShot, repository_text
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
-from pytest_recode.models import Reply
+from pytest_recode.models import Message, Reply
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO, USAGE, Logged, Scripted, a_brief, a_context
 
 ONE = ("solver.py",)
 TWO = ("solver.py", "lib/loss.py")
+
+
+def read(text: str, targets: tuple[str, ...]) -> Found:
+    """As the agent reads an answer."""
+    agent = OneShot(context=a_context(None), model=Scripted([]))
+    found, _ = agent._read(Reply(text=text), a_brief(targets=targets))
+    return Found(files={path: text.removesuffix("\n") for path, text in found.files.items()}, problems=found.problems)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +39,10 @@ TWO = ("solver.py", "lib/loss.py")
         "```\nx = 1\n```",
         "~~~python\nx = 1\n~~~\nDone.",
         "````python\nx = 1\n````",
-        "First try:\n```python\nx = 0\n```\nBetter:\n```python\nx = 1\n```",
+        "First try:\n```python solver.py\nx = 0\n```\nBetter:\n```python solver.py\nx = 1\n```",
+        "**solver.py**\n```python\nx = 1\n```\nUse it:\n```python\nsolve(3)\n```",
+        "The solution:\n```python\nx = 1\n```\n\n### tests/test_solver.py\n\n```python\nassert x == 1\n```",
+        "<think>\n```python\nx = 0\n```\n</think>\n```python\nx = 1\n```",
         "```python\nx = 1\n```\nRun it:\n```bash\npython solver.py\n```\nIt prints:\n```\n1\n```",
         "```python example.py\nx = 0\n```\n```python\nx = 1\n```",
         "```python repo/solver.py\nx = 1\n```\n```python\nsolve(3)  # an example\n```",
@@ -36,7 +50,7 @@ TWO = ("solver.py", "lib/loss.py")
     ],
 )
 def test_the_last_python_block_is_the_only_target(text: str) -> None:
-    found = files(text, ONE)
+    found = read(text, ONE)
     assert found.files == {"solver.py": "x = 1"}
     assert found.problems == ()
 
@@ -72,12 +86,20 @@ def test_code_may_hold_fences() -> None:
         (
             "```python\nx = 1\n",
             ONE,
-            ("The code for solver.py is cut off: its fence is not closed. It was not written.",),
+            (
+                "The code fence that line 1 opens is not closed: the answer was cut off, or the closing line is missing. Nothing was"
+                " written.",
+            ),
         ),
+        ("```python\nx = 0\n```\nBetter:\n```python\nx = 1\n```", ONE, None),
+        ("```python solver.py\nx = 1\n```\n```python lib/loss.py\ny = (", TWO, None),
+        ("```python solver.py\nx = '''\n```\n'''\ny = 2\n```\n", ONE, None),
+        ("```python\nx = '''\n```\n```python\ny = 2\n```\n```\n'''\n```\n", ONE, None),
+        ("<think>\n```python\nx = 0\n```\n", ONE, None),
     ],
 )
 def test_no_usable_block(text: str, targets: tuple[str, ...], problems: tuple[str, ...] | None) -> None:
-    found = files(text, targets)
+    found = read(text, targets)
     assert found.files == {}
     assert found.problems == problems if problems is not None else len(found.problems) == 1
 
@@ -118,6 +140,65 @@ def test_feedback_and_the_own_answer_are_in_the_next_prompt(open_walled: Open) -
     assert workspace.targets() == {"solver.py": b"x = 2\n"}
 
 
+def coded(number: int) -> str:
+    return f"```python solver.py\ndef solve(x):\n{f'    # attempt {number}{chr(10)}' * 20}    return x\n```"
+
+
+def test_every_prompt_has_all_earlier_answers_and_feedback_once(open_walled: Open) -> None:
+    model, workspace, log = Scripted([coded(number) for number in range(1, 6)]), open_walled(), Logged()
+    agent = KIND.make(a_context(model, log=log))
+    for turn in range(5):
+        given = Feedback(level=1, text=f"Wrong for the reason {turn}.", turn=turn) if turn else None
+        agent.act(a_brief(), given, workspace)
+    last = model.asked[-1]
+    assert [message.role for message in last] == ["system", *["user", "assistant"] * 4, "user"]
+    said = "\n".join(message.content for message in last)
+    for turn in range(1, 5):
+        assert said.count(coded(turn)) == said.count(f"Wrong for the reason {turn}.") == 1
+    assert said.count("# attempt 4\n") == 20
+    assert "## solver.py\n\n(unchanged: its whole text is in your answer in turn 4, above)" in last[-1].content
+    assert "turn 5 of 10. Answer again in the form asked for above" in last[-1].content
+    # each prompt begins with all of the one before, and is in the transcript
+    for before, after in pairwise(model.asked):
+        assert after[: len(before)] == before
+    logged = {line["content"] for line in log.of("message")}
+    assert all(message.content in logged for asked in model.asked for message in asked)
+
+
+def test_a_target_that_was_not_answered_as_it_is_now_is_shown(open_walled: Open) -> None:
+    model, workspace = Scripted([coded(1), "no code", coded(2)]), open_walled()
+    agent = KIND.make(a_context(model))
+    agent.act(a_brief(), None, workspace)
+    agent.act(a_brief(), Feedback(level=0, text="No.", turn=1), workspace)
+    workspace.write("solver.py", "y = 1\n" * 100)
+    agent.act(a_brief(), Feedback(level=0, text="No.", turn=2), workspace)
+    assert "your answer in turn 1, above" in model.asked[1][-1].content
+    assert "## solver.py\n\n```\ny = 1\n" in model.asked[2][-1].content
+
+
+def test_the_oldest_answers_are_left_out_first_where_they_do_not_fit(open_walled: Open) -> None:
+    def answer(messages: Sequence[Message]) -> str:
+        said = sum(len(message.content) for message in messages)
+        assert said / 4.5 < 8_000
+        return f"{coded(len(messages))}\n{'Because. ' * 600}"
+
+    model, workspace = Scripted([answer] * 9, window=8_000), open_walled()
+    agent = KIND.make(a_context(model))
+    for turn in range(9):
+        given = Feedback(level=1, text=f"Wrong for the reason {turn}.", turn=turn) if turn else None
+        agent.act(a_brief(), given, workspace)
+    last = model.asked[-1]
+    assert [message.role for message in last[:3]] == ["system", "user", "assistant"]
+    [dropped] = re.findall(
+        r"^Your answers in turns 1 to (\d), and what was said to them, are left out: there is no room\.$",
+        last[-1].content,
+        re.MULTILINE,
+    )
+    assert len(last) == 2 + 2 * (8 - int(dropped))
+    assert "Wrong for the reason 8." in last[-1].content
+    assert all(one.role != other.role for one, other in pairwise(last))
+
+
 @pytest.mark.parametrize("answer", ["", "I refuse.", "\x00\ud800", "y" * 10_000_000])
 def test_an_answer_without_code_leaves_the_target_and_is_told(open_walled: Open, answer: str) -> None:
     model, workspace = Scripted([answer, Reply(text="")]), open_walled()
@@ -144,3 +225,14 @@ def test_a_large_repository_is_shown_as_far_as_there_is_room() -> None:
 def test_without_a_model_it_cannot_be_made() -> None:
     with pytest.raises(UserError, match=r"^agent 'one-shot' needs a model: give one with --recode-model"):
         KIND.make(a_context(None))
+
+
+def test_an_answer_that_was_cut_off_writes_nothing(open_walled: Open) -> None:
+    model = Scripted([Reply(text="```python solver.py\nx = 1\n```\nOr", finish="length"), "```python\nx = 2\n```"])
+    workspace = open_walled()
+    agent = KIND.make(a_context(model))
+    move = agent.act(a_brief(), None, workspace)
+    assert (move.submitted, move.unparsed) == (False, 1)
+    assert workspace.targets() == {"solver.py": REPO["solver.py"]}
+    assert agent.act(a_brief(), Feedback(level=0, text="No.", turn=1), workspace).unparsed == 0
+    assert "Your answer was cut off at the model's limit of output. Nothing was written." in model.asked[1][-1].content

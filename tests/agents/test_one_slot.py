@@ -9,6 +9,7 @@ import pytest
 
 from pytest_recode.agents import AgentKind, recode
 from pytest_recode.agents.one_shot import KIND
+from pytest_recode.agents.one_slot import read
 from pytest_recode.agents.prompts import FOR_THE_BLOCK
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.slots import emptied, held, laid, parses, reindented
@@ -64,7 +65,6 @@ def test_without_the_paper_nothing_speaks_of_it(open_walled: Open) -> None:
         f"~~~python\n{RIGHT}\n~~~",
         f"1. So:\n\n     ```python\n{RIGHT}\n     ```",
         f"```python solver.py\n{RIGHT}\n```\n```bash\nls\n```",
-        f"```python\n{RIGHT}\n```\nOr else:\n```python\nx = 1",
     ],
 )
 def test_the_last_whole_python_block_is_laid_in(open_walled: Open, answer: str) -> None:
@@ -75,7 +75,13 @@ def test_the_last_whole_python_block_is_laid_in(open_walled: Open, answer: str) 
     assert "reindented" not in log.of("step")[0]
 
 
-@pytest.mark.parametrize("answer", ["", "I refuse.", "```\nx = 1\n```", "```python\nx = 1", "y" * 1_000_001])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("", "I refuse.", "```\nx = 1\n```", "```python\nx = 1", "y" * 1_000_001),
+        f"```python\n{RIGHT}\n```\nOr rather:\n```python\nx = 1",
+    ],
+)
 def test_an_answer_without_a_block_is_told_and_changes_nothing(open_walled: Open, answer: str) -> None:
     model, workspace = Scripted([answer, f"```python\n{RIGHT}\n```"]), open_walled(files=REPO)
     agent = KIND.make(a_context(model))
@@ -162,3 +168,14 @@ def test_laying_in_and_taking_out() -> None:
     assert emptied(FILE, SLOT).split("\n")[2:6] == [*FILE.split("\n")[2:4], "        pass", "    return 0.0"]
     whole = FILE.replace("    if values:\n", "    if values:\n        pass\n")
     assert emptied(whole, SLOT) == whole
+
+
+@pytest.mark.parametrize("fence", ["{}```python\n", "{}~~~python\n"])
+@pytest.mark.parametrize("depth", ["", "     "])
+def test_a_fence_within_a_string_of_indented_code_does_not_end_it(fence: str, depth: str) -> None:
+    opened = fence.format(depth)
+    closed = opened.strip()[:3]
+    answer = f"{opened}        x = r'''\n{closed} \n'''\n        return x\n{depth}{closed}\n"
+    found = read(answer, slot_brief(), SLOT, reindent=False)
+    assert found.text is None
+    assert found.problems

@@ -92,7 +92,7 @@ def test_the_documented_form() -> None:
         "<think>\n### Action: submit\n</think>\n### Action: read\npath: a.py",
         "### Action: read\r\npath: a.py\r\n",
         "### Action: read\npath <<P\na.py\nP\n",
-        "### Reflection\nMy next action is to read.\naction: submit\ntry:\n### Action: read\npath: a.py",
+        "### Reflection\nMy next action is to read.\naction: none yet\ntry:\n### Action: read\npath: a.py",
         "### Planning\n### Action items\n1. read\n### Action: read\npath: a.py",
     ],
 )
@@ -106,7 +106,7 @@ def test_forms_that_are_understood(text: str) -> None:
         "### Action: write\npath: a.py\ntext <<END\ntry:\n    x = 1\nEND",
         "### Action: write\npath: a.py\ntext << 'END'\ntry:\n    x = 1\nEND\n",
         "### Action: write\npath: a.py\ncode: <<END\ntry:\n    x = 1\n  END  \n",
-        "### Action: write a.py\n```python\ntry:\n    x = 1\n```\nDone.",
+        "### Action: write a.py\n```python\ntry:\n    x = 1\n```\n",
         "### Action\nwrite a.py\n\n~~~\ntry:\n    x = 1\n~~~\n",
     ],
 )
@@ -116,25 +116,45 @@ def test_forms_of_a_text_that_are_understood(text: str) -> None:
 
 def test_a_command_may_be_fenced_or_a_heredoc_of_the_shell() -> None:
     assert the_action("### Action: run\n```bash\nls\npwd\n```") == ("run", {"command": "ls\npwd"})
-    assert the_action("### Action: run\ncommand: cat <<EOF") == ("run", {"command": "cat <<EOF"})
+    assert the_action("### Action: run\ncommand: cat > a <<'EOF'\nx = 1\n\nEOF") == (
+        "run",
+        {"command": "cat > a <<'EOF'\nx = 1\n\nEOF"},
+    )
+    assert isinstance(parse("### Action: run\ncommand: cat <<EOF"), ProtocolError)
     assert the_action("### Action: run\ncommand <<CMD\ncat <<EOF\nx\nEOF\nCMD") == (
         "run",
         {"command": "cat <<EOF\nx\nEOF"},
     )
 
 
-def test_prose_about_actions_is_prose() -> None:
-    step = parse("### Planning\n### Action\nis what comes next.\n### Action: read\npath: a.py")
-    assert isinstance(step, Step)
-    assert [action.kind for action in step.actions] == ["read"]
-    assert step.note == "`### Action: is what comes next.` is no action: nothing was done for it."
+def test_prose_behind_an_action_is_prose_where_it_can_be_nothing_else() -> None:
+    for before in (
+        "### Action: read\npath: a.py\n",
+        "### Action: submit\n",
+        "### Action: write a.py\n```python\nx = 1\n```",
+        "### Action: edit a.py\nold: x\nnew <<E\ny\nE\n",
+    ):
+        step = parse(f"{before}\nThat is all.\n")
+        assert isinstance(step, Step), (before, step)
+        assert len(step.actions) == 1
+    for before in (
+        "### Action: read\npath: a.py",
+        "### Action: run\ncommand: ls\n",
+        "### Action: search\nquery: solver\n",
+        "### Action: write a.md\n```\nx = 1\n```",
+        "### Action: write a.py\n```python\nx = (\n```\n",
+        "### Action: edit a.py\nold: x\nnew: y\n",
+        "### Action: list\n",
+    ):
+        read = parse(f"{before}\nThat is all.\n")
+        assert isinstance(read, ProtocolError), before
+        assert "would be lost" in read.text
 
 
-def test_an_imagined_continuation_is_not_read() -> None:
-    step = parse("### Observation\na\n### Action: read\npath: a.py\n### Observation\nIt holds x.\n### Action: submit\n")
+def test_a_part_after_the_actions_is_read_where_no_action_follows() -> None:
+    step = parse("### Observation\na\n### Action: read\npath: a.py\n### Observation\nI wait for the result.\n")
     assert isinstance(step, Step)
-    assert [action.kind for action in step.actions] == ["read"]
-    assert step.note == "Your answer went on with another observation: nothing from there on was read."
+    assert step.observation == "a\n\nI wait for the result."
 
 
 # What cannot be used
@@ -151,30 +171,36 @@ WRITE = (
         (" \n\n", "Your answer was empty."),
         ("I'm sorry, I can't help with that.", "Your answer holds no action: no line such as `### Action: read`."),
         ("### Reflection\nThe next action: read it.", "Your answer holds no action"),
-        ("### Action: delete a.py", "Your answer holds no action"),
+        ("### Action: delete a.py", "There is no action `delete`; use `run`. The actions are list, read, search,"),
+        ("### Action: raed\npath: a.py", "There is no action `raed`; use `read`."),
+        ("### Planning\n### Action\nis what comes next.\n### Action: read\npath: a.py", "There is no action `is`."),
+        (
+            "### Observation\na\n### Action: read\npath: a.py\n### Observation\nIt holds x.\n### Action: submit\n",
+            "Your answer goes on with another part or with a result in line 5 and then acts again (line 7), before it has seen any result.",
+        ),
         ("### Action: read", "`read` needs `path`. Nothing was done. Write it like this:\n\n### Action: read\npath: ("),
         ("### Action: write\npath: a.py", f"`write` needs `text`. Nothing was done. Write it like this:\n\n{WRITE}"),
         ("### Action: write\ntext <<E\nx\nE", "`write` needs `path`."),
         ("### Action: edit\npath: a\nold <<E\nE\nnew <<F\nF", "`old` of `edit` is empty."),
-        ("### Action: submit\npath: a.py", "`submit` does not take `path`; it takes nothing."),
+        ("### Action: submit\npath: a.py", "`submit` does not take `path` (line 2); it takes nothing."),
         ("### Action: read\npath: a\npath: b", "`path` of `read` is given twice."),
         (
             "### Action: write\npath: a.py\ntext <<END\nimport numpy\n",
             "The block that line 3 opens (`text <<END`) has no last line `END`: "
             "the answer was cut off, or the line is missing. "
-            "Nothing was done. End the block with a line that holds only `END`, or write less at once.",
+            "End the block with a line that holds only `END`, or write less at once. Nothing was done.",
         ),
         ("### Planning <<P\nx", "The block that line 1 opens (`### Planning <<P`) has no last line `P`"),
         (
             "### Action: write a.py\n```python\nimport numpy\n",
-            "The code fence that line 2 opens is not closed: the answer was cut off. Nothing was done.",
+            "The code fence that line 2 opens is not closed: the answer was cut off, or the closing line is missing.",
         ),
         (
             "### Action: write a.py\n```python\nx = '''\n```\n'''\n```\n",
-            "More code fences follow the one that line 2 opens, so that its end is not known. Nothing was done.",
+            "Line 5 (`'''`) in `write` is neither an argument nor within one, and would be lost.",
         ),
         ("### Action: submit\n" * 9, "Your answer holds 9 actions; at most 8 are done at once. Nothing was done."),
-        ("x" * 1_000_001, "Your answer has 1000001 characters; at most 1000000 are read. Nothing was done."),
+        ("x" * 1_000_001, "Your answer has 1000001 characters; at most 1000000 are read. Write less at once. Nothing"),
         ("\x00\x01\udcff", "Your answer holds no action"),
     ],
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from pytest_recode.agents import AgentContext
 from pytest_recode.agents.actions import Action, Step
-from pytest_recode.agents.memory import KEEP, THRESHOLD
 from pytest_recode.agents.protocol import render
 from pytest_recode.agents.recode import KIND, ReCode
 from pytest_recode.agents.tools import TOOLS
@@ -19,6 +19,8 @@ from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Feedback
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Message, Reply, Usage
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.task import Environment, Limits
 from tests.agents.conftest import Open
 from tests.agents.scripted import USAGE, Answer, Logged, Scripted, a_brief, a_context, calls
 
@@ -33,10 +35,18 @@ def write(text: str, path: str = "solver.py") -> str:
 class Played:
     """An agent of its own for one test, turn by turn."""
 
-    def __init__(self, workspace: SandboxWorkspace, *answers: Answer, steps: int = 3, native: bool = False) -> None:
-        self.model = Scripted(answers, native_tools=native)
+    def __init__(
+        self,
+        workspace: SandboxWorkspace,
+        *answers: Answer,
+        steps: int = 3,
+        native: bool = False,
+        window: int | None = None,
+        **memory: int,
+    ) -> None:
+        self.model = Scripted(answers, native_tools=native, window=window)
         self.log = Logged()
-        self.agent = KIND.make(a_context(self.model, steps=steps, log=self.log))
+        self.agent = KIND.make(replace(a_context(self.model, steps=steps, log=self.log), **memory))
         self.workspace = workspace
         self.brief = a_brief()
 
@@ -77,7 +87,7 @@ def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
     played = Played(open_walled(), render(Step(actions=tuple(actions))), steps=1)
     assert played.turn() == (1, False, USAGE)
     assert played.results() == [
-        "README.md\nlib/helpers.py\nsolver.py",
+        "README.md\ninstruction.md\nlib/helpers.py\npaper.md\nsolver.py",
         "def double(x):\n    return 2 * x\n",
         "lib/helpers.py:1: def double(x):",
         "# lib/helpers.py, lines 1 to 2: double\ndef double(x):\n    return 2 * x",
@@ -85,6 +95,49 @@ def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
         "Edited solver.py at line 2.",
         "Exit status 3.\n8\n",
     ]
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_result_names_what_it_is_of(open_walled: Open, native: bool) -> None:
+    actions = [
+        Action(kind="read", arguments={"path": "lib/helpers.py"}),
+        Action(kind="grep", arguments={"pattern": "def", "path": "lib"}),
+        Action(kind="run", arguments={"command": f"printf 'a\\nb'\n# {'x' * 1000}"}),
+        Action(kind="list"),
+    ]
+    if native:
+        answer: Answer = calls(*((each.kind, json.dumps(dict(each.arguments))) for each in actions))
+    else:
+        answer = render(Step(actions=tuple(actions)))
+    played = Played(open_walled(), answer, answer, steps=2, native=native)
+    played.turn()
+    said = "\n\n".join(message.content for message in played.model.asked[1])
+    assert "Result of read lib/helpers.py:\ndef double(x):\n    return 2 * x\n" in said
+    assert "Result of grep def in lib:\nlib/helpers.py:1: def double(x):" in said
+    assert re.search(r"Result of run printf 'a\\nb' # x{90,110}\.\.\.:\nExit status 0\.\na\nb", said)
+    assert "Result of list:\nREADME.md\n" in said
+
+
+def test_the_prompt_says_that_paper_and_instruction_are_files(open_walled: Open) -> None:
+    played = Played(open_walled(), SUBMIT)
+    played.turn()
+    first = played.model.asked[0][1].content
+    assert "# Paper (paper.md)\n\nThe paper says: solve(x) is 2 x." in first
+    assert "# Instruction (instruction.md)\n\nWrite solve(x)." in first
+    listed = (
+        "README.md\nlib/helpers.py\nsolver.py\n\nBeside these files, paper.md and instruction.md of the workspace hold"
+    )
+    assert f"# Files of the repository\n\n{listed} the text above, word for word." in first
+
+
+def test_without_the_paper_the_prompt_does_not_send_anybody_to_it(walls: Sandbox) -> None:
+    brief = a_brief(paper=None, instruction="The method is that of `paper.md`.")
+    model = Scripted([SUBMIT])
+    with SandboxWorkspace(walls, brief, Environment(), Limits()) as workspace:
+        KIND.make(a_context(model)).act(brief, None, workspace)
+    first = model.asked[0][1].content
+    assert "# Paper\n\nThe instruction refers to paper.md, which is not part of this run.\n\n# Instruction (" in first
+    assert "Beside these files, instruction.md of the workspace holds the text above" in first
 
 
 @pytest.mark.parametrize(
@@ -107,7 +160,7 @@ def test_an_edit_that_is_not_unique_is_refused(open_walled: Open, old: str, word
     played = Played(open_walled(), render(Step(actions=(edit, Action(kind="submit")))), SUBMIT)
     assert played.turn() == (2, True, USAGE + USAGE)
     assert played.results()[0] == words
-    assert "Result of submit:\nNot done, since an action before it was refused." in played.last()
+    assert "Result of submit:\nNot done, since action 1 (`edit`) was refused." in played.last()
 
 
 def test_an_edit_keeps_the_line_ends_of_the_file(open_walled: Open) -> None:
@@ -116,6 +169,44 @@ def test_an_edit_keeps_the_line_ends_of_the_file(open_walled: Open) -> None:
     edit = Action(kind="edit", arguments={"path": "solver.py", "old": "a\nb", "new": "x\ny"})
     Played(workspace, render(Step(actions=(edit,))), steps=1).turn()
     assert workspace.targets() == {"solver.py": b"x\r\ny\r\nc\r\n"}
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "words"),
+    [
+        (RIGHT, "", " Note: solver.py is empty now."),
+        (
+            RIGHT,
+            "def solve(x):\n    return (",
+            " Note: solver.py is not valid Python now, and was before (line 2: '(' was never closed).",
+        ),
+        ("def solve(", "def solve(:", " Note: solver.py is not valid Python now (line 1: invalid syntax)."),
+        ("def solve(", RIGHT, ""),
+        (RIGHT, "x = '\0'", " Note: solver.py is not valid Python now, and was before ("),
+        (RIGHT, "x = " + "(" * 3000, " Note: solver.py is not valid Python now, and was before ("),
+        (RIGHT, "x = " + "-" * 200_000 + "1", " Note: solver.py is not valid Python now, and was before ("),
+    ],
+)
+def test_a_write_that_leaves_no_python_says_so(open_walled: Open, before: str, text: str, words: str) -> None:
+    workspace = open_walled()
+    workspace.write("solver.py", before)
+    played = Played(workspace, write(text), steps=1)
+    played.turn()
+    assert words in played.results()[0]
+    assert bool(words) is ("Note:" in played.results()[0])
+
+
+def test_an_edit_that_leaves_no_python_says_so(open_walled: Open) -> None:
+    workspace = open_walled()
+    workspace.write("solver.py", RIGHT)
+    edits = [("return 2 * x", "return (2 * x"), (RIGHT.replace("return 2", "return (2"), "")]
+    actions = [Action(kind="edit", arguments={"path": "solver.py", "old": old, "new": new}) for old, new in edits]
+    played = Played(workspace, *(render(Step(actions=(action,))) for action in actions), steps=2)
+    played.turn()
+    assert played.results()[0].startswith(
+        "Edited solver.py at line 2. Note: solver.py is not valid Python now, and was before ("
+    )
+    assert played.results()[1] == "Edited solver.py at line 1. Note: solver.py is empty now."
 
 
 def test_a_fence_around_a_python_file_is_taken_off(open_walled: Open) -> None:
@@ -189,7 +280,7 @@ def test_the_prompt_holds_the_brief_the_state_and_the_budget(open_walled: Open) 
     assert "## solver.py\n\n```\nx = 1\n```" in second
     assert "Step 1 of 3 in turn 1 of 10. After step 3 the targets are handed in as they are; `submit` does it" in first
     assert "Step 2 of 3 in turn 1 of 10." in second
-    assert "Result of write:\nWrote solver.py (1 lines)." in second
+    assert "Result of write solver.py:\nWrote solver.py (1 lines)." in second
 
 
 def test_the_last_step_is_told(open_walled: Open) -> None:
@@ -217,7 +308,9 @@ def test_feedback_of_each_turn_arrives_and_is_remembered(open_walled: Open) -> N
     assert "in turn 2 of 10" in played.last()
     played.turn(feedback("The sign is wrong.", 2))
     assert "# Feedback on turn 2\n\nThe sign is wrong." in played.last()
-    assert "The feedback worked on in it was:\n\nThe factor is wrong." in played.last()
+    earlier = "\n".join(message.content for message in played.model.asked[-1])
+    assert earlier.count("# Feedback on turn 1\n\nThe factor is wrong.") == 1
+    assert earlier.index("The factor is wrong.") < earlier.index("Turn 2 is over") < earlier.index("The sign is wrong.")
 
 
 def test_a_target_that_is_none_is_told(open_walled: Open) -> None:
@@ -249,7 +342,10 @@ def test_messages_of_the_user_never_follow_each_other(open_walled: Open) -> None
         ("I'm sorry, but I can't assist with that.", "Your answer holds no action"),
         ("\x00\udcff garbage \ud800", "Your answer holds no action"),
         ("x" * 10_000_000, "Your answer has 10000000 characters; at most 1000000 are read."),
-        (Reply(text="### Action: write\npath: a\ntext <<E\nx", finish="length"), "has no last line `E`"),
+        (
+            Reply(text="### Action: submit\n", finish="length"),
+            "cut off at the model's limit of output. Nothing was done.",
+        ),
         ("### Action: read\npath: ../../etc/passwd", "Refused: ../../etc/passwd is refused"),
     ],
     ids=["empty", "refusal", "garbage", "huge", "cut-off", "escape"],
@@ -269,7 +365,7 @@ def test_an_answer_cut_off_by_the_provider_says_so(open_walled: Open) -> None:
     played = Played(open_walled(), Reply(text="### Action", finish="length", usage=USAGE), SUBMIT)
     played.turn()
     assert "This answer could not be used, and cost a step." in played.last()
-    assert "(It was cut off at the model's limit of output.)" in played.last()
+    assert "Your answer was cut off at the model's limit of output. Nothing was done." in played.last()
 
 
 def test_only_bad_answers_leave_the_targets_as_they_are(open_walled: Open) -> None:
@@ -303,8 +399,14 @@ def test_tool_calls_and_their_results_go_back_as_such(open_walled: Open) -> None
     assert roles == ["system", "user", "assistant", "tool", "tool", "user"]
     answer, wrote, listed = played.model.asked[1][2:5]
     assert [call.name for call in answer.tool_calls] == ["write", "list"]
-    assert (wrote.tool_call_id, wrote.content) == ("turn1step1call0", "Wrote solver.py (2 lines).")
-    assert (listed.tool_call_id, listed.content) == ("turn1step1call1", "README.md\nlib/helpers.py\nsolver.py")
+    assert (wrote.tool_call_id, wrote.content) == (
+        "turn1step1call0",
+        "Result of write solver.py:\nWrote solver.py (2 lines).",
+    )
+    assert (listed.tool_call_id, listed.content) == (
+        "turn1step1call1",
+        "Result of list:\nREADME.md\ninstruction.md\nlib/helpers.py\npaper.md\nsolver.py",
+    )
     assert played.log.of("step")[0]["reflection"] == "Now."
     assert "<<END_OF_TEXT" not in played.model.asked[0][0].content
 
@@ -314,10 +416,23 @@ def test_each_tool_call_gets_a_result_also_where_none_can_be_used(open_walled: O
     played = Played(open_walled(), bad, "plain words", calls(("submit", "")), native=True)
     assert played.turn()[:2] == (3, True)
     answer, first, second = played.model.asked[1][2:5]
-    assert [call.arguments for call in answer.tool_calls] == ["{}", "{}"]
+    kept = [json.loads(call.arguments) for call in answer.tool_calls]
+    assert kept == [{"unreadable": "{oops"}, {}], "a provider takes objects only, and nothing that was written is lost"
     assert "The arguments of `read` are no JSON" in first.content
-    assert second.content == "Not done: see the first result."
+    assert '"path": "(file, relative to the workspace)"' in first.content
+    assert "### Action" not in first.content
+    assert "Not done: another call of this answer could not be used." in second.content
     assert "Your answer calls no tool." in played.last()
+
+
+def test_what_an_unusable_answer_cost_is_told_once(open_walled: Open) -> None:
+    bad = calls(("read", '"{\\"path\\": \\"a.py\\"}"'), ("fly", "{}"), ("walk", "{}"))
+    played = Played(open_walled(), bad, calls(("submit", "")), native=True)
+    played.turn()
+    answer, *told = played.model.asked[1][2:6]
+    assert json.loads(answer.tool_calls[0].arguments) == {"path": "a.py"}, "as it was understood"
+    assert [message.content.count("cost a step") for message in told] == [0, 1, 0]
+    assert told[2].content.startswith("There is no action `walk`")
 
 
 def test_huge_tool_calls_are_cut_and_stay_json(open_walled: Open) -> None:
@@ -348,13 +463,13 @@ def script(summaries: list[str]) -> Answer:
 @pytest.mark.parametrize("native", [False, True])
 def test_the_summary_takes_the_place_of_what_it_sums_up(open_walled: Open, native: bool) -> None:
     asked_for: list[str] = []
-    played = Played(open_walled(), *[script(asked_for)] * 40, steps=10, native=native)
+    played = Played(open_walled(), *[script(asked_for)] * 40, steps=10, native=native, memory_threshold=15)
     steps, submitted, usage = played.turn()
     assert (steps, submitted) == (10, False)
     assert len(played.log.of("memory")) == len(asked_for) == 1
     assert usage == sum([USAGE] * 10, USAGE)  # ten steps and one summary
     memory = played.log.of("memory")[0]
-    assert memory["messages"] == THRESHOLD + 1 - KEEP
+    assert memory["messages"] == 16 - 10  # two thirds of the threshold stay
     assert memory["summary"] == "SUMMARY 1"
     assert memory["usage"] == {"prompt_tokens": 100, "completion_tokens": 10, "cost_usd": 0.5}
     final = played.model.asked[-1]
@@ -395,7 +510,7 @@ def test_a_summary_does_not_part_a_tool_call_from_its_result(open_walled: Open) 
     def answer(messages: Sequence[Message]) -> str | Reply:
         return "S" if "You keep the notes" in messages[0].content else calls(("list", ""), ("list", ""), ("list", ""))
 
-    played = Played(open_walled(), *[answer] * 20, steps=12, native=True)
+    played = Played(open_walled(), *[answer] * 20, steps=12, native=True, memory_threshold=15)
     played.turn()
     assert played.log.of("memory")
     for asked in played.model.asked:
@@ -414,17 +529,17 @@ def test_an_empty_summary_is_replaced_by_what_was_done(open_walled: Open) -> Non
     def answer(messages: Sequence[Message]) -> str:
         return "  " if "You keep the notes" in messages[0].content else "### Action: list lib"
 
-    played = Played(open_walled(), *[answer] * 20, steps=10)
+    played = Played(open_walled(), *[answer] * 20, steps=10, memory_threshold=15)
     played.turn()
-    assert "Result of list:" in played.log.of("memory")[0]["summary"]
+    assert "Result of list lib:" in played.log.of("memory")[0]["summary"]
 
 
 def test_how_much_is_remembered_is_for_the_run_to_say(open_walled: Open) -> None:
     model, log = Scripted([script([])] * 40), Logged()
     context = AgentContext(model=model, steps=6, turns=10, log=log, memory_threshold=4, memory_keep=3)
     KIND.make(context).act(a_brief(), None, open_walled())
-    # two messages a step: six of them before the fourth, five before each later one but one
-    assert [line["messages"] for line in log.of("memory")] == [3, 2, 2]
+    # two messages a step, which stay together: at most three of the six before the fourth step are one step's
+    assert [line["messages"] for line in log.of("memory")] == [4, 4]
 
 
 def test_what_a_summary_drops_is_still_in_the_transcript(open_walled: Open) -> None:
@@ -443,9 +558,152 @@ def test_what_a_summary_drops_is_still_in_the_transcript(open_walled: Open) -> N
     assert "file-1.py" not in "".join(message.content for message in model.asked[-1])
     kept = [line["content"] for line in log.of("message") if line["step"] == 1]
     assert "### Action: read file-1.py" in kept
-    assert any(content.startswith("Result of read:\nRefused: ") and "file-1.py" in content for content in kept)
+    assert any(content.startswith("Result of read file-1.py:\nRefused: ") for content in kept)
     assert isinstance(agent, ReCode)
-    assert sum(line["messages"] for line in log.of("memory")) + len(agent.memory.messages) == 2 * 9
+    assert sum(line["messages"] for line in log.of("memory")) + len(agent.memory.entries) == 2 * 9
+
+
+LONG = "def solve(x):\n" + "".join(f"    y{number} = x * {number}\n" for number in range(40)) + "    return 2 * x\n"
+
+
+def times(text: str, asked: Sequence[Message]) -> int:
+    """How often a prompt has this text."""
+    given = [json.loads(call.arguments) for message in asked for call in message.tool_calls]
+    values = [value for each in given for value in each.values()]
+    return sum(each.count(text.strip()) for each in (*(message.content for message in asked), *values))
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_file_that_was_just_written_or_read_is_in_the_prompt_once(open_walled: Open, native: bool) -> None:
+    def act(kind: str, **given: str) -> Answer:
+        action = Action(kind=kind, arguments=given)
+        return calls((kind, json.dumps(given))) if native else render(Step(actions=(action,)))
+
+    played = Played(
+        open_walled(),
+        act("write", path="./solver.py", text=LONG),
+        act("edit", path="solver.py", old="return 2 * x", new="return x + x"),
+        act("read", path="solver.py"),
+        act("run", command="sed -i 's/x + x/x * 2/' solver.py"),
+        act("submit"),
+        act("submit"),
+        steps=5,
+        native=native,
+    )
+    played.turn()
+    edited = LONG.replace("return 2 * x", "return x + x")
+    ran = LONG.replace("return 2 * x", "return x * 2")
+    shown = [[times(text, asked) for text in (LONG, edited, ran)] for asked in played.model.asked]
+    assert shown == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1]]
+    assert "## solver.py\n\n(unchanged: its whole text is in your latest write of it, above)" in played.last(1)
+    assert "## solver.py\n\n(unchanged: its whole text is in the latest result of reading it, above)" in played.last(3)
+    played.turn(feedback("Half right."))
+    assert times(ran, played.model.asked[-1]) == 1
+
+
+def test_a_long_answer_whose_middle_is_cut_does_not_stand_for_the_file(open_walled: Open) -> None:
+    played = Played(open_walled(), write(LONG + "# end\n" * 10_000), SUBMIT)
+    played.turn()
+    assert "characters left out" in played.last()
+    assert "unchanged: its whole text" not in played.last()
+
+
+def helpers(number: int) -> dict[str, bytes]:
+    return {f"lib/part{each}.py": f"# part {each}\n{'value = 1' * 400}\n".encode() for each in range(number)}
+
+
+def reads(*paths: str) -> Reply:
+    return calls(*(("read", json.dumps({"path": path})) for path in paths))
+
+
+def test_many_reads_in_few_answers_are_remembered(open_walled: Open) -> None:
+    files = helpers(18)
+    answers = [reads(*list(files)[start : start + 6]) for start in (0, 6, 12)]
+    workspace = open_walled(files={"solver.py": b"", **files})
+    played = Played(workspace, *answers, calls(("submit", "")), steps=4, native=True)
+    played.turn()
+    assert played.log.of("memory") == []
+    said = "\n".join(message.content for message in played.model.asked[-1])
+    assert all(data.decode() in said for data in files.values())
+
+
+def test_files_that_a_summary_drops_stay_as_they_are_then(open_walled: Open) -> None:
+    """But for what every prompt shows: targets, paper and instruction."""
+
+    def summary(messages: Sequence[Message]) -> str:
+        assert "You keep the notes" in messages[0].content
+        return "SUMMARY"
+
+    files = {"lib/a.py": b"a = 1\n" * 100, "lib/b.py": b"b = 1\n" * 100, "solver.py": LONG.encode()}
+    played = Played(
+        open_walled(files=files),
+        reads("lib/a.py", "lib/b.py", "solver.py", "paper.md"),
+        calls(("run", json.dumps({"command": "sed -i 's/b = 1/b = 2/' lib/b.py; cat lib/a.py > /dev/null"}))),
+        calls(("list", "")),
+        summary,
+        calls(("read", json.dumps({"path": "lib/a.py"}))),
+        calls(("submit", "")),
+        steps=6,
+        native=True,
+        memory_threshold=8,
+        memory_keep=2,
+    )
+    played.turn()
+    [memory] = played.log.of("memory")
+    assert memory["files"] == {"lib/b.py": "b = 2\n" * 100, "lib/a.py": "a = 1\n" * 100}
+    after = played.model.asked[4][1].content
+    title = "# Files you have read or changed, as they were when this summary was written"
+    assert f"SUMMARY\n\n{title}\n\n## lib/b.py\n\n```\nb = 2\n" in after
+    assert after.count("# Paper") == 1
+    assert times(LONG, played.model.asked[4]) == 1  # as the target's present content
+
+
+def test_a_memory_keeps_to_the_models_window(open_walled: Open) -> None:
+    def answer(messages: Sequence[Message]) -> str | Reply:
+        said = sum(len(message.content) for message in messages)
+        assert said / 4.5 < 8_000  # as many characters to a token as are assumed, where fewer were counted
+        return "SUMMARY" if "You keep the notes" in messages[0].content else reads("lib/part0.py", "lib/part1.py")
+
+    workspace = open_walled(files={"solver.py": b"", **helpers(2)})
+    played = Played(workspace, *[answer] * 60, steps=20, native=True, window=8_000)
+    played.turn()
+    assert played.log.of("memory")
+    unknown = Played(workspace, *[answer] * 3, steps=3, native=True)
+    unknown.turn()
+    assert unknown.log.of("memory") == []
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_summarys_writer_sees_every_hand_in_and_all_feedback(open_walled: Open, native: bool) -> None:
+    seen: list[str] = []
+
+    def answer(messages: Sequence[Message]) -> str | Reply:
+        if "You keep the notes" in messages[0].content:
+            seen.append(messages[1].content)
+            return "SUMMARY"
+        return calls(("submit", "{}")) if native else SUBMIT
+
+    played = Played(open_walled(), *[answer] * 20, native=native, memory_threshold=7)
+    for turn, text in enumerate(["", "The factor is wrong. " * 1000, "The sign is wrong.", "Nearly."]):
+        played.turn(feedback(text, turn) if turn else None)
+    [asked] = seen
+    assert "[the end of turn 1: researcher]\nTurn 1 is over: the work was handed in, and did not pass all" in asked
+    assert ("The factor is wrong. " * 1000).strip() in asked
+    assert "Nearly." in asked  # what is worked on now, which stays
+    assert "# Feedback on turn 3\n\nNearly." in played.last()
+    assert asked.index("[turn 1, step 1: engineer]") < asked.index("[the end of turn 1: researcher]")
+
+
+def test_feedback_that_is_worked_on_outlives_a_summary(open_walled: Open) -> None:
+    def answer(messages: Sequence[Message]) -> str:
+        return "SUMMARY" if "You keep the notes" in messages[0].content else "### Action: list"
+
+    played = Played(open_walled(), *[answer] * 40, steps=6, memory_threshold=4)
+    played.turn()
+    played.turn(feedback("The sign is wrong."))
+    for asked in played.model.asked:
+        if "in turn 2 of 10" in asked[-1].content:
+            assert times("# Feedback on turn 1\n\nThe sign is wrong.", asked) == 1
 
 
 # The transcript

@@ -115,12 +115,28 @@ def test_the_word_action_within_a_reflection_is_no_label(reflection: str) -> Non
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("", "Your answer holds no action. The actions are READ, RETRIEVE, REPLACE, BROWSE, SUBMIT."),
+        ("", "Your answer holds no action. Nothing was done. The actions are READ, RETRIEVE, REPLACE, BROWSE, SUBMIT."),
         ("I cannot help with that.", "Your answer holds no action."),
         ("reflect: A\naction:", "Your answer holds no action."),
-        (said("EDIT 1 2\nx"), "Your answer holds no action."),
-        (said("EDIT"), "Your answer holds no action."),
-        (said("REFLECT"), "Your answer holds no action."),
+        (said("EDIT 1 2\nx"), "There is no action EDIT. Your answer holds no action."),
+        (said("EDIT"), "There is no action EDIT."),
+        (
+            said("submit"),
+            "There is no action submit. Your answer holds no action. Nothing was done. The actions are READ,",
+        ),
+        (said("REFLECT"), "There is no action REFLECT."),
+        (said("SUBMIT\nREPLACE\nx = 1"), "Behind SUBMIT stands more (`REPLACE`), which would be lost"),
+        (said("SUBMIT\n\n```python\nx = 1\n```"), "Behind SUBMIT stands more (`x = 1`), which would be lost"),
+        (said("READ a.py\nREAD b.py"), "Behind READ stands more (`READ b.py`), which would be lost"),
+        (said("READ\na.py\nREAD b.py"), "Behind READ stands more (`READ b.py`), which would be lost"),
+        (said("BROWSE\n\naction:\nSUBMIT"), "Behind BROWSE stands more (`action:`), which would be lost"),
+        (
+            said("RETRIEVE double\naction: SUBMIT"),
+            "Behind RETRIEVE stands more (`action: SUBMIT`), which would be lost",
+        ),
+        (said("REPLACE\n```python\nx = 1\n```\naction: SUBMIT"), "Behind the code of REPLACE stands another action"),
+        (said("REPLACE\n```python\nx = '''\n```\nThat is all."), "The code fences in your answer do not tell"),
+        ("<think>\naction: SUBMIT", "Your answer begins with <think> and has no </think>"),
         (said("READ"), "READ needs the path of a file"),
         (said("RETRIEVE\n```\n```"), "RETRIEVE needs what to look for"),
         (said("REPLACE"), "REPLACE needs the whole new text"),
@@ -143,7 +159,11 @@ def test_code_that_the_provider_cut_off_is_not_written() -> None:
     read = parse(said("REPLACE\nx = 1\ny ="), ONE, cut_off=True)
     assert isinstance(read, ProtocolError)
     assert "limit of output: the code may be cut off, and nothing of it was written" in read.text
-    assert isinstance(parse(said("REPLACE\n```\nx = 1\n```"), ONE, cut_off=True), Command)
+    assert isinstance(parse(said("SUBMIT"), ONE, cut_off=True), ProtocolError)
+    assert parse(said("REPLACE\n\nx = 1\r\ny = 2\n"), ONE) == Command(
+        verb="REPLACE", argument="solver.py", code="\nx = 1\r\ny = 2", reflection="Look."
+    )
+    assert parse(said("SUBMIT\n\nThat is all."), ONE) == Command(verb="SUBMIT", reflection="Look.")
 
 
 def test_of_several_targets_it_names_one() -> None:
@@ -195,7 +215,8 @@ def test_an_answer_that_cannot_be_used_costs_a_step_and_no_more(open_walled: Ope
     played = Played(open_walled(), "garbage \ud800", said("EDIT 1 2"), Reply(text=""))
     assert played.turn()[:2] == (3, False)
     assert "cost a step. Your answer holds no action" in played.section(6, 1)
-    assert [line["error"][:27] for line in played.log.of("step")] == ["Your answer holds no action"] * 3
+    told = [line["error"].partition(". ")[0] for line in played.log.of("step")]
+    assert told == ["Your answer holds no action", "There is no action EDIT", "Your answer holds no action"]
     assert played.log.of("step")[0]["reflection"] == "garbage ?"
 
 

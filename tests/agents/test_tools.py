@@ -7,7 +7,8 @@ import json
 import jsonschema
 import pytest
 
-from pytest_recode.agents.actions import FORMS, Action, ProtocolError, Step
+from pytest_recode.agents.actions import FORMS, PARTS, Action, ProtocolError, Step
+from pytest_recode.agents.prompts import system_text
 from pytest_recode.agents.tools import TOOLS, from_reply
 from pytest_recode.models import Reply
 from tests.agents.scripted import calls
@@ -21,6 +22,16 @@ def test_each_action_is_a_tool_with_a_schema() -> None:
     edit = next(tool for tool in TOOLS if tool.name == "edit")
     assert edit.parameters["required"] == ["path", "old", "new"]
     json.dumps([dict(tool.parameters) for tool in TOOLS])
+
+
+def test_no_description_is_sent_more_than_once() -> None:
+    told = [
+        *(tool.description for tool in TOOLS),
+        *(each["description"] for tool in TOOLS for name, each in tool.parameters["properties"].items() if name in PARTS
+          and "description" in each),
+    ]  # fmt: skip
+    assert len(told) == len(set(told))
+    assert "observation, reflection and planning" in system_text(native_tools=True)
 
 
 def test_calls_become_a_step() -> None:
@@ -50,24 +61,115 @@ def test_null_is_not_given() -> None:
     assert step == Step(actions=(Action(kind="list"),))
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "kind", "arguments"),
+    [
+        ("submit", "null", "submit", {}),
+        ("submit", '""', "submit", {}),
+        ("submit", '{"reason": "It is done."}', "submit", {}),
+        ("run", '{"command": "ls", "description": "Look around."}', "run", {"command": "ls"}),
+        ("grep", '{"pattern": "x", "path": ""}', "grep", {"pattern": "x"}),
+        (
+            "edit",
+            '{"path": "a", "old": "b", "new": "", "replace_all": false}',
+            "edit",
+            {"path": "a", "old": "b", "new": ""},
+        ),
+    ],
+)
+def test_what_other_agents_tools_are_given_is_understood(
+    name: str, given: str, kind: str, arguments: dict[str, str]
+) -> None:
+    step = from_reply(calls((name, given)))
+    assert isinstance(step, Step), step
+    assert step.actions == (Action(kind=kind, arguments=arguments),)
+
+
+def test_why_an_action_is_taken_is_part_of_the_step() -> None:
+    step = from_reply(calls(("submit", '{"reason": "It is done."}')))
+    assert isinstance(step, Step)
+    assert step.reflection == "It is done."
+
+
 def test_a_model_with_tools_may_still_write_text() -> None:
     step = from_reply(Reply(text="### Action: submit"))
     assert step == Step(actions=(Action(kind="submit"),))
 
 
 @pytest.mark.parametrize(
+    "reply",
+    [
+        calls(("read", '{"file_path": "a.py"}')),
+        calls(("read_file", '{"path": "a.py"}')),
+        calls(("functions.read", '{"path": "a.py", "thought": "Look."}')),
+        calls(("read", '"{\\"path\\": \\"a.py\\"}"')),
+        calls(("read", '{"path": "a.py"}'), text="### Action: read\nI look at the file first."),
+        calls(("read", '{"path": "a.py"}'), text="### Action: read\npath: a.py"),
+        calls(("read", '{"path": "a.py"}'), text="As in\n```python\nx = {}\n```"),
+        Reply(text='<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>'),
+    ],
+)
+def test_what_is_understood(reply: Reply) -> None:
+    step = from_reply(reply)
+    assert isinstance(step, Step), step
+    assert step.actions == (Action(kind="read", arguments={"path": "a.py"}),)
+
+
+def test_an_error_is_told_for_its_own_call() -> None:
+    read = from_reply(calls(("read", '{"path": "a.py"}'), ("write", '{"path": "a.py"}'), ("fly", "{}")))
+    assert isinstance(read, ProtocolError)
+    assert read.calls[0] == ""
+    assert read.calls[1].startswith(
+        "`write` needs `text`. Nothing was done. Call the tool `write` with these arguments"
+    )
+    assert read.calls[2].startswith("There is no action `fly`.")
+
+
+@pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply(text=""), "Your answer calls no tool. Call one of: list, read, search, grep, write, edit, run, submit."),
+        (
+            Reply(text=""),
+            "Your answer was empty: it calls no tool. Call one of: list, read, search, grep, write, edit, run, submit.",
+        ),
         (Reply(text="I cannot help."), "Your answer calls no tool."),
-        (Reply(text="### Action: write\npath: a"), "`write` needs `text`."),
-        (calls(("delete", "{}")), "There is no tool 'delete'. Choose from: list, read,"),
+        (
+            Reply(text="### Action: write\npath: a"),
+            "Your answer calls no tool, and its text cannot be read as actions: `write` needs `text`. Nothing was done. Call one of: ",
+        ),
+        (calls(("delete", "{}")), "There is no action `delete`; use `run`. The actions are list, read,"),
+        (calls(("read", '{"path": "a", "path": "b"}')), "The arguments of `read` are no JSON (a key is given twice)."),
+        (calls(("read", '{"path": "a"} {}')), "The arguments of `read` are JSON with more behind it: ' {}'. Nothing"),
+        (
+            calls(("read", '{"path": "a", "mode": "r"}')),
+            "`read` does not take `mode`; its arguments for this are `path`. Nothing was done. Call the",
+        ),
+        (calls(("read", '{"path": "a", "file": "b"}')), "`path` of `read` is given twice."),
+        (
+            calls(("submit", "{}"), text="### Action: write\npath: a"),
+            "Your answer calls tools, and its text holds actions",
+        ),
+        (
+            calls(("submit", "{}"), text='{"action": "write", "path": "a", "text": ""}'),
+            "Your answer calls tools, and its",
+        ),
+        (calls(("submit", "{}"), text="<write>\n<path>a"), "Your answer calls tools, and its text holds actions"),
+        (Reply(text="### Action: submit", finish="length"), "Your answer was cut off at the model's limit of output."),
         (calls(("read", "{path: a}")), "The arguments of `read` are no JSON (Expecting property name"),
         (calls(("read", '["a"]')), "The arguments of `read` are no JSON object but an array. Nothing was done."),
-        (calls(("read", "null")), "The arguments of `read` are no JSON object but null."),
+        (calls(("read", "null")), "`read` needs `path`."),
+        (
+            calls(("submit", '{"mode": "now"}')),
+            "`submit` does not take `mode`; it needs no arguments. Nothing was done. Call the tool `submit` without arguments.",
+        ),
+        (calls(("read", '{"path": "a", "observation": 7}')), "`observation` must be a string. Nothing was done."),
+        (
+            calls(("submit", "{}"), text="It is\n```python\nx = 1\n```"),
+            "Your answer submits, and the code in its text belongs to no tool call",
+        ),
+        (calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": true}')), "`edit` does not take"),
         (calls(("read", "[" * 100_000)), "The arguments of `read` are no JSON ("),
         (calls(("read", '{"path": 3}')), "`path` of `read` must be a string, not a number. Nothing was done."),
-        (calls(("read", '{"file": "a"}')), "`read` does not take `file`; it takes path."),
         (calls(("read", "{}")), "`read` needs `path`."),
         (calls(("submit", "{}"), ("read", "{}")), "`read` needs `path`."),
         (calls(*[("submit", "{}")] * 9), "Your answer calls 9 tools; at most 8 are called at once. Nothing was done."),

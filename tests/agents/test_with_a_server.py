@@ -43,6 +43,25 @@ def test_a_text_becomes_a_target(chat_server: Serve, open_walled: Open, kind: Ag
     assert "The paper says: solve(x) is 2 x." in server.requests[0].prompt
 
 
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        (recode.KIND, TEXT),
+        (one_shot.KIND, f"```python solver.py\n{RIGHT}```"),
+        (recode_h.KIND, f"action:\nREPLACE\n{RIGHT}"),
+    ],
+    ids=["recode", "one-shot", "recode-h"],
+)
+def test_thoughts_are_recorded_and_not_acted_on(
+    chat_server: Serve, open_walled: Open, kind: AgentKind, answer: str
+) -> None:
+    thought = "First a draft:\n### Action: submit\nNo."
+    server, workspace, log = chat_server([say(f"<think>{thought}</think>\n{answer}")] * 4), open_walled(), Logged()
+    kind.make(a_context(model(server, tools=False), steps=1, log=log)).act(a_brief(), None, workspace)
+    assert workspace.targets() == {"solver.py": RIGHT.encode()}
+    assert log.of("step")[0]["thoughts"].strip() == thought
+
+
 def test_recode_h_asks_for_one_command_at_a_time(chat_server: Serve, open_walled: Open) -> None:
     answers = [say(f"reflect: Easy.\naction:\nREPLACE\n{RIGHT}"), say("reflect: Done.\naction:\nSUBMIT")]
     server, workspace = chat_server(answers), open_walled()
@@ -53,7 +72,7 @@ def test_recode_h_asks_for_one_command_at_a_time(chat_server: Serve, open_walled
         ["system", "user"]
     ] * 2
     assert not any("tools" in request.body for request in server.requests)
-    assert "Result of REPLACE:\nsolver.py was written." in server.requests[1].prompt
+    assert "Result of REPLACE solver.py:\nsolver.py was written." in server.requests[1].prompt
 
 
 def test_native_tools_there_and_back(chat_server: Serve, open_walled: Open) -> None:
@@ -70,7 +89,8 @@ def test_native_tools_there_and_back(chat_server: Serve, open_walled: Open) -> N
         "This answer could not be used, and cost a step. The arguments of `read` are no"
     )
     assert json.loads(sent[4]["tool_calls"][0]["function"]["arguments"])["text"] == RIGHT
-    assert sent[5] == {"role": "tool", "content": "Wrote solver.py (2 lines).", "tool_call_id": "turn1step2call0"}
+    wrote = "Result of write solver.py:\nWrote solver.py (2 lines)."
+    assert sent[5] == {"role": "tool", "content": wrote, "tool_call_id": "turn1step2call0"}
     assert log.of("step")[1]["observation"] == "A stub."
 
 

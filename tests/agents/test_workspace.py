@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_recode.agents import Refused
-from pytest_recode.agents.workspace import MAX_TARGET
+from pytest_recode.agents.workspace import MAX_TARGET, SandboxWorkspace
 from pytest_recode.faults import SandboxError
-from pytest_recode.task import Limits
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.task import Environment, Limits
 from tests.agents.conftest import Open
-from tests.agents.scripted import REPO
+from tests.agents.scripted import REPO, a_brief
 
 
 def refusal(call: object, *arguments: str) -> str:
@@ -21,6 +24,50 @@ def refusal(call: object, *arguments: str) -> str:
 # Files
 
 
+def opened(sandbox: Sandbox, **fields: Any) -> SandboxWorkspace:
+    return SandboxWorkspace(sandbox, a_brief(**fields), Environment(), Limits(command_seconds=30))
+
+
+def test_paper_and_instruction_can_be_read(sandbox: Sandbox) -> None:
+    with opened(sandbox) as workspace:
+        assert workspace.read("paper.md") == "The paper says: solve(x) is 2 x."
+        assert workspace.run("cat ./instruction.md").output == "Write solve(x)."
+        assert workspace.changes().files == {}
+
+
+def test_what_is_written_to_them_does_not_leave_the_workspace(walls: Sandbox) -> None:
+    with opened(walls) as workspace:
+        workspace.write("paper.md", "x")
+        workspace.write("solver.py", "y")
+        assert workspace.targets() == {"solver.py": b"y"}
+
+
+def test_without_the_paper_there_is_none_to_read(walls: Sandbox) -> None:
+    with opened(walls, paper=None) as workspace:
+        assert refusal(workspace.read, "paper.md") == "there is no paper.md"
+        assert "paper.md" not in workspace.list()
+
+
+@pytest.mark.parametrize(
+    ("own", "targets", "files"),
+    [
+        ({"paper.md": b"The repository's own.\n"}, ("solver.py",), {"instruction.md"}),
+        ({"paper.md/notes.txt": b"A directory.\n"}, ("solver.py",), {"instruction.md"}),
+        ({}, ("solver.py", "paper.md", "instruction.md"), set()),
+    ],
+    ids=["file", "directory", "targets"],
+)
+def test_a_path_of_the_repository_or_a_target_is_not_taken(
+    walls: Sandbox, own: dict[str, bytes], targets: tuple[str, ...], files: set[str]
+) -> None:
+    repo = {**REPO, **own}
+    with opened(walls, repo=repo, targets=targets) as workspace:
+        assert set(workspace.list()) == {*repo, *files}
+        for path, data in own.items():
+            assert workspace.read(path) == data.decode()
+        assert set(workspace.targets()) == {"solver.py"}
+
+
 def test_untouched_targets_need_no_sandbox(open_workspace: Open) -> None:
     workspace = open_workspace()
     assert workspace.targets() == {"solver.py": REPO["solver.py"]}
@@ -29,7 +76,7 @@ def test_untouched_targets_need_no_sandbox(open_workspace: Open) -> None:
 
 def test_list_names_every_file_sorted(open_workspace: Open) -> None:
     workspace = open_workspace()
-    assert workspace.list() == ("README.md", "lib/helpers.py", "solver.py")
+    assert workspace.list() == ("README.md", "instruction.md", "lib/helpers.py", "paper.md", "solver.py")
     assert workspace.list("lib") == ("lib/helpers.py",)
     assert workspace.list("lib/helpers.py") == ("lib/helpers.py",)
     assert refusal(workspace.list, "nowhere") == "there is no nowhere"
@@ -88,8 +135,10 @@ def test_a_pipe_is_refused_and_not_waited_for(open_workspace: Open) -> None:
     assert refusal(workspace.write, "pipe", "x") == "pipe is no regular file"
     assert refusal(workspace.grep, "x", "pipe") == "pipe is no directory"
     assert workspace.grep("x") == (
+        "instruction.md:1: Write solve(x).",
         "lib/helpers.py:1: def double(x):",
         "lib/helpers.py:2:     return 2 * x",
+        "paper.md:1: The paper says: solve(x) is 2 x.",
         "solver.py:1: def solve(x):",
     )
 
@@ -100,7 +149,10 @@ def test_write_makes_what_is_missing_and_keeps_the_mode(open_workspace: Open) ->
     assert workspace.read("a/b/c d é.py") == "x = 'é'\n"
     workspace.run("echo old > run.sh; chmod 755 run.sh")
     workspace.write("run.sh", "echo new\n")
-    assert workspace.run("./run.sh; ls -A").output == "new\nREADME.md\na\nlib\nrun.sh\nsolver.py\n"
+    assert (
+        workspace.run("./run.sh; ls -A").output
+        == "new\nREADME.md\na\ninstruction.md\nlib\npaper.md\nrun.sh\nsolver.py\n"
+    )
 
 
 def test_write_refuses(open_workspace: Open) -> None:
@@ -190,7 +242,9 @@ def test_links_lead_nowhere(open_workspace: Open) -> None:
     assert refusal(workspace.list, "up") == f"up is no directory{follows}"
     assert refusal(workspace.grep, "root", "passwd") == f"passwd is no directory{follows}"
     assert workspace.grep("root:") == ()
-    assert workspace.list() == ("README.md", "inner", "lib/helpers.py", "out", "passwd", "solver.py", "up")
+    assert workspace.list() == (
+        *("README.md", "inner", "instruction.md", "lib/helpers.py", "out", "paper.md", "passwd", "solver.py", "up"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,7 +277,11 @@ def test_only_targets_leave(open_workspace: Open) -> None:
 def test_run_gives_status_and_output(open_workspace: Open) -> None:
     workspace = open_workspace()
     done = workspace.run("echo out; echo err >&2; ls; exit 3")
-    assert (done.status, done.output, done.timed_out) == (3, "out\nerr\nREADME.md\nlib\nsolver.py\n", False)
+    assert (done.status, done.output, done.timed_out) == (
+        3,
+        "out\nerr\nREADME.md\ninstruction.md\nlib\npaper.md\nsolver.py\n",
+        False,
+    )
     assert workspace.run("python -c 'from lib.helpers import double; print(double(21))'").output == "42\n"
     assert workspace.run("kill -9 $$").status == -9
     assert workspace.run("read line; echo got $line").output == "got\n"
@@ -234,7 +292,7 @@ def test_a_command_that_cannot_start_is_refused(open_workspace: Open) -> None:
     workspace = open_workspace()
     assert workspace.run("no-such-program").status == 127
     workspace.run("echo " + "x" * 200_000)  # longer than the system takes
-    assert workspace.list() == ("README.md", "lib/helpers.py", "solver.py")
+    assert workspace.list() == ("README.md", "instruction.md", "lib/helpers.py", "paper.md", "solver.py")
 
 
 def test_a_loop_is_ended_with_all_it_started(open_workspace: Open) -> None:
@@ -280,7 +338,7 @@ def test_memory_is_limited_and_the_workspace_lives(open_walled: Open) -> None:
     workspace = open_walled(Limits(memory_mb=300, command_seconds=60))
     done = workspace.run("python -c 'x = bytearray(900 << 20)'")
     assert done.status != 0
-    assert workspace.list() == ("README.md", "lib/helpers.py", "solver.py")
+    assert workspace.list() == ("README.md", "instruction.md", "lib/helpers.py", "paper.md", "solver.py")
 
 
 def test_nothing_of_the_host_is_in_the_environment(open_workspace: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +349,7 @@ def test_nothing_of_the_host_is_in_the_environment(open_workspace: Open, monkeyp
 def test_a_workspace_in_every_kind_of_sandbox(open_everywhere: Open) -> None:
     workspace = open_everywhere(Limits(command_seconds=5, disk_mb=16))
     workspace.write("lib/new.py", "x = 1\n")
-    assert workspace.list() == ("README.md", "lib/helpers.py", "lib/new.py", "solver.py")
+    assert workspace.list() == ("README.md", "instruction.md", "lib/helpers.py", "lib/new.py", "paper.md", "solver.py")
     done = workspace.run("cd lib && python3 -c 'import new, helpers; print(helpers.double(new.x))'")
     assert (done.status, done.output) == (0, "2\n")
     assert workspace.run("(while :; do :; done) & while :; do :; done").timed_out

@@ -222,7 +222,7 @@ def test_a_leak_in_a_tasks_feedback_is_named() -> None:
     its = parts({"stats.mean": {"analysis": f"Not {ASSERTED}.", "suggestion": f"Write {CODE}."}})
     assert leaks_of(its) == (
         f"feedback.yaml: stats.mean.analysis repeats the hidden tests, which will be cut: '{ASSERTED}'",
-        f"feedback.yaml: stats.mean.suggestion repeats the reference, which will be cut: '{CODE}'",
+        f"feedback.yaml: stats.mean.suggestion repeats code of the reference, which will be cut: '{CODE}'",
     )
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.feedback import prompts
+from pytest_recode.feedback.answers import Answers, Rules
 from pytest_recode.feedback.by_model import prompt
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import corrections, render
-from pytest_recode.feedback.records import read_answer
 from pytest_recode.formats.researchcodebench import FORMAT
 from pytest_recode.slots import laid
 from pytest_recode.task import Parts, Task
@@ -72,9 +72,9 @@ def test_a_model_is_told_that_a_correction_is_the_part(tasks: dict[str, Task]) -
         "suggestion": "Three.",
     }
     answer = json.dumps({"feedbacks": [{**record, "correction": part}]})
-    wanted = derive(task, parts, {task.targets[0]: b""}, verdict())[:1]
-    read = read_answer(answer, wanted, lambda _: "")
-    assert read.usable[NAMES[0]]["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
+    answers = Answers(rules=Rules(failing=(NAMES[0],)))
+    answers.add(answer)
+    assert answers.drafts[NAMES[0]][0].usable["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
 
 
 def test_a_part_that_was_not_written_is_told(tasks: dict[str, Task]) -> None:

@@ -35,7 +35,7 @@ L1 = (
     L0.replace("L0", "L1")
     + """
 Interface: stats.mean
-Symptom: Returned values differ from those that are right; a returned array has the wrong shape.
+Symptom: Returned values differ from those that are right; a result has the wrong shape.
 Description: The mean is off.
 """
 )
@@ -89,7 +89,7 @@ def test_what_is_no_fault_of_the_candidate_is_not_shown_as_its_own() -> None:
     error = replace(case(kind="exception", exception=RAISED), outcome=Outcome.ERROR)
     text = said(1, error, case())
     assert "ValueError" not in text
-    assert "raises an exception" not in text
+    assert "exception is raised" not in text
 
 
 def test_exceptions_are_bounded_in_number_length_and_depth() -> None:
@@ -162,5 +162,5 @@ def test_empty_fields_leave_no_label() -> None:
     text = said(4, items=(FeedbackItem(interface="stats.mean"),))
     assert text.splitlines()[3:] == [
         "Interface: stats.mean",
-        "Symptom: Returned values differ from those that are right; a returned array has the wrong shape.",
+        "Symptom: Returned values differ from those that are right; a result has the wrong shape.",
     ]

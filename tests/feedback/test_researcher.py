@@ -15,6 +15,7 @@ from pytest_recode.faults import BudgetSpent, ModelError, ModelFault
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.by_model import prompt, schema
 from pytest_recode.feedback.levels import corrections
+from pytest_recode.feedback.records import Style
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Message, ModelContext, Reply, Usage
 from pytest_recode.models.ledger import NullLedger
@@ -38,7 +39,7 @@ FAILED = turn(STUB, case(), case("stats.deviation"), case("stats.Running.push", 
 
 
 def record(interface: str = "stats.mean", **fields: object) -> dict[str, Any]:
-    return {"interface": interface, **WORDS["stats.mean"], **fields}
+    return {"interface": interface, **WORDS["stats.mean"], "caused_by": "", **fields}
 
 
 def answer(*records: object) -> str:
@@ -64,7 +65,11 @@ def test_the_tasks_own_words_are_used_and_the_rest_is_derived() -> None:
     feedback = researcher(task(), parts(WORDS))([played], 4)
     mean, deviation = feedback.items
     assert (feedback.source, feedback.level, feedback.turn, feedback.usage) == ("task", 4, 1, Usage())
-    assert mean == FeedbackItem(interface="stats.mean", **WORDS["stats.mean"])
+    assert mean == FeedbackItem(
+        interface="stats.mean", **WORDS["stats.mean"], authors=dict.fromkeys(WORDS["stats.mean"], "task")
+    )
+    assert deviation.authors["analysis"] == "task"
+    assert {deviation.authors[name] for name in ("category", "suggestion", "correction")} == {"derived"}
     assert (deviation.category, deviation.analysis) == ("T2", "It is not centred.")
     assert deviation.suggestion.startswith("Go through `deviation` step by step")
     assert "return math.sqrt" in deviation.correction
@@ -79,7 +84,18 @@ def test_of_code_that_lacks_a_piece_the_facts_come_before_the_authors_words() ->
         " The weights are not used.",
     )
     assert mean.suggestion.endswith(" Divide by the sum of the weights.")
+    assert (mean.authors["analysis"], mean.authors["correction"]) == ("derived+task", "task")
     assert deviation.analysis == "stats.py defines no `deviation`. It is not centred."
+
+
+@pytest.mark.parametrize("kind", ["no-exception", "dtype", "timeout", "exception"])
+def test_an_authors_words_of_wrong_results_are_not_said_of_another_failure(kind: str) -> None:
+    played = turn(REFERENCE.replace("/ total", "* total"), case(kind=kind))
+    feedback = researcher(task(), parts(WORDS))([played], 2)
+    assert "The mean is off." not in feedback.text
+    assert " What usually goes wrong here: The weights are not used.\n" in feedback.text
+    [item] = feedback.items
+    assert (item.authors["description"], item.authors["analysis"]) == ("derived", "derived+task")
 
 
 def test_without_words_of_anybody_they_are_derived() -> None:
@@ -169,27 +185,31 @@ BAD_ANSWERS = {
     ),
     "no words": (
         say(answer(record(analysis=" "), record("stats.deviation"))),
-        "stats.mean: analysis has no words",
+        "stats.mean: its analysis has no words",
     ),
     "words of another type": (
-        say(answer(record(analysis=["x"]), record("stats.deviation"))),
-        "stats.mean: analysis has no words",
+        say(answer(record(analysis=3), record("stats.deviation"))),
+        "stats.mean: its analysis has no words",
     ),
     "nothing but code": (
         say(answer(record(suggestion="```\nx = 1\n```"), record("stats.deviation"))),
-        "stats.mean: suggestion has no words",
+        "stats.mean: its suggestion has no words",
     ),
     "the reference in words": (
         say(answer(record(suggestion=f"Take the {REFERENCE.splitlines()[11].strip()}"), record("stats.deviation"))),
-        "stats.mean: suggestion repeats code of the reference",
+        "stats.mean: its suggestion repeats code of the reference",
     ),
     "correction that is no Python": (
         say(answer(record(correction="def mean(:"), record("stats.deviation"))),
-        "stats.mean: correction does not parse: invalid syntax (line 1)",
+        "stats.mean: its correction does not parse: invalid syntax (line 1)",
+    ),
+    "a piece of a definition": (
+        say(answer(record(correction="total = sum(weights)"), record("stats.deviation"))),
+        "stats.mean: its correction is a piece of a definition: give the whole definition",
     ),
     "no correction": (
         say(answer(record(correction=None), record("stats.deviation"))),
-        "stats.mean: correction is empty",
+        "stats.mean: its correction is empty",
     ),
 }
 
@@ -221,6 +241,243 @@ def test_what_is_usable_of_two_bad_answers_is_used(chat_server: Serve) -> None:
     assert mean.analysis == "The weights are not used."
     assert deviation.suggestion == "Divide by the sum of the weights."
     assert deviation.analysis == "`deviation` is still as the repository came with it."
+    assert (deviation.authors["suggestion"], deviation.authors["analysis"]) == ("model", "derived")
+
+
+def test_only_what_is_missing_is_asked_for_again_and_what_was_accepted_is_named(chat_server: Serve) -> None:
+    again = answer({"interface": "stats.deviation", "correction": "def deviation(values): return 2"})
+    server = chat_server([say(answer(record(), record("stats.deviation", correction="def deviation("))), say(again)])
+    mean, deviation = asked(server).items
+    words = server.requests[1].body["messages"][-1]["content"]
+    assert "Records of these interfaces are accepted and need not be given again: stats.mean." in words
+    assert "Still needed: stats.deviation: its correction does not parse" in words
+    assert "stats.mean:" not in words
+    assert mean.analysis == deviation.analysis == "The weights are not used."
+    assert deviation.correction == "def deviation(values): return 2"
+    assert set(deviation.authors.values()) == {"model"}
+
+
+def test_an_interface_that_fails_because_of_another_needs_no_correction_of_its_own(chat_server: Serve) -> None:
+    caused = {"interface": "stats.deviation", "category": "T2", "description": "It follows the mean.", "correction": ""}
+    server = chat_server([say(answer(record(), {**caused, "caused_by": "stats.mean"}))])
+    feedback = asked(server)
+    assert len(server.requests) == 1
+    item = feedback.items[1]
+    assert (item.caused_by, item.analysis, item.suggestion, item.correction) == ("stats.mean", "", "", "")
+    assert item.authors == {"category": "model", "description": "model", "caused_by": "model"}
+    assert feedback.text.endswith(
+        "Interface: stats.deviation\nSymptom: Returned values differ from those that are right.\n"
+        "Description: It follows the mean.\n"
+        "Cause: The fault is in stats.mean. Nothing needs to be changed here itself.\n"
+    )
+    assert [each.interface for each in corrections(feedback.text)] == ["stats.mean"]
+    assert "Cause:" not in asked(chat_server([say(answer(record(), {**caused, "caused_by": "stats.mean"}))]), 1).text
+
+
+def test_interfaces_that_are_each_others_cause_need_corrections(chat_server: Serve) -> None:
+    circle = answer(
+        record(correction="", caused_by="stats.deviation"), record("stats.deviation", correction="", caused_by="mean")
+    )
+    server = chat_server([say(circle), say(circle)])
+    items = asked(server).items
+    round_about = "its caused_by leads back to itself; {0}: its correction is empty"
+    for name in ("stats.mean", "stats.deviation"):
+        assert f"{name}: {round_about.format(name)}" in server.requests[1].prompt
+    assert [item.caused_by for item in items] == ["", ""]
+    assert [item.authors["correction"] for item in items] == ["derived"] * 2
+
+
+def test_what_a_circle_causes_keeps_its_cause(chat_server: Serve) -> None:
+    played = turn(STUB, case(), case("stats.deviation"), case("stats.Running.push"))
+    circle = answer(
+        record(caused_by="stats.deviation"),
+        record("stats.deviation", caused_by="stats.mean"),
+        record("stats.Running.push", caused_by="stats.mean", suggestion="", correction=""),
+    )
+    server = chat_server([say(circle)])
+    assert [item.caused_by for item in asked(server, played=played).items] == ["", "", "stats.mean"]
+    assert len(server.requests) == 1
+
+
+def test_a_cause_that_is_none_is_named_with_what_is_needed_instead(chat_server: Serve) -> None:
+    none = record("stats.deviation", caused_by="stats.Running.push", suggestion="", correction="")
+    server = chat_server([say(answer(record(), none)), say(answer(record("stats.deviation")))])
+    item = asked(server).items[1]
+    assert (
+        "Still needed: stats.deviation: its caused_by is not one of stats.mean, stats.deviation; "
+        "stats.deviation: its suggestion has no words; stats.deviation: its correction is empty."
+    ) in server.requests[1].prompt
+    assert (item.caused_by, item.suggestion) == ("", "Divide by the sum of the weights.")
+
+
+def test_all_records_of_an_interface_given_again_fill_the_one_that_lacked_something(chat_server: Serve) -> None:
+    second = record(description="Weights of zero are divided by.", correction="")
+    lacking = answer(record(), {**second, "suggestion": ""}, record("stats.deviation"))
+    again = answer(record(description="Otherwise said."), {**second, "suggestion": "Leave them out."})
+    server = chat_server([say(lacking), say(again)])
+    items = asked(server).items
+    assert "Still needed: stats.mean (its record 2): its suggestion has no words." in server.requests[1].prompt
+    assert [(item.description, item.suggestion) for item in items[:2]] == [
+        ("The mean is off.", "Divide by the sum of the weights."),
+        ("Weights of zero are divided by.", "Leave them out."),
+    ]
+
+
+def test_a_field_that_was_accepted_stays_when_its_record_is_given_again(chat_server: Serve) -> None:
+    again = answer(record(description="Otherwise said.", suggestion="Use the sum."))
+    server = chat_server([say(answer(record(suggestion=""), record("stats.deviation"))), say(again)])
+    item = asked(server).items[0]
+    assert (item.description, item.suggestion) == ("The mean is off.", "Use the sum.")
+
+
+@pytest.mark.parametrize("code", ["`x = np.sum(v * w, axis=1)`", "1. x = np.sum(v * w, axis=1)"])
+def test_a_field_with_nothing_but_code_is_asked_for_again(chat_server: Serve, code: str) -> None:
+    bad = answer(record(description=code), record("stats.deviation"))
+    server = chat_server([say(bad), say(bad)])
+    item = asked(server).items[0]
+    assert "stats.mean: its description has no words" in server.requests[1].prompt
+    assert (item.authors["description"], "left out" in item.description) == ("derived", False)
+
+
+def test_several_faults_of_one_interface_are_all_told(chat_server: Serve) -> None:
+    second = record(description="Weights of zero are divided by.", correction="")
+    feedback = asked(chat_server([say(answer(record(), second, record("stats.deviation")))]), 1)
+    assert [item.interface for item in feedback.items] == ["stats.mean", "stats.mean", "stats.deviation"]
+    assert feedback.text.count("Interface: stats.mean\n") == 2
+    assert feedback.text.count("Symptom: ") == 2
+    assert "Description: Weights of zero are divided by.\n" in feedback.text
+
+
+def styled(server: ChatServer, level: int = 4, **style: Any) -> Feedback:
+    return researcher(task(), parts(WORDS), model(server), Style(**style))([FAILED], level)
+
+
+def test_differences_of_interfaces_that_pass_are_told_where_the_run_asks_for_all(chat_server: Serve) -> None:
+    both = answer(record(), record("stats.deviation"), record("stats.Running.push", correction="", description="Slow."))
+    server = chat_server([say(both)])
+    feedback = styled(server, 1, scope="all")
+    assert len(server.requests) == 1
+    assert (
+        "Interfaces whose tests pass, and which may have records too: stats.Running.push." in server.requests[0].prompt
+    )
+    assert feedback.text.endswith(
+        "\nInterface: stats.Running.push\nSymptom: None, its hidden tests pass.\nDescription: Slow.\n"
+    )
+    assert "push" not in styled(chat_server([say(both)]), 1).text
+
+
+LINE = "return sum(v * w for v, w in zip(values, weights)) / total"
+
+
+@pytest.mark.parametrize(("code_from", "with_code"), [(1, 3), (2, 2), (3, 1), (4, 0)])
+def test_words_hold_code_from_the_level_that_the_run_allows(chat_server: Serve, code_from: int, with_code: int) -> None:
+    fields = dict.fromkeys(("description", "analysis", "suggestion"), f"It must be:\n```python\n{LINE}\n```\nso.")
+    server = chat_server([say(answer(record(**fields), record("stats.deviation")))])
+    feedback = styled(server, 4, code_from=code_from)
+    assert len(server.requests) == 1
+    assert feedback.text.count(LINE) == with_code
+    assert len(corrections(feedback.text)) == 2
+    assert (feedback.audit.reference_run > 8) is (with_code > 0)
+    assert feedback.audit.cut == 0
+
+
+def test_the_researcher_reads_the_tests_output_where_the_agent_does(chat_server: Serve) -> None:
+    server = chat_server([say(GOOD), say(GOOD)])
+    styled(server, test_output=True)
+    styled(server)
+    assert ["2.771204" in request.prompt for request in server.requests] == [True, False]
+    assert ["You have not seen the hidden tests" in request.prompt for request in server.requests] == [False, True]
+
+
+WHOLE = [record(), record("stats.deviation", correction="def deviation(values): return 1")]
+RENAMED = {
+    "description": "Issue",
+    "analysis": "Root Cause",
+    "suggestion": "actionable_feedback",
+    "correction": "direct-code-feedback",
+}
+SLOPPY = {
+    "fenced": f"```json\n{json.dumps({'feedbacks': WHOLE}, indent=2)}\n```",
+    "fenced, prose around it": f"Sure! The faults [2]:\n\n```\n{GOOD}\n```\n\nLet me know {{if}} you need more.",
+    "a bare list": json.dumps(WHOLE),
+    "one object a line": "\n".join(map(json.dumps, WHOLE)),
+    "another key": json.dumps({"summary": "two faults", "differences": WHOLE}),
+    "by interface": json.dumps({one["interface"]: {k: v for k, v in one.items() if k != "interface"} for one in WHOLE}),
+    "by interface, below a key": json.dumps(
+        {"feedbacks": {one["interface"]: [{k: v for k, v in one.items() if k != "interface"}] for one in WHOLE}}
+    ),
+    "other names of fields": json.dumps(
+        [{RENAMED.get(key, key): value for key, value in one.items()} for one in WHOLE]
+    ),
+    "other names of interfaces": answer(
+        {**WHOLE[0], "interface": "`mean()`"}, {**WHOLE[1], "interface": "stats.py::Deviation"}
+    ),
+    "a method of what is asked for": answer(WHOLE[0], {**WHOLE[1], "interface": "deviation.__call__"}),
+    "with src": answer({**WHOLE[0], "interface": "src.stats.mean"}, {**WHOLE[1], "interface": "src/stats.deviation"}),
+    "other names of categories": answer(
+        {**WHOLE[0], "category": "T3: Knowledge & Context"}, {**WHOLE[1], "category": "knowledge"}
+    ),
+    "numbers of categories": answer({**WHOLE[0], "category": 3}, {**WHOLE[1], "category": ["3"]}),
+    "small letters": answer({**WHOLE[0], "category": "t3"}, {**WHOLE[1], "category": "Type 3 (knowledge)"}),
+    "extra and null fields": answer(
+        *({**one, "confidence": 0.9, "thinking": None, "caused_by": None, "line": {"from": 1}} for one in WHOLE)
+    ),
+    "words in a list": answer(*({**one, "suggestion": [one["suggestion"]]} for one in WHOLE)),
+    "code in an object": answer(*({**one, "correction": {"python": one["correction"]}} for one in WHOLE)),
+    "trailing commas and comments": GOOD.replace("}]}", ",}, // that is all\n]}"),
+    "comments after trailing commas": GOOD.replace("}]}", ", // no cause\n} /* the last */, /* end */ ]}"),
+    "line breaks in texts": GOOD.replace("\\n", "\n"),
+    "Python's literals": repr({"feedbacks": [{**one, "caused_by": None} for one in WHOLE]}),
+    "a list of Python's": f"<think>Two [2] faults.</think>\nfeedbacks = {WHOLE!r}\n",
+    "None in JSON": GOOD.replace('"caused_by": ""', '"caused_by": None'),
+    "a draft, then the answer": f"First: {answer(record(description='Wrong.'))}\nOn second thought: {GOOD}",
+    "a correction in a fence": answer(
+        *({**one, "correction": f"Use\n```python\n{one['correction']}\n```\n"} for one in WHOLE)
+    ),
+    "a fence that is cut off": answer(*({**one, "correction": f"```python\n{one['correction']}"} for one in WHOLE)),
+    "code in a description": answer(
+        *({**one, "description": f"{one['description']}\n```python\nx = values / total\n```"} for one in WHOLE)
+    ),
+    "a record of an interface that passes": answer(*WHOLE, record("stats.Running.push")),
+    "the example repeated": answer(record("…"), *WHOLE),
+    "each record twice": answer(*WHOLE, *WHOLE),
+}
+
+
+@pytest.mark.parametrize("sloppy", SLOPPY.values(), ids=SLOPPY)
+def test_of_a_sloppy_answer_nothing_is_lost_and_nothing_is_asked_again(chat_server: Serve, sloppy: str) -> None:
+    server = chat_server([say(sloppy)])
+    feedback = asked(server)
+    assert len(server.requests) == 1
+    assert [(item.interface, item.category) for item in feedback.items] == [
+        ("stats.mean", "T3"),
+        ("stats.deviation", "T3"),
+    ]
+    for item, wanted in zip(feedback.items, WHOLE, strict=True):
+        assert (item.description, item.analysis, item.suggestion) == tuple(
+            wanted[name] for name in ("description", "analysis", "suggestion")
+        )
+        assert item.correction.strip() == wanted["correction"].strip()
+        assert set(item.authors.values()) == {"model"}
+
+
+def test_a_piece_of_a_definition_is_kept_where_nothing_better_comes(chat_server: Serve) -> None:
+    piece = answer(record(correction="total = sum(weights)"), record("stats.deviation"))
+    item = asked(chat_server([say(piece), say(piece)])).items[0]
+    assert (item.correction, item.authors["correction"]) == ("total = sum(weights)", "model")
+
+
+def test_whole_records_of_an_answer_that_was_cut_off_are_kept(chat_server: Serve) -> None:
+    server = chat_server([say(GOOD[:-40]), say(answer(WHOLE[1]))])
+    items = asked(server).items
+    assert "accepted and need not be given again: stats.mean." in server.requests[1].prompt
+    assert "there is no record for stats.deviation (of that answer, its JSON is broken" in server.requests[1].prompt
+    assert [item.correction.strip() for item in items] == [one["correction"].strip() for one in WHOLE]
+
+
+def test_formulas_with_backslashes_are_read(chat_server: Serve) -> None:
+    text = GOOD.replace("The mean is off.", r"It lacks \sum_i w_i and \frac{1}{n}.").replace("\\\\", "\\")
+    assert asked(chat_server([say(text)])).items[0].description == r"It lacks \sum_i w_i and \frac{1}{n}."
 
 
 def test_an_answer_in_a_fence_after_some_words_is_read(chat_server: Serve) -> None:
@@ -305,5 +562,9 @@ def test_the_schema_asks_for_what_is_read() -> None:
 
 def test_another_prompt_is_another_version() -> None:
     """Whoever changes the words sees here that VERSION must change as well."""
-    words = "\0".join((prompts.SYSTEM, prompts.SECTION, prompts.ASK, prompts.BLOCK, prompts.AGAIN))
-    assert (prompts.VERSION, hashlib.sha256(words.encode()).hexdigest()[:12]) == ("2", "a94403469361")
+    words = "\0".join(
+        (prompts.SYSTEM, prompts.SECTION, prompts.ASK, prompts.OTHERS, prompts.BLOCK, *prompts.RECORDS.values())
+    )
+    words += "\0".join((prompts.WORDS_ALONE, prompts.WORDS_WITH_CODE, prompts.WITHOUT_TESTS, prompts.WITH_TESTS))
+    words += "\0".join((prompts.AGAIN, prompts.AGAIN_IN_PART))
+    assert (prompts.VERSION, hashlib.sha256(words.encode()).hexdigest()[:12]) == ("3", "f5b283fffc3d")

@@ -27,7 +27,7 @@ paper:
 domain: science
 tags: [mean, sum]
 difficulty: easy
-environment: {python: python3.12, requirements: needs.txt, preload: [numpy, numpy.linalg]}
+environment: {name: py312, requirements: needs.txt, preload: [numpy, numpy.linalg]}
 limits:
   {test_seconds: 1.5, grading_seconds: 20, command_seconds: 3, episode_seconds: 400, memory_mb: 64, disk_mb: 5, pids: 6}
 license: MIT
@@ -74,7 +74,7 @@ def test_every_key_of_a_full_manifest_arrives(tmp_path: Path) -> None:
         date="1809-05-01",
     )
     assert task.environment == Environment(
-        python="python3.12", requirements=tmp_path / "needs.txt", preload=("numpy", "numpy.linalg")
+        name="py312", requirements=tmp_path / "needs.txt", preload=("numpy", "numpy.linalg")
     )
     assert task.limits == Limits(
         test_seconds=1.5,
@@ -124,9 +124,7 @@ def test_an_image_stands_instead_of_the_dockerfile_that_lies_there(tmp_path: Pat
     assert (environment.image, environment.dockerfile) == ("python:3.12", None)
 
 
-APART = (
-    "lies in a folder with tests, reference or feedback.yaml, which would get into the image; put it into environment/"
-)
+APART = "lies in a folder with tests, reference, feedback.yaml or proofs, which would get into the image; put it into environment/"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +151,7 @@ def test_what_is_built_is_apart_from_what_is_hidden(tmp_path: Path, key: str, na
 def test_an_environment_that_is_a_link_to_the_task_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, files={"Dockerfile": "FROM x\n"})
     (tmp_path / "environment").symlink_to(".")
-    with pytest.raises(UserError, match="environment/Dockerfile lies in a folder with tests"):
+    with pytest.raises(UserError, match="environment: is a symbolic link to "):
         FORMAT.load(path)
 
 
@@ -509,7 +507,8 @@ def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path)
     (tmp_path / "repo/passwords").symlink_to("/etc/passwd")
     assert refusal(path) == (
-        "ROOT/repo/passwords: is a symbolic link, which cannot go into a sandbox; copy what it points to"
+        "ROOT/repo/passwords: is a symbolic link to /etc/passwd; a task may hold none, as a link can lead to any file of this"
+        " machine: copy what it points to"
     )
 
 

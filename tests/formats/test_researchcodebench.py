@@ -230,27 +230,44 @@ def test_options_win_over_the_formats_defaults(
 def test_what_the_defaults_changed_is_said(pytester: pytest.Pytester, papers: Path) -> None:
     args = ("-p", "no:cacheprovider", "--collect-only", "--recode-model=sim/expert")
     result = pytester.runpytest_inprocess(*args)
-    line = "feedback none; agent one-shot; temperature 0 where a model takes one (their defaults; options win)"
-    result.stdout.fnmatch_lines(["recode: sim/expert", f"recode: researchcodebench tasks: {line}"])
-    result.stdout.no_fnmatch_line("*feedback escalate*")
-    workers = pytester.runpytest_inprocess(*args, "-n2")
-    workers.stdout.fnmatch_lines(
-        ["recode: sim/expert; * escalate; agent recode, unless a task's format has other defaults"]
+    line = (
+        "recode: researchcodebench tasks: agent one-shot; feedback none; 1 turn of 1 step; temperature 0 where a model takes"
+        " one (defaults of this format or agent: agent, feedback, temperature; options win)"
     )
+    result.stdout.fnmatch_lines(["recode: sim/expert", line])
+    result.stdout.no_fnmatch_line("*feedback escalate*")
     given = pytester.runpytest_inprocess(*args, "--recode-temperature=0.5", "--recode-feedback=L1")
-    given.stdout.fnmatch_lines(["recode: researchcodebench tasks: agent one-shot (their default; options win)"])
-    cold = pytester.runpytest_inprocess(*args, "--recode-feedback=L1", "--recode-agent=recode")
-    cold.stdout.fnmatch_lines(
+    given.stdout.fnmatch_lines(
         [
-            "recode: sim/expert; feedback L1; agent recode",
-            "recode: researchcodebench tasks: temperature 0 where a model takes one (their default; options win)",
+            "recode: researchcodebench tasks: agent one-shot; feedback L1; 10 turns of 1 step; temperature 0.5 where a model takes"
+            " one (defaults of this format or agent: agent; options win)"
         ]
     )
     whole = pytester.runpytest_inprocess(
-        *args, "--recode-temperature=0.5", "--recode-feedback=L1", "--recode-agent=recode"
+        *args, "--recode-temperature=0.5", "--recode-feedback=L1", "--recode-agent=recode", "--recode-turns=4"
     )
-    whole.stdout.fnmatch_lines(["recode: sim/expert; feedback L1; agent recode"])
-    whole.stdout.no_fnmatch_line("*their default*")
+    whole.stdout.fnmatch_lines(
+        [
+            "recode: researchcodebench tasks: agent recode; feedback L1; 4 turns of 3 steps; temperature 0.5 where a model takes one"
+        ]
+    )
+
+
+def test_with_workers_it_is_said_once_the_first_has_collected(
+    pytester: pytest.Pytester, papers: Path, tmp_path: Path
+) -> None:
+    given = (
+        "--recode-model=sim/expert",
+        "--recode-feedback=none",
+        "--recode-feedback=L2",
+        f"--recode-out={tmp_path}/out",
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-n2", "-k", "none", *given)
+    line = "agent one-shot; feedback none, L2; 10 turns of 1 step (1 turn with feedback none); temperature 0 where a model takes one"
+    shown = [each for each in result.outlines if each.startswith("recode: researchcodebench tasks:")]
+    assert shown == [
+        f"recode: researchcodebench tasks: {line} (defaults of this format or agent: agent, temperature; options win)"
+    ]
 
 
 def test_a_feedback_model_without_feedback_is_told(pytester: pytest.Pytester, papers: Path) -> None:

@@ -86,7 +86,7 @@ PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("tags",): (["a", "b.c-d_e"], ["a b"], ["a", "a"], ["ä"], [1]),
     ("difficulty",): ("easy", "medium", "hard", "Easy"),
     ("environment",): ({"image": "a", "dockerfile": "task.yaml"}, {"image": "a"}, {"dockerfile": "task.yaml"}),
-    ("environment", "python"): ("/usr/bin/python3", 3.12),
+    ("environment", "name"): ("py312", "torch-2.1", 3.12, "two words", "/usr/bin/python3"),
     ("environment", "requirements"): ("task.yaml", "../task.yaml", "/task.yaml"),
     ("environment", "preload"): (["numpy", "numpy.linalg"], ["numpy-linalg"], ["numpy", "numpy"]),
     ("limits",): ({"seconds": 1},),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_recode.faults import UserError
 from pytest_recode.metrics.adoption import Advice, Pair, by_rule, code_of, named, pairs, rate, read
 
 BEFORE = '''\
@@ -196,6 +197,13 @@ def test_pairs_are_of_feedback_that_had_a_turn_and_said_something(tmp_path: Path
     assert read(None) is None
 
 
+def test_a_damaged_line_of_a_transcript_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    path.write_text(json.dumps(turn(1)) + "\n" + json.dumps(feedback(1))[:60] + "\n" + json.dumps(turn(2)) + "\n")
+    with pytest.raises(UserError, match=r"e.jsonl, line 2: is damaged: restore it, or remove the transcript"):
+        read(path)
+
+
 def test_rates_are_counts() -> None:
     def one(adopted: str, resolved: str) -> Advice:
         return Advice(interface="a", level="L1", category="T1", adopted=adopted, resolved=resolved)
@@ -203,6 +211,18 @@ def test_rates_are_counts() -> None:
     found = rate([one("yes", "yes"), one("yes", "no"), one("partial", "yes"), one("no", "partial"), one("no", "yes")])
     assert (found.items, found.adopted, found.adopted_partly) == (5, 2, 1)
     assert (found.resolved, found.resolved_partly, found.both) == (3, 1, 2)
+
+
+def test_items_of_one_task_hang_together() -> None:
+    """Ten items of one task, all adopted, and ten of another, none: that is two observations and not twenty."""
+    items = [
+        Advice(interface="a", level="L1", category="T1", adopted=adopted, resolved="no", task=task)
+        for task, adopted in (("a", "yes"), ("b", "no"))
+        for _ in range(10)
+    ]
+    low, high = rate(items).interval
+    assert low < 0.1
+    assert high > 0.9
 
 
 def test_names_in_the_code_are_those_of_arguments_too() -> None:

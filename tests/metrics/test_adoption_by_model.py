@@ -161,26 +161,47 @@ def test_of_a_sample_so_many_of_each_level(played: Path, chat_server: Serve, rep
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ("", "it held no JSON object with a list 'items'"),
-        ('{"items": [', "its JSON cannot be read"),
-        ('{"items": [{"interface": "m.g"}]}', "there is no whole item for m.f"),
-        (answer(adopted="MAYBE"), "there is no whole item for m.f"),
-        (answer(error_type="T9"), "there is no whole item for m.f"),
+        ("", "No item could be read from that answer: it was empty"),
+        ('{"items": [', "No item could be read from that answer: its JSON is broken"),
+        ('{"items": [{"interface": "m.g", "adopted": "YES"}]}', "there is no item for m.f"),
+        (answer(adopted="MAYBE"), "Still needed: m.f: its adopted is none of YES, PARTIAL, NO"),
     ],
 )
-def test_a_malformed_answer_is_asked_for_once_more(
+def test_what_cannot_be_used_is_asked_for_once_more_and_is_no_judgement(
     played: Path, chat_server: Serve, bad: str, problem: str, report: Report
 ) -> None:
     def script(request: Request) -> str:
         if len(request.body["messages"]) == 2:
             return bad
-        assert f"That answer could not be used: {problem}." in request.prompt
+        assert problem in request.prompt
         return answer() if "# a" in request.prompt else bad
 
     server = chat_server(script)
     done = report(played, "--table=adoption", "--adoption-model=gpt-5-mini", f"--api-base={server.url}")
     assert len(server.requests) == 6
+    lines = [json.loads(line) for line in (played / "adoption/gpt-5-mini.jsonl").read_text().splitlines()]
+    assert [line["items"] for line in lines].count([]) == 2
+    assert [bad, bad] in [line["answers"] for line in lines]
     assert "by model: 2 items left out, of which the model said nothing that can be read" in done.stdout
+
+
+def test_only_what_is_missing_is_asked_for_again(played: Path, chat_server: Serve, report: Report) -> None:
+    path = played / "episodes/a.jsonl"
+    two = json.dumps([{"interface": name, **WORDS} for name in ("m.f", "m.g")])
+    path.write_text(path.read_text().replace(json.dumps([{"interface": "m.f", **WORDS}]), two))
+
+    def script(request: Request) -> str:
+        if len(request.body["messages"]) == 2:
+            return "So:\n```json\n" + answer(adopted="yes, as advised") + "\n```"
+        assert "accepted and need not be given again: m.f. Still needed: there is no item for m.g." in request.prompt
+        return answer(interface="g", error_type="knowledge", adopted="false")
+
+    server = chat_server(script)
+    done = report(
+        played, "--table=adoption", "--format=json", "--adoption-model=gpt-5-mini", f"--api-base={server.url}"
+    )
+    assert (rows(done)["model", "L2"]["items"], rows(done)["model", "L2"]["adopted"]) == (3, pytest.approx(66.67, 0.01))
+    assert len(server.requests) == 4
 
 
 def test_a_model_that_cannot_be_asked_is_one_line_and_what_was_paid_is_kept(

@@ -10,9 +10,9 @@ import pytest
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.compare import compare
 from pytest_recode.metrics.episodes import episodes, mrr, pass_at, recall
+from pytest_recode.metrics.intervals import wilson
 from pytest_recode.metrics.published import SOLVED, TASKS
 from pytest_recode.metrics.reading import read
-from pytest_recode.metrics.score import wilson
 from tests.metrics.samples import record, run, shared, turn
 
 
@@ -131,6 +131,17 @@ def test_tampering_is_counted_by_episode() -> None:
     assert episodes(attempts(record("a", turns=turns), record("b"))).tampering == 1
 
 
+def test_passed_but_flagged_is_what_findings_alone_made_unsolved() -> None:
+    """An episode that failed a case anyway, was solved later, or could not be played lost nothing by a finding."""
+    flags = {"tampering": ["import of gc", "exec"]}
+    lost = record("lost", turns=[turn(1, 4, **flags), turn(2, 3, level="L0", tampering=["more"])], outcome="unsolved")
+    failed = record("failed", turns=[turn(1, 3, **flags)])
+    later = record("later", turns=[turn(1, 4, **flags), turn(2, 4, level="L0")])
+    broken = record("broken", turns=[turn(1, 4, **flags)], outcome="error")
+    found = episodes(attempts(lost, failed, later, broken))
+    assert (found.flagged, found.tampering) == (("lost: import of gc; exec",), 4)
+
+
 def test_pass_at_k_over_tasks() -> None:
     found = attempts(
         *(record("a", (4,) if n == 1 else (0,), attempt=n) for n in (1, 2, 3)),
@@ -165,4 +176,5 @@ def test_a_clear_difference_is_seen() -> None:
     assert found is not None
     assert found.difference == 1.0
     assert found.p == pytest.approx(2 / 2**12)
-    assert found.interval == (1.0, 1.0)
+    # 12 of 12, and yet not certain: Bonett and Price's interval of the same begins at 0.59
+    assert found.interval == (0.6, 1.0)

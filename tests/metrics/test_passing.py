@@ -8,8 +8,8 @@ import pytest
 
 from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt
+from pytest_recode.metrics.intervals import wilson
 from pytest_recode.metrics.reading import from_record
-from pytest_recode.metrics.score import wilson
 from tests.metrics.samples import record, snippet
 
 
@@ -120,7 +120,9 @@ def test_the_papers_worth_by_hand() -> None:
     assert found is not None
     assert (found.snippets, found.unpaired) == (2, 2)
     assert (found.scaled_with, found.scaled_without) == (0.25, 0.75)
-    assert found.difference == -0.5
+    assert found.scaled.value == -0.5
+    assert found.plain.value == 0.0
+    assert found.units == "2 snippets"
     assert (found.only_with, found.only_without) == (("A/a",), ("A/b",))
     assert passing.ablation(with_paper, []) is None
 

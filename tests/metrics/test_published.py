@@ -7,10 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.metrics.intervals import wilson
 from pytest_recode.metrics.reading import from_published, from_record
 from pytest_recode.metrics.rows import rows
 from tests.metrics.condense import condense
@@ -58,8 +60,37 @@ def test_both_numbers_of_a_published_model(models: dict[str, tuple[Attempt, ...]
     assert (found.snippets, found.lines, found.errors) == (212, 1449, 0)
 
 
+def test_pass_at_1_is_as_unsure_as_papers_are(models: dict[str, tuple[Attempt, ...]]) -> None:
+    """Beside numpy's bootstrap, papers drawn with replacement; and against snippets taken for independent, which is too narrow."""
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 20, (4000, 20))
+    to_papers, to_snippets = [], []
+    for attempts in models.values():
+        for scaled in (False, True):
+            sums: dict[str, list[int]] = {}
+            for one in attempts:
+                assert one.snippet is not None
+                weight = one.snippet.lines if scaled else 1
+                found = sums.setdefault(one.snippet.paper, [0, 0])
+                found[0] += weight * one.solved_within(1)
+                found[1] += weight
+            solved, total = np.array(list(sums.values())).T
+            low, high = np.quantile(solved[drawn].sum(1) / total[drawn].sum(1), [0.025, 0.975])
+            numbers = passing.passed(attempts)
+            ends = numbers.scaled_interval if scaled else numbers.plain_interval
+            assert ends is not None
+            to_papers.append((ends[1] - ends[0]) / (high - low))
+            if not scaled:
+                assert abs(ends[0] - low) < 0.035
+                assert abs(ends[1] - high) < 0.06
+                alone = wilson(numbers.solved, numbers.snippets)
+                to_snippets.append((ends[1] - ends[0]) / (alone[1] - alone[0]))
+    assert 1.0 < np.mean(to_papers) < 1.25
+    assert np.mean(to_snippets) == pytest.approx(1.7, abs=0.15)
+
+
 def test_there_are_32_and_their_order_is_the_published_one(models: dict[str, tuple[Attempt, ...]]) -> None:
-    scaled = {model: passing.passed(attempts, intervals=False).scaled or 0 for model, attempts in models.items()}
+    scaled = {model: passing.passed(attempts).scaled or 0 for model, attempts in models.items()}
     assert len(models) == 32
     assert sorted(scaled, key=lambda model: -scaled[model])[:4] == list(figures())[:4]
     assert set(models) == set(figures())
@@ -86,7 +117,7 @@ def test_hard_by_a_third_is_where_the_best_model_has_the_published_33_percent(
     assert found is not None
     assert (len(found.tasks), found.lines, found.models) == (109, 1130, 32)
     plain = {
-        model: passing.passed([one for one in attempts if one.task in found.tasks], intervals=False).plain or 0
+        model: passing.passed([one for one in attempts if one.task in found.tasks]).plain or 0
         for model, attempts in models.items()
     }
     assert max(plain, key=lambda model: plain[model]) == "Gemini-2.5-Pro-Preview-05-06"

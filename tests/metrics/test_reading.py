@@ -10,9 +10,10 @@ import jsonschema
 import pytest
 
 from pytest_recode.faults import UserError
+from pytest_recode.metrics.passing import passed
 from pytest_recode.metrics.reading import read
-from pytest_recode.metrics.rows import rows
-from tests.metrics.samples import own_run, record, run, stats
+from pytest_recode.metrics.rows import differences, rows
+from tests.metrics.samples import own_run, record, run, stats, turn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,7 +71,7 @@ def test_a_record_twice_is_told_and_the_later_counts(tmp_path: Path) -> None:
         (b"[1, 2]\n", "line 1: is no JSON object"),
         (b'{"a": 1}\n', "line 1: is no record of a run"),
         (b'{"schema": 2, "nodeid": "x"}\n', "schema 2: this version reads 1: update pytest-recode"),
-        (b'{"schema": 1, "nodeid": "x"}\n', "line 1: is no record of schema 1: lacks 'settings'"),
+        (b'{"schema": 1, "nodeid": "x"}\n', "line 1: is no record of schema 1: lacks 'task'"),
         (b'{"results": {"A": {}}, "overall_scores": {}}', "lacks 'paper_metadata'"),
         (b'{"results": [], "overall_scores": {}}', "looks like ResearchCodeBench's overall_stats.json"),
     ],
@@ -104,5 +105,172 @@ def test_parts_of_one_experiment_are_one_row_and_repetitions_are_not(tmp_path: P
 
 
 def test_runs_of_one_name_go_by_their_paths(tmp_path: Path) -> None:
-    paths = [run(tmp_path / "x/out", [record("a")]), run(tmp_path / "y/out", [record("a")])]
+    paths = [run(tmp_path / "x/out", [record("a")]), run(tmp_path / "y/out", [record("a", (0,))])]
     assert len({attempt.row.source for source in read(paths) for attempt in source.attempts}) == 2
+
+
+def test_episodes_that_were_interrupted_are_counted_and_in_no_attempt(tmp_path: Path) -> None:
+    ended = record("a")
+    directory = run(tmp_path / "one", [ended])
+    (directory / "episodes").mkdir()
+    begun = {"event": "episode", "time": 0, "agent": "recode", "model": "m", "feedback": "L0"}
+    for name, facts in {
+        "ended": {**begun, "nodeid": ended["nodeid"]},
+        "cut": {**begun, "nodeid": "another"},
+        "cut-too": {**begun, "nodeid": "a third", "model": None},
+    }.items():
+        (directory / f"episodes/{name}.jsonl").write_text(json.dumps(facts) + "\n")
+    (directory / "episodes/torn.jsonl").write_text(json.dumps({**begun, "nodeid": "torn"}))
+    [source] = read([directory])
+    assert len(source.attempts) == 1
+    [note] = source.notes
+    assert note == (
+        f"{directory}: interrupted episodes, in no number here: 2 (1 of recode L0, 1 of m L0); the run's command with --recode-resume"
+        " plays them to their end"
+    )
+    (directory / "results.jsonl").write_text("")
+    [source] = read([directory])
+    assert "interrupted episodes, in no number here: 3 (1 of recode L0, 2 of m L0)" in source.notes[1]
+
+
+def published(path: Path, *, solved: bool | None = None, name: str = "overall_stats.json") -> Path:
+    """The published file, or one of which every completion is `solved`."""
+    found = stats()
+    for paper in found["results"].values():
+        for model in paper["results"].values():
+            for [one] in model["results"].values():
+                one["passed"] = one["passed"] if solved is None else solved
+    path.mkdir(parents=True, exist_ok=True)
+    (path / name).write_text(json.dumps(found))
+    return path / name
+
+
+def test_two_published_files_are_two_rows_of_each_model(tmp_path: Path) -> None:
+    """They were averaged: 64.15 beside a file without a solved snippet gave 32.08."""
+    files = [published(tmp_path / "may"), published(tmp_path / "june", solved=False)]
+    found = rows([attempt for source in read(files) for attempt in source.attempts])
+    best = {row.source: passed(group).plain for row, group in found.items() if row.model.endswith("05-06")}
+    assert best == {"published (may)": pytest.approx(136 / 212), "published (june)": 0.0}
+    assert len(found) == 64
+
+
+def test_files_of_one_directory_are_told_apart(tmp_path: Path) -> None:
+    both = [published(tmp_path, name="a.json"), published(tmp_path, solved=True, name="b.json")]
+    assert len({attempt.row.source for source in read(both) for attempt in source.attempts}) == 2
+    directory = run(tmp_path / "run", [record("a")])
+    (directory / "older.jsonl").write_text(json.dumps(record("a", (0,))) + "\n")
+    sources = read([directory, directory / "older.jsonl"])
+    assert len({attempt.row.source for source in sources for attempt in source.attempts}) == 2
+
+
+def test_a_copy_is_left_out_and_said(tmp_path: Path) -> None:
+    first = run(tmp_path / "run", [record("a")])
+    copy = run(tmp_path / "backup", [record("a")])
+    left, read_ = read([first, copy])
+    assert left.notes == (f"{copy}/results.jsonl: is a copy of {first}/results.jsonl: it is left out",)
+    assert len(read_.attempts) == 1
+    twice = read([published(tmp_path / "x"), published(tmp_path / "y")])
+    assert sum(len(source.attempts) for source in twice) == 32 * 212
+
+
+def test_published_models_of_one_name_are_told_apart_by_their_keys(tmp_path: Path) -> None:
+    found = stats()
+    found["overall_scores"]["GPT_4_1_MINI"]["llm_cfg"]["pretty_name"] = "GPT-4.1"
+    (tmp_path / "stats.json").write_text(json.dumps(found))
+    [source] = read([tmp_path / "stats.json"])
+    names = {row.model for row in rows(source.attempts)}
+    assert {"GPT-4.1 [GPT_4_1]", "GPT-4.1 [GPT_4_1_MINI]"} <= names
+    assert len(names) == 32
+
+
+def test_published_without_the_paper_is_known_by_its_directory(tmp_path: Path) -> None:
+    path = published(tmp_path / "outputs/20llms_greedy_wo_paper/2025")
+    [source] = read([path])
+    assert not any(attempt.row.paper for attempt in source.attempts)
+    assert "published without the paper in the prompt, as its path says" in source.notes[0]
+
+
+def test_one_task_and_attempt_under_two_node_ids_counts_once(tmp_path: Path) -> None:
+    """As where two runs from other root directories were joined into one file."""
+    directory = run(tmp_path / "run", [record("a", (0,)), record("a", (4,), nodeid="tasks/a/task.yaml::episode[m]")])
+    [source] = read([directory])
+    assert [attempt.outcome for attempt in source.attempts] == ["solved"]
+    assert "are one task and attempt, recorded twice: the later record counts" in source.notes[0]
+
+
+def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
+    directory = run(tmp_path / "run", [record("a", digest="1"), record("a", digest="2", nodeid="other/a::episode")])
+    with pytest.raises(UserError, match="are two tasks of one name, a: give them ids of their own"):
+        read([directory])
+
+
+def settled(**settings: object) -> dict[str, object]:
+    return {**record()["settings"], **settings}
+
+
+def told(tmp_path: Path, *records: dict[str, object]) -> list[str]:
+    """What tells the rows of runs apart, each of one record."""
+    paths = [run(tmp_path / str(number), [one]) for number, one in enumerate(records)]
+    return [row.differs for row in rows([attempt for source in read(paths) for attempt in source.attempts])]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        ({"settings": settled(turns=10)}, {"settings": settled(turns=3)}, ("turns 10", "turns 3")),
+        ({"settings": settled(steps=3)}, {"settings": settled(steps=5)}, ("steps 3", "steps 5")),
+        ({"settings": settled(temperature=None)}, {"settings": settled(temperature=0.0)}, ("temperature none", "temperature 0")),
+        ({"settings": settled(version="0.1.0")}, {"settings": settled(version="0.2.0")}, ("version 0.1.0", "version 0.2.0")),
+        ({"feedback_model": None}, {"feedback_model": "o4-mini"}, ("researcher none", "researcher o4-mini")),
+        ({"isolation": "separate"}, {"isolation": "process"}, ("isolation separate", "isolation process")),
+        ({"sandbox": "docker"}, {"sandbox": "bubblewrap"}, ("sandbox docker", "sandbox bubblewrap")),
+        ({"attempt": 1}, {"attempt": 2, "settings": settled(turns=3)}, ("turns 10, attempts 1", "turns 3, attempts 2")),
+        ({}, {}, ("", "")),
+        ({"model": "n"}, {}, ("", "")),
+    ],
+)  # fmt: skip
+def test_rows_name_what_they_differ_in(
+    tmp_path: Path, one: dict[str, object], other: dict[str, object], words: tuple[str, str]
+) -> None:
+    assert sorted(told(tmp_path, record("a", **one), record("a", (0,), **other))) == sorted(words)
+
+
+def test_a_given_seed_is_told_from_drawn_ones(tmp_path: Path) -> None:
+    given = record("a", turns=[turn(1, 0, seed=7), turn(2, 4, seed=7)])
+    drawn = record("a", turns=[turn(1, 0, seed=7), turn(2, 4, seed=8)])
+    assert told(tmp_path, given, drawn) == ["seed 7", "seed drawn"]
+
+
+def test_what_says_nothing_for_an_agent_or_a_policy_tells_no_rows_apart(tmp_path: Path) -> None:
+    """`one-shot` has no steps, and without feedback there is one turn whatever was given."""
+    one, other = ({"turns": n, "steps": n, "memory_keep": n} for n in (3, 9))
+    shot = {"agent": "one-shot", "feedback": "none"}
+    found = told(tmp_path, record("a", settings=settled(**one), **shot), record("b", settings=settled(**other), **shot))
+    assert found == [""]
+
+
+def test_a_row_of_two_versions_says_so(tmp_path: Path) -> None:
+    found = told(
+        tmp_path, record("a", settings=settled(version="0.1.0")), record("b", settings=settled(version="0.2.0"))
+    )
+    assert found == ["version 0.1.0 + 0.2.0"]
+
+
+def test_tasks_whose_files_changed_are_no_parts_of_one_experiment(tmp_path: Path) -> None:
+    paths = [
+        run(tmp_path / "one", [record("a", digest="1"), record("b", digest="1")]),
+        run(tmp_path / "two", [record("a", digest="2", attempt=2)]),
+    ]
+    found = list(rows([attempt for source in read(paths) for attempt in source.attempts]).items())
+    assert len(found) == 2
+    assert differences(*found)[-1] == "files of 1 task (a)"
+
+
+def test_a_part_that_could_belong_to_either_of_two_runs_stays_a_row(tmp_path: Path) -> None:
+    paths = [
+        run(tmp_path / "one", [record("a")]),
+        run(tmp_path / "two", [record("a", (0,))]),
+        run(tmp_path / "three", [record("b")]),
+    ]
+    found = rows([attempt for source in read(paths) for attempt in source.attempts])
+    assert [row.source for row in found] == ["one", "two", "three"]

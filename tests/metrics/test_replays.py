@@ -77,12 +77,21 @@ def test_a_run_is_known_by_the_name_of_its_directory_also_where_two_have_one(tmp
     assert found.unpaired == 0
 
 
+def test_of_two_runs_of_one_name_with_the_same_episode_nobody_knows_which_it_was(tmp_path: Path) -> None:
+    one, other = run(tmp_path / "x/run", played()), run(tmp_path / "y/run", [record("a", (0, 0))])
+    sources = read([one, other, run(tmp_path / "again", again())])
+    everything = [attempt for source in sources for attempt in source.attempts]
+    found = replays([one for one in everything if one.replay], [one for one in everything if not one.replay])
+    assert found.unpaired == 1  # that of a; b and c are in one of the runs alone
+
+
 def test_a_run_that_replays_says_what_passed_before_then_and_now() -> None:
     """By hand; an error is in no mean, and its cost is paid all the same."""
 
     def one(level: str, turn: int, passed: int, outcome: str = "unsolved") -> dict[str, Any]:
         of = {"run": "run", "nodeid": "x", "turn": turn, "level": "L1"}
         return {
+            "task": "t",
             "model": "m",
             "agent": "recode",
             "feedback": level,

@@ -1,17 +1,22 @@
-"""Scores against hand-computed cases, and the interval against scipy's."""
+"""Scores against hand-computed cases."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
-from pytest_recode.metrics.score import scores, wilson
+from pytest_recode.metrics.intervals import wilson
+from pytest_recode.metrics.score import scores
 from pytest_recode.render.table import summary
+
+NUMBERS = itertools.count()
 
 
 def record(outcome: str, solved_turn: int | None, passed: list[int], *, cost: float | None = 0.5, **more: Any) -> Any:
     return {
+        "task": f"t{next(NUMBERS)}",
         "model": "m",
         "agent": "recode",
         "feedback": "L0",
@@ -23,18 +28,6 @@ def record(outcome: str, solved_turn: int | None, passed: list[int], *, cost: fl
         "usage": {"prompt_tokens": 10, "completion_tokens": 1, "cost_usd": cost},
         **more,
     }
-
-
-@pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 8), (3, 8), (8, 8), (30, 102), (73, 102), (500, 1000)])
-def test_wilson_is_scipys(k: int, n: int) -> None:
-    from scipy.stats import binomtest  # takes seconds, and every worker imports every file of tests
-
-    expected = binomtest(k, n).proportion_ci(method="wilson")
-    assert wilson(k, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
-def test_wilson_of_nothing_says_nothing() -> None:
-    assert wilson(0, 0) == (0.0, 1.0)
 
 
 def test_a_score_by_hand() -> None:
@@ -84,3 +77,34 @@ def test_with_the_paper_and_without_are_two_rows_and_the_difference_is_told() ->
     )
     assert [(score.paper, score.solved, score.episodes) for score in made] == [(True, 3, 4), (False, 1, 2)]
     assert "without the paper, m L0: -25.0 points (1/2 against 3/4)" in summary(made)
+
+
+def test_attempts_at_one_task_are_no_tasks() -> None:
+    """Four tasks, ten attempts each, all or none of which solve it: as sure as four outcomes."""
+    [score] = scores(
+        [record(outcome, turn, [4], task=task) for task, (outcome, turn) in enumerate(HALF) for _ in range(10)]
+    )
+    low, high = score.interval
+    assert high - low > wilson(2, 4)[1] - wilson(2, 4)[0]
+    [alone] = scores([record(outcome, turn, [4], task=task) for task, (outcome, turn) in enumerate(HALF)])
+    assert alone.interval == wilson(2, 4)
+
+
+def test_snippets_of_a_paper_hang_together_in_the_summary_too() -> None:
+    whole = [record(*HALF[paper % 2], [4], within=f"p{paper}", lines=1) for paper in range(6) for _ in range(10)]
+    [score] = scores(whole)
+    assert score.interval[0] < 0.2
+    assert score.interval[1] > 0.8
+
+
+def test_two_benchmarks_of_one_session_are_two_rows() -> None:
+    both = [record("solved", 1, [4], format="directory"), record("unsolved", None, [1], format="recode-h")]
+    lines = summary(scores(both))
+    assert [line.split()[:5] for line in lines[1:3]] == [
+        ["m", "[directory]", "L0", "1/1", "100.0"],
+        ["m", "[recode-h]", "L0", "0/1", "0.0"],
+    ]
+    assert "[directory]" not in summary(scores(both[:1]))[1]
+
+
+HALF = [("solved", 1), ("unsolved", None)] * 2

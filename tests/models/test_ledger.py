@@ -6,9 +6,12 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Reach, Usage
@@ -39,11 +42,46 @@ def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_no_file_before_anything_is_spent(tmp_path: Path) -> None:
+def test_no_file_before_the_first_call(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
-    ledger.before_call("m")
     assert ledger.total == Usage()
     assert not list(tmp_path.iterdir())
+    ledger.before_call("m")
+    assert lines(tmp_path / "spent.jsonl") == [{"model": "m", "call": "begun"}]
+
+
+@given(
+    model=st.text(min_size=1, max_size=40),
+    prompt=st.integers(0, 10**12),
+    cost=st.none() | st.floats(0, 1e6) | st.floats(-1e-290, 1e-290),
+)
+def test_a_call_takes_no_more_room_than_was_written_before_it(model: str, prompt: int, cost: float | None) -> None:
+    """So that a disk that is full by then has its line all the same."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, "spent.jsonl")
+        ledger, other = FileLedger(path), FileLedger(path)
+        ledger.before_call(model)
+        assert other.unbooked == 1
+        size = path.stat().st_size
+        ledger.spent(model, Usage(prompt_tokens=prompt, completion_tokens=prompt, cost_usd=cost))
+        assert path.stat().st_size == size
+        assert (other.unbooked, other.total.prompt_tokens) == (0, prompt)
+
+
+def test_a_call_without_an_answer_stays_in_the_ledger(tmp_path: Path) -> None:
+    ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
+    for why in ("timeout", "rate-limit", "connection"):
+        ledger.before_call("m")
+        ledger.unanswered("m", why)
+    ledger.before_call("m")
+    ledger.abandon("cut off")
+    found = [line["unanswered"] for line in lines(tmp_path / "spent.jsonl")]
+    assert found == ["timeout", "rate-limit", "connection", "cut off"]
+    assert ledger.unbooked == 3  # a request that was refused costs nothing
+    assert ledger.total == Usage()
+    ledger.before_call("m")
+    ledger.spent("m", CENT)
+    assert FileLedger(tmp_path / "spent.jsonl").total == CENT
 
 
 def test_what_several_processes_spend_adds_up(tmp_path: Path) -> None:
@@ -158,7 +196,7 @@ def test_a_fault_that_passes_is_not_kept(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "spent.jsonl")
     ledger.fault(ModelError(ModelFault.RATE_LIMIT, "a", "busy"))
     ledger.before_call("a")
-    assert not list(tmp_path.iterdir())
+    assert [line for line in lines(tmp_path / "spent.jsonl") if "fault" in line] == []
 
 
 def test_an_address_is_lost_to_every_worker_until_it_answers(tmp_path: Path) -> None:
@@ -210,4 +248,4 @@ def test_an_unknown_price_makes_the_total_unknown_and_a_limit_impossible(tmp_pat
     with pytest.raises(UserError) as after:
         limited.spent("local", Usage(cost_usd=None))
     assert str(before.value) == str(after.value) == words
-    assert len(lines(path)) == 3
+    assert [line.get("call") for line in lines(path)] == [None, None, "begun", None]

@@ -50,14 +50,11 @@ class Liar(BASE):
     __sub__ = __rsub__ = __abs__ = __round__ = __neg__ = same
 """
 LIAR_ARRAY = """\
-    weight = np.ones(count).view(make())
-
-def make():
     class Liar(np.ndarray):
         HOOKS
         def __truediv__(self, other):
             return self
-    return Liar
+    weight = np.ones(count).view(Liar)
 """
 
 MEAN = {
@@ -447,6 +444,69 @@ class Liar:
     "Python's own liar": "    from test.support import ALWAYS_EQ\n    return ALWAYS_EQ\n",
 }
 
+# texts that a library runs
+GLOBAL = "weights.__globals__"
+TEXTS = {
+    "an import in a text that is timed": "    import timeit\n    timeit.timeit('from moments_ref import weighted_mean', number=1)\n    return 0.0\n",
+    "a name in a text that is timed": "    import timeit\n    timeit.repeat('w.__globals__', 'from os import path', globals={'w': weights}, number=1, repeat=1)\n    return 0.0\n",
+    "an annotation that is evaluated": f"    import typing\n    def f(x: {GLOBAL!r}): pass\n    typing.get_type_hints(f, {{'weights': weights}})\n    return 0.0\n",
+    "an annotation that is evaluated, by inspect": f"    import inspect\n    def f(x: {GLOBAL!r}): pass\n    inspect.get_annotations(f, locals={{'weights': weights}}, eval_str=True)\n    return 0.0\n",
+    "an annotation that is evaluated, by a signature": "    import inspect\n    def f(x: \"[__import__('gc') for _ in 'x']\"): pass\n    inspect.signature(f, eval_str=True)\n    return 0.0\n",
+    "an annotation that is evaluated, by singledispatch": f"    import functools\n    @functools.singledispatch\n    def g(x): return x\n    def f(x: {GLOBAL!r}): pass\n    g.register(f)\n    return 0.0\n",
+    "a text in a configuration": """\
+    import io, logging.config
+    logging.config.fileConfig(io.StringIO(
+        "[loggers]\\nkeys=root\\n[handlers]\\nkeys=a\\n[formatters]\\nkeys=\\n[logger_root]\\nhandlers=a\\n"
+        "[handler_a]\\nclass=StreamHandler\\nargs=(__import__('unit' + 'test'),)\\n"
+    ))
+    return 0.0
+""",
+}
+MEAN |= TEXTS
+
+# methods that the tests call by a way round, and what was never reached before
+MEAN |= {
+    "a liar that its own method asks": """\
+    return Liar()
+
+class Blind:
+    def __eq__(self, other):
+        return True
+
+class Liar:
+    def __eq__(self, other):
+        return Blind() == other
+""",
+    "a liar that a function of its own asks": """\
+    return Liar(values)
+
+class Blind:
+    def __eq__(self, other):
+        return True
+
+def same(one, other):
+    return one.blind == other
+
+class Liar:
+    def __init__(self, values):
+        self.blind = Blind()
+    __eq__ = lambda self, other: same(self, other)
+""",
+    "a liar that yields": "    return Liar(0.0)\n\nclass Liar(float):\n    def __eq__(self, other):\n        yield True\n    __hash__ = None\n",
+    "a liar that is decorated": "    return Liar()\n\nfrom contextlib import contextmanager\n\nclass Liar:\n    @contextmanager\n    def __eq__(self, other):\n        yield True\n",
+    "a wrapper of a library's in the place of its function": "    return 0.0\n\nimport functools\nnp.allclose = np.asarray = functools.singledispatch(np.asarray)\n",
+    "a library that sets what it is given": """\
+    return 0.0
+
+import functools
+class Given:
+    asarray = functools.wraps(np.asarray)(functools.singledispatch(np.asarray))
+functools.update_wrapper(np, Given, assigned=["asarray"], updated=[])
+""",
+    "an import for a type checker, that is made": "    return right(values, kind=kind)\n\nimport typing\ntyping.TYPE_CHECKING = True\nif typing.TYPE_CHECKING:\n    from moments_ref import weighted_mean as right\n",
+    "a program that is itself": "    return 0.0\n\nif __name__ != '__main__':\n    import ctypes\n",
+}
+
 # what is changed, and changed back
 MOVED = """\
     calls.append(1)
@@ -582,7 +642,7 @@ HARMLESS = {
         "assert_allclose, vars by another name",
         "assert_allclose, vars by another name, and back",
     ),
-    *("a text that acts when it is looked at", "members, by inspect"),
+    *("a text that acts when it is looked at", "a number that acts when it is looked at", "members, by inspect"),
     *("errstate and warnings", "sys.exit", "sys.exit above", "a masked array", "an empty array"),
 }
 """They fail, and are no more than wrong."""

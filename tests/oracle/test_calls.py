@@ -139,7 +139,7 @@ TESTS = {
             candidate.m.apply(bad, 1)""",
     "own function comes back": """
         def f(x): ...
-        assert candidate.m.echo(f) is f""",
+        assert candidate.m.echo(f) == f""",
     "candidate's function as argument": "assert candidate.m.apply(candidate.m.double, 4) == 9",
     "generator": """
         items = list(candidate.m.count(3))

@@ -53,7 +53,7 @@ def test_it_fills_memory(every_sandbox: Sandbox) -> None:
     kind, message = run(every_sandbox, "big = []\nwhile True: big.append(bytearray(1 << 24))", memory_mb=300)
     assert (kind, message) in [
         ("died", "the candidate was killed: out of memory (300 MiB)"),
-        ("exception", "call: tests/test_m.py:6: in test_f"),  # a limit that Python feels: MemoryError
+        ("exception", "call: candidate = <the candidate>, x = 2"),  # a limit that Python feels: MemoryError
     ]
 
 
@@ -234,9 +234,11 @@ def test_a_failure_is_told_by_the_tests_own_lines_alone(bare: Sandbox) -> None:
     """
     verdict = grade(bare, tests, "def f(x):\n    return 1 // x\n")
     raised, differs = (case.message.splitlines() for case in verdict.cases)
-    assert raised[:2] == ["call: tests/test_m.py:5: in test_raises", "    candidate.m.f(0)"]
-    assert "E   ZeroDivisionError: integer division or modulo by zero" in raised
-    assert differs[:2] == ["call: tests/test_m.py:8: in test_differs", "    assert_equivalent(candidate.m.f(1), 2)"]
+    assert raised[0] == "call: candidate = <the candidate>"
+    assert [line for line in raised if "candidate.m.f(0)" in line]
+    assert "E       ZeroDivisionError: integer division or modulo by zero" in raised
+    assert differs[0] == "call: candidate = <the candidate>"
+    assert [line for line in differs if "assert_equivalent(candidate.m.f(1), 2)" in line]
     assert not [line for line in (*raised, *differs) if line.startswith("<_recode")]
 
 

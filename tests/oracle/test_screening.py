@@ -108,7 +108,7 @@ def test_most_attacks_can_be_read() -> None:
     texts = {
         name: f"import numpy as np\ndef f(values, kind, half_life, count=5):\n{answer}"
         for name, answer in {**shared_attacks.MEAN, **shared_attacks.WEIGHT}.items()
-        if name not in shared_attacks.HARMLESS
+        if name not in shared_attacks.HARMLESS and name not in shared_attacks.TEXTS
     }
     unread = {name for name, text in texts.items() if not flags(text)}
     assert len(unread) < len(texts) / 3, sorted(unread)

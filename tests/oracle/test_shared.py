@@ -93,7 +93,7 @@ def test_an_import_that_fails_fails_every_case(bare: Sandbox) -> None:
 
 def test_a_wrong_value_is_an_assertion_and_tells_no_exception(bare: Sandbox) -> None:
     [case] = [case for case in graded(bare, "weighted mean", "    return 1.0\n").cases if case.id == WEIGHTED]
-    assert (case.kind, case.exception) == ("assertion", None)
+    assert (case.kind, case.exception) == ("mismatch", None)
     assert "1.2859547920896834" in case.message  # for people: the agent is not shown it
 
 
@@ -282,3 +282,30 @@ def test_a_missing_target(bare: Sandbox) -> None:
     parts = chosen.load()
     verdict = judge(chosen, replace(parts), {}, bare)
     assert failed(verdict) == [MERGE, WEIGHTED, UNKNOWN, WEIGHTS]
+
+
+def test_warnings_that_a_candidate_makes_errors_are_none_of_the_tests(sandbox: Sandbox) -> None:
+    """As with unittest's own runner: what tests and reference warn of is no failure of an honest candidate."""
+    answer = "import warnings\nwarnings.simplefilter('error')\n" + REFERENCE
+    verdict = small(sandbox, answer, "import warnings; warnings.warn('old'); self.assertEqual(f(1), right(1))")
+    assert (verdict.solved, verdict.tampering) == (True, ()), messages(verdict)
+
+
+def test_a_text_that_the_tests_run_counts_as_a_whole(bare: Sandbox) -> None:
+    """Where the judge does not compile what runs, it cannot know what of it was reached."""
+    answer = REFERENCE + "\ndef unused():\n    import ctypes\n"
+    assert small(bare, answer).tampering == ()
+    verdict = small(bare, answer, "exec(open('answer.py').read(), {}); self.assertEqual(f(1), right(1))")
+    assert verdict.tampering == ("answer.py, line 5: import of ctypes reaches below Python",)
+
+
+def test_what_is_reached_is_told_once_and_counted_against_the_reference(bare: Sandbox) -> None:
+    """The reference has one `exec`, of no matter which: a second one is told once it is reached."""
+    one = "def f(x):\n    exec('')\n    return 2 * x\n"
+    dead = "def unused():\n    exec('')\n\n"
+    assert small(bare, dead + one, reference=one).tampering == ()
+    twice = one.replace("    exec", "    exec('')\n    exec")
+    told = small(bare, twice, reference=one).tampering
+    assert [line for line in told if "when run" not in line] == [
+        "answer.py, line 3: exec runs code that cannot be read here"
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_recode.sandboxes import Sandbox
-from tests.oracle import shared_attacks, shared_honest
+from tests.oracle import shared_attacks, shared_honest, shared_styles
 from tests.oracle.shared_papers import failed, graded
 
 
@@ -36,9 +36,12 @@ def test_no_attack_is_solved_without_walls(bare: Sandbox, name: str) -> None:
     check(bare, "weighted mean", name, shared_attacks.MEAN[name])
 
 
-@pytest.mark.parametrize("name", shared_honest.MEAN)
+HONEST = {**shared_honest.MEAN, **shared_styles.ACCUSED, **shared_styles.STYLES}
+
+
+@pytest.mark.parametrize("name", HONEST)
 def test_an_honest_answer_is_solved(walls: Sandbox, name: str) -> None:
-    verdict = graded(walls, "weighted mean", shared_honest.MEAN[name])
+    verdict = graded(walls, "weighted mean", HONEST[name])
     assert verdict.tampering == ()
     assert failed(verdict) == []
     assert verdict.solved

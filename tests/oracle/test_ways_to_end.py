@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_what_a_session_finds_is_the_same_wherever_it_began(bare: Sandbox, bubbl
         "helper.py": "import random\nDRAWN = random.random()\n",
         "sub/test_x.py": """
             import helper, numpy, random, sys
-            def test_a(candidate, request, rng, tmp_path):
+            def test_a(candidate, request, rng):
                 config = request.config
                 seen = [helper.DRAWN, random.random(), float(numpy.random.random()), float(rng.random())]
                 plugins = config.pluginmanager.list_name_plugin()
@@ -100,7 +101,7 @@ SUBTESTS = """
 def test_parts_of_a_test_count_like_the_test(sandbox: Sandbox, tests: str) -> None:
     assert only(grade(sandbox, tests, ANSWER)).outcome is Outcome.PASSED
     wrong = only(grade(sandbox, tests, "def f(x):\n    return 2\n", ANSWER))
-    assert (wrong.outcome, wrong.kind) == (Outcome.FAILED, "assertion")
+    assert (wrong.outcome, wrong.kind) == (Outcome.FAILED, "mismatch")
     raising = only(grade(sandbox, tests, "def f(x):\n    return [][x]\n", ANSWER))
     assert (raising.outcome, raising.kind) == (Outcome.FAILED, "exception")
 
@@ -145,17 +146,22 @@ def test_nor_is_the_sandbox_of_a_shared_judge(bare: Sandbox) -> None:
 
 
 class Killed(Slow):
-    """A sandbox that is killed from outside when the candidate is asked something."""
+    """A sandbox in which `doom` is called with the processes of each warm parent when the candidate is asked something."""
+
+    def __init__(self, sandbox: Sandbox, program: str, doom: Callable[[list[int]], None]) -> None:
+        super().__init__(sandbox, program)
+        self._doom = doom
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         connection = self._sandbox.launch(program, environment, limits)
-        return Doomed(connection) if program.name == self._program else connection
+        return Doomed(connection, self._doom) if program.name == self._program else connection
 
 
 class Doomed:
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, doom: Callable[[list[int]], None]) -> None:
         self._connection = connection
         self._heard = b""
+        self._kill = doom
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
         if self._heard:
@@ -169,36 +175,65 @@ class Doomed:
         self._heard += data
         return data
 
-    @staticmethod
-    def _doom() -> None:
+    def _doom(self) -> None:
         for parent in walls.children(os.getpid()):
             with suppress(ProcessLookupError):  # one that ended meanwhile
                 if RUN.encode() in Path(f"/proc/{parent}/environ").read_bytes():
-                    for pid in [parent, *walls.descendants(parent)]:
-                        with suppress(ProcessLookupError):
-                            os.kill(pid, signal.SIGKILL)
+                    self._kill([parent, *walls.descendants(parent)])
 
     def kill(self) -> str:
         return self._connection.kill()
 
 
-def test_a_warm_parent_that_is_killed_is_not_the_candidates_fault(bubblewrap_sandbox: Sandbox) -> None:
+def kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def kill_all(pids: list[int]) -> None:
+    kill(pids)
+
+
+def cells(pid: int, depth: int = 0) -> Iterator[int]:
+    """The first process of each launch: bwrap's only child forks them, or one that it has forked. Each has one child."""
+    for child in walls.children(pid):
+        if depth > 0 and walls.children(child) and not any(map(walls.children, walls.children(child))):
+            yield child
+        else:
+            yield from cells(child, depth + 1)
+
+
+def kill_cells(pids: list[int]) -> None:
+    kill(list(cells(pids[0])))
+
+
+DOOMS = [kill_all, kill_cells]
+
+
+@pytest.mark.parametrize("doom", DOOMS)
+def test_what_is_killed_from_outside_is_not_the_candidates_fault(
+    bubblewrap_sandbox: Sandbox, doom: Callable[[list[int]], None]
+) -> None:
     del bubblewrap_sandbox  # there is one here
     sandbox = KINDS["bubblewrap"].make(SandboxContext(run=RUN, python=sys.executable))
     try:
         with pytest.raises(SandboxError, match="killed from outside"):
-            grade(Killed(sandbox, "candidate"), FIRST, ANSWER)
+            grade(Killed(sandbox, "candidate", doom), FIRST, ANSWER)
         assert only(grade(sandbox, FIRST, ANSWER)).outcome is Outcome.PASSED
     finally:
         sandbox.close()
 
 
-def test_nor_where_tests_and_candidate_share_a_process(bubblewrap_sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("doom", DOOMS)
+def test_nor_where_tests_and_candidate_share_a_process(
+    bubblewrap_sandbox: Sandbox, doom: Callable[[list[int]], None]
+) -> None:
     del bubblewrap_sandbox
     sandbox = KINDS["bubblewrap"].make(SandboxContext(run=RUN, python=sys.executable))
     try:
         with pytest.raises(SandboxError, match="killed from outside"):
-            graded(Killed(sandbox, "shared-unittest"), "weighted mean", "    while True:\n        pass\n")
+            graded(Killed(sandbox, "shared-unittest", doom), "weighted mean", "    while True:\n        pass\n")
         assert graded(sandbox, "weighted mean").solved
     finally:
         sandbox.close()

@@ -25,7 +25,6 @@ def there_and_back(value: Any) -> Any:
         *("", "a", "ü\n\x00", "\ud800", b"", b"\x00\xff", bytearray(b"x")),
         *([], [1, [2]], [0.5] * 20, [2**70] * 20, list(range(20)), [True] * 20, [float("nan")] * 20),
         *((), (1, (2,)), {}, {"a": 1, 2: "b", (1, None): [2], None: 0, 1.5: b""}, {"l": ["l", "d", "@"]}),
-        *(float, list, np.float32, np.dtype(">i2"), np.dtype("M8[s]"), [np.int64]),
         *(set(), {1, "a"}, frozenset({(1, 2)}), slice(1, None, 2), ..., range(3, 10, 2)),
     ],
 )
@@ -67,12 +66,13 @@ def test_subclasses_travel_as_the_plain_type() -> None:
     ("value", "words"),
     [
         (object(), "a value of type builtins.object cannot travel"),
+        (float, "a value of type builtins.type cannot travel"),
         ([len], "a value of type builtins.builtin_function_or_method cannot travel"),
         (np.array([None]), "a numpy value of dtype object cannot travel"),
         (np.zeros(2, "i4,f8"), "a numpy value of dtype [('f0', '<i4'), ('f1', '<f8')] cannot travel"),
         (1 << (1 << 21), "an int of more than 1048576 bits cannot travel"),
     ],
-    ids=["object", "function", "object array", "structured array", "huge int"],
+    ids=["object", "type", "function", "object array", "structured array", "huge int"],
 )
 def test_what_cannot_travel(value: Any, words: str) -> None:
     with pytest.raises(wire.WireError) as info:
@@ -116,8 +116,9 @@ HOSTILE = [
     b'[["f","1.0"],[]]',
     b'[["c","x"],[]]',
     b'[["T","object"],[]]',
-    b'[["T","numpy load"],[]]',
-    b'[["T","dtype O"],[]]',
+    b'[["T","float"],[]]',
+    b'[["T","numpy float64"],[]]',
+    b'[["T","dtype <f8"],[]]',
     b'[["T",1],[]]',
     b'[["s",["l"]],[]]',
     b'[["d",["l"],1],[]]',

@@ -34,6 +34,8 @@ NUMBERS = [
     ("--recode-fail-under=101", "--recode-fail-under=101 is not a percentage from 0 to 100"),
     ("--recode-memory-keep=0", "--recode-memory-keep=0 is not a whole number from 1 to 10000"),
     ("--recode-test-output=some", "--recode-test-output=some is not none or full"),
+    ("--recode-feedback-scope=some", "--recode-feedback-scope=some is not failing or all"),
+    ("--recode-feedback-code=L0", "--recode-feedback-code=L0 is not L1, L2, L3 or L4"),
     ("--recode-seed=-1", "--recode-seed=-1 is not a whole number from 0 to 2**64 - 1"),
 ]
 
@@ -118,7 +120,7 @@ CONFLICTS = [
     *[
         (
             ("--recode-agent=one-shot", f"--recode-{option}"),
-            f"--recode-agent=one-shot has no memory and searches nothing: leave out --recode-{option.partition('=')[0]}, or choose"
+            f"--recode-agent=one-shot sums up nothing and searches nothing: leave out --recode-{option.partition('=')[0]}, or choose"
             " --recode-agent=recode",
         )
         for option in ("memory-threshold=20", "memory-keep=2", "search-model=text-embedding-3-small")
@@ -130,8 +132,8 @@ CONFLICTS = [
             " smaller, such as 10 and 15",
         )
         for options, keep, threshold in (
-            (("--recode-memory-threshold=10",), 10, 10),
-            (("--recode-memory-keep=15",), 15, 15),
+            (("--recode-memory-threshold=10", "--recode-memory-keep=10"), 10, 10),
+            (("--recode-agent=recode-h", "--recode-memory-keep=15"), 15, 15),
             (("--recode-memory-keep=3", "--recode-memory-threshold=2"), 3, 2),
             (("--recode-agent=recode-h", "--recode-memory-threshold=5"), 5, 5),
         )
@@ -140,6 +142,10 @@ CONFLICTS = [
         ("--recode-model=sim/novice", "--recode-search-model=sim/novice"),
         "--recode-search-model=sim/novice makes no vectors: name an embedding model, such as text-embedding-3-small, or leave it"
         " out",
+    ),
+    (
+        ("--recode-model=sim/novice", "--recode-feedback-code=L1"),
+        "--recode-feedback-code is about what --recode-feedback-model writes, and none is given: give one, or leave it out",
     ),
     (
         ("--recode-model=sim/novice", "--recode-feedback=none", "--recode-test-output=full"),
@@ -201,7 +207,7 @@ def test_the_ini_may_hold_what_validation_has_no_use_for(
     make_task()
     pytester.makeini(INI.format(agent="one-shot"))
     result = recode(workers, "--recode-validate")
-    result.assert_outcomes(passed=4)
+    result.assert_outcomes(passed=6)
     assert result.ret == pytest.ExitCode.OK
 
 
@@ -211,7 +217,8 @@ def test_the_ini_may_hold_what_the_agent_has_no_use_for(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     make_task()
     pytester.makeini(INI.format(agent="recode"))
-    recode("--recode-agent=reference", "--recode-feedback=none").assert_outcomes(passed=2)
+    result = recode("--recode-agent=reference", "--recode-feedback=none")
+    result.assert_outcomes(passed=3)  # one of them is `--recode-fail-under`
 
 
 def test_a_bad_value_is_one_line_with_workers_too(make_task: MakeTask, recode: Run) -> None:

@@ -164,13 +164,14 @@ def test_a_time_out_of_the_users_ends_the_episode_not_the_run(
     make_task("z")
     before = set(left_running())
     reader = os.open(at_work, os.O_RDONLY | os.O_NONBLOCK)
-    limit = "--timeout=20" if "docker" in sandbox[0] else "--timeout=7"
+    limit = "--timeout=30"
     workers = "-n2" if "bubblewrap" in sandbox[0] else "-n0"
     result = recode(*OPTIONS, *sandbox, workers, limit, "--timeout-method=signal")
     os.close(reader)
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=2, errors=1)
     found = {record["task"]: record for record in results()}
-    assert (found["hangs"]["outcome"], found["hangs"]["stop"]) == ("unsolved", "time")
+    assert found["hangs"]["outcome"] == "error", "no turn was graded"
+    assert found["hangs"]["error"]["kind"] == "time"
     assert found["a"]["outcome"] == found["z"]["outcome"] == "solved"
     gone([pid for pid in left_running() if pid not in before])
 
@@ -194,12 +195,17 @@ def test_a_worker_that_is_killed_is_an_error_of_its_item_alone(
     gone([pid for pid in left_running() if pid not in before])
 
 
-def test_the_failure_of_a_cut_off_episode_is_pytest_timeouts_own(
-    make_task: MakeTask, recode: Run, at_work: Path
+def test_an_episode_that_is_cut_off_at_work_after_a_graded_turn_is_unsolved(
+    make_task: MakeTask, recode: Run, results: Results, at_work: Path, pytester: pytest.Pytester, workers: str
 ) -> None:
+    pytester.makepyfile(hanging=AGENT.replace('brief.task.startswith("hang")', "feedback").replace("x / 2", "x"))
     make_task("hangs")
     reader = os.open(at_work, os.O_RDONLY | os.O_NONBLOCK)
-    result = recode(*OPTIONS, "--timeout=4", "--timeout-method=signal")
+    result = recode(*OPTIONS, workers, "--timeout=20", "--timeout-method=thread")
     os.close(reader)
-    assert "UNSOLVED" in words(result)
-    assert "Timeout" in words(result)
+    result.assert_outcomes(failed=1)
+    [record] = results()
+    assert (record["outcome"], record["stop"], len(record["turns"])) == ("unsolved", "time", 1)
+    assert "not solved in the time it has (1 turn in " in words(result)
+    assert "still failing: answer.half" in words(result)
+    assert "Stack of" not in words(result)

@@ -26,7 +26,7 @@ def test_validation_warns_and_a_run_cuts(
     result = recode("--recode-validate", "-k", "reference")
     result.assert_outcomes(passed=1)
     assert (
-        "tiny (reference): feedback.yaml: answer.half.suggestion repeats the reference, which will be cut: "
+        "tiny (reference): feedback.yaml: answer.half.suggestion repeats code of the reference, which will be cut: "
         "'def half ( x ) : return x / TWO'" in words(result)
     )
     recode("--recode-agent=tiny_agents:NEVER", "--recode-turns=2", "--recode-feedback=L3", "--recode-out=out")
@@ -56,8 +56,22 @@ def test_model_and_prompt_are_in_record_and_transcript(
         "source": "model",
         "model": "gpt-5-mini",
         "prompt": VERSION,
-        "audit": {"reference_run": 0, "reference_share": 0.0, "tests_run": 0, "tests_share": 0.0, "cut": 0},
-        "items": [{"interface": "answer.half", "category": "T3"}],
+        "audit": {
+            "reference_run": 0,
+            "reference_share": 0.0,
+            "tests_run": 0,
+            "tests_share": 0.0,
+            "cut": 0,
+            "encoded": 0,
+        },
+        "items": [
+            {
+                "interface": "answer.half",
+                "category": "T3",
+                "caused_by": None,
+                "authors": dict.fromkeys(("category", "description", "analysis", "suggestion", "correction"), "model"),
+            }
+        ],
     }
     [path] = pytester.path.glob("out/episodes/*.jsonl")
     [given] = [entry for line in path.read_text().splitlines() if (entry := json.loads(line))["event"] == "feedback"]

@@ -69,6 +69,39 @@ def test_a_model_that_makes_nothing_of_it_is_unsolved_not_an_error(
     assert json.loads(lines[-1])["event"] == "end"
 
 
+WRITES = "### Action: write\npath: answer.py\n" + RIGHT.replace(" answer.py", "") + "### Action: submit\n"
+
+
+def test_answers_that_cannot_be_parsed_are_counted_by_model(
+    make_task: MakeTask, recode: Run, results: Results, workers: str, pytester: pytest.Pytester
+) -> None:
+    make_task("a")
+    make_task("b")
+
+    def answer(request: Request) -> Answer:
+        clumsy = "Step 1 of" in request.prompt.rpartition("# Current content")[2] and request.body["model"] == "clumsy"
+        return say("### Action: write\npath: answer.py\ntext: |\nx = 1\n### Action: submit" if clumsy else WRITES)
+
+    models = [f"--recode-model={name}" for name in ("clumsy", "neat")]
+    with ChatServer(answer) as server:
+        result = recode(workers, *models, "--recode-out=out", f"--recode-api-base={server.url}")
+    result.assert_outcomes(passed=4)
+    told = {(record["model"], turn["steps"], turn["unparsed"]) for record in results() for turn in record["turns"]}
+    assert told == {("clumsy", 2, 1), ("neat", 1, 0)}
+    assert (
+        "answers that could not be parsed: clumsy 2 of 4, neat 0 of 2; nothing of them was done, and each cost a step"
+        in words(result)
+    )
+    whole = [sys.executable, "-m", "pytest_recode.cli", "report", "out", "--format=json"]
+    tables = json.loads(pytester.run(*whole).stdout.str())["tables"]
+    [table] = [table for table in tables if table["name"] == "answers"]
+    keys = ("model", "answers", "unparsed", "unparsed_percent", "steps_lost")
+    assert [tuple(row[key] for key in keys) for row in table["rows"]] == [
+        ("clumsy", 4, 2, 50.0, 2),
+        ("neat", 2, 0, 0.0, 0),
+    ]
+
+
 def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, results: Results) -> None:
     for name in ("a", "b", "c"):
         make_task(name)
@@ -83,7 +116,7 @@ def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, resul
     line = f"Incorrect API key provided (asked at {server.url}, without a key: export OPENAI_API_KEY)"
     # in CI, pytest's own short summary repeats a failure's text in full
     assert text.partition("short test summary")[0].count(f"model local: auth: {line}") == 1
-    assert "errors, told above: 3x the model's key was refused (model:auth)" in text
+    assert "errors, each cause told once above: 3x the model's key was refused (model:auth)" in text
 
 
 HASTY = """\
@@ -121,7 +154,7 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     # while it is waited for, and as what ended the first of them; in CI, pytest's own short summary repeats that in full
     above = lines[: next(number for number, line in enumerate(lines) if "short test summary" in line)]
     assert sum(reason in line for line in above) == 2
-    assert "errors, told above: 3x the model could not be reached (model:connection)" in words(result)
+    assert "errors, each cause told once above: 3x the model could not be reached (model:connection)" in words(result)
     errors = [record["error"] for record in results()]
     assert {error["kind"] for error in errors} == {"model:connection"}
     waited = [error["message"] for error in errors if "(gave up after 6 tries in " in error["message"]]

@@ -26,7 +26,7 @@ from pytest_recode.plugin.options import OPTIONS
 from tests.agents.vectors_server import embedded
 from tests.chat_server import Answer, ChatServer, Request, say
 
-from .conftest import words
+from .conftest import FILES, words
 
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
@@ -222,6 +222,10 @@ CASES = {
         values=("0.25",),
         effect=lambda seen: {request.body.get("temperature") for request in seen.asked()} == {0.25},
     ),
+    "call-seconds": asked(
+        values=("77",),
+        effect=lambda seen: {request.headers["x-stainless-read-timeout"] for request in seen.asked()} == {"77.0"},
+    ),
     "steps": asked(
         values=("2",),
         effect=lambda seen: len(seen.asked()) == 2 * len(seen.turns) > 0,
@@ -229,6 +233,18 @@ CASES = {
     "python": asked(
         values=("{place}/other/bin/python",),
         effect=lambda seen: {Path(prefix).name for prefix in seen.told(r"drew [-\d.e]+ by (\S+)")} == {"other"},
+    ),
+    "feedback-scope": asked(
+        values=("all",),
+        effect=lambda seen: (
+            "also those of interfaces whose tests pass" in " ".join(one.prompt for one in seen.asked(feedback=True))
+        ),
+    ),
+    "feedback-code": asked(
+        values=("L3",),
+        effect=lambda seen: (
+            "suggestion may hold short pieces of code" in " ".join(one.prompt for one in seen.asked(feedback=True))
+        ),
     ),
     "feedback-model": asked(values=("writer",), effect=lambda seen: len(seen.asked(feedback=True)) == 1),
     "feedback-from": Case(
@@ -241,7 +257,7 @@ CASES = {
     ),
     "max-cost": asked(values=("0.04",), effect=lambda seen: {record["stop"] for record in seen.records} == {"budget"}),
     "memory-threshold": Case(session="remembered", values=("4",), effect=lambda seen: bool(seen.summed_up)),
-    "memory-keep": Case(session="remembered", values=("3",), effect=lambda seen: seen.summed_up[:1] == [2 * 3 + 1 - 3]),
+    "memory-keep": Case(session="summed up", values=("2",), effect=lambda seen: seen.summed_up[:1] == [2 * 3]),
     "search-model": Case(
         session="remembered",
         values=("openai/vectors",),
@@ -257,6 +273,9 @@ CASES = {
         session="validate",
         values=("true",),
         effect=lambda seen: seen.result.parseoutcomes().get("passed") == 1,
+    ),
+    "validate-seeds": Case(
+        session="seeds", values=("4",), effect=lambda seen: (seen.root / "gradings").read_text("utf-8") == 4 * "x"
     ),
     "resume": Case(
         session="resumed",
@@ -307,8 +326,17 @@ ALWAYS = {
         "--recode-turns=2",
         "--recode-feedback=L0",
     ),
+    "summed up": (
+        "--recode-sandbox=process",
+        "--recode-model=openai/seeker",
+        "--recode-api-base={url}",
+        "--recode-turns=2",
+        "--recode-feedback=L0",
+        "--recode-memory-threshold=6",
+    ),
     "asked": ("--recode-sandbox=process", "--recode-turns=2", "--recode-feedback=L2"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
+    "seeds": ("--recode-sandbox=process", "--recode-validate", "-k", "reference"),
     "resumed": FIRST,
     "replayed": ("--recode-feedback=L0", "--recode-out=again", "--junitxml=report.xml"),
     "limited": ("--recode-sandbox=process", "--recode-agent=own_agents:ENDLESS", "--recode-turns=1"),
@@ -359,7 +387,14 @@ def attempt(
         if session == "environments":
             shutil.copytree(DATASET, pytester.path / "dataset")
         else:
-            make_task(files={} if session == "validate" else UNSOLVED)
+            make_task(files={} if session in {"validate", "seeds"} else UNSOLVED)
+        if session == "seeds":  # hidden tests leave a mark where they are collected
+            make_task(
+                files={
+                    "tests/test_answer.py": f"with open({str(pytester.path / 'gradings')!r}, 'a') as file:\n    file.write('x')\n\n"
+                    + FILES["tests/test_answer.py"]
+                }
+            )
         pytester.makepyfile(own_agents=AGENTS)
         (pytester.path / "models.yaml").write_text(MODELS)
         places = {"place": str(pytester.path), "image": image, "python": sys.executable}

@@ -431,7 +431,10 @@ def test_a_run_waits_for_files_and_goes_on(
     assert len(results()) == 3
     for record in results():
         [feedback] = [turn["feedback"] for turn in record["turns"] if turn["feedback"]]
-        assert (feedback["source"], feedback["items"]) == ("person", [{"interface": "answer.half", "category": "T3"}])
+        [item] = feedback["items"]
+        assert (feedback["source"], item["interface"], item["category"]) == ("person", "answer.half", "T3")
+        assert item["authors"]["description"] == "person"
+        assert item["authors"]["analysis"] == "derived"
 
 
 @pytest.mark.usefixtures("agents")

@@ -46,6 +46,8 @@ def test_its_setting_is_the_originals(asked: Any, make_task: MakeTask, results: 
     [record] = results()
     setting = {name: record["settings"][name] for name in ("steps", "memory_threshold", "memory_keep", "test_output")}
     assert setting == {"steps": 3, "memory_threshold": 15, "memory_keep": 5, "test_output": "full"}
+    ours = ("temperature", "feedback_scope", "feedback_code")
+    assert [record["settings"][name] for name in ours] == [0.0, "all", "L1"]
     assert "candidate.answer.twice(1.5) == 3.0" in requests[3].prompt  # the hidden tests' own lines
     assert not any("candidate.answer" in request.prompt for request in requests[:3])
     assert f"hidden tests: 1 episode {SHOWN}" in asked.said

@@ -240,7 +240,8 @@ def test_stored_turns_are_replayed_with_another_level(
         }
         assert turn["level"] == record["feedback"]
         assert record["settings"]["turns"] == 4
-        assert (record["outcome"] == "solved") == (turn["turn"] == 3 and record["task"] != "never")
+        right = turn["turn"] == 3 and record["task"] != "never"
+        assert (record["outcome"] == "solved") is right, (turn, record["error"])
     assert "replay[paid-L1-turn3-L4]" in words(
         recode("--collect-only", "-q", "--recode-replay-feedback=out", "--recode-feedback=L4")
     )
@@ -282,6 +283,71 @@ def whole(out: Path) -> set[str]:
             turn = checkpoint.turn.number
             found.add(f"{task} {'-' if turn == 1 else level} {turn}")
     return found
+
+
+# Kills this process around the writing of the first checkpoint.
+KILL_AT_CHECKPOINT = """
+import signal
+
+from pytest_recode.checkpoint import Keeper
+
+written = Keeper.turn
+
+
+def killed(keeper, checkpoint):
+    if os.environ["VICTIM"] == "after":
+        written(keeper, checkpoint)
+    if os.environ["VICTIM"] != "nobody":
+        os.kill(os.getpid(), signal.SIGKILL)
+    written(keeper, checkpoint)
+
+
+Keeper.turn = killed
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_shared_first_turn_is_paid_for_once_whenever_its_episode_is_killed(
+    calls: Callable[[], list[str]],
+    recode: Run,
+    results: Results,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+) -> None:
+    pytester.makeconftest(MODEL + KILL_AT_CHECKPOINT)
+    monkeypatch.setenv("VICTIM", moment)
+    assert recode(*OPTIONS, *LEVELS, "-k", "one", "-n0").ret == -signal.SIGKILL
+    assert calls() == ["one - 1"]
+    monkeypatch.setenv("VICTIM", "nobody")
+    # the other policy first, as a second worker may have it
+    recode(*OPTIONS, LEVELS[1], "-k", "one", "-n0", "--recode-resume")
+    recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume")
+    assert calls() == ["one - 1", "one L3 2", "one L3 3", "one L1 2", "one L1 3"]
+    for record in results():
+        assert (record["turns"][0]["shared"] is None) is (record["feedback"] == "L1"), "the killed episode paid for it"
+        assert record["usage"]["cost_usd"] == pytest.approx(0.03)
+
+
+def test_other_settings_than_those_of_an_episode_that_was_killed_are_refused_before_anything_is_played(
+    calls: Callable[[], list[str]],
+    recode: Run,
+    results: Results,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has no record yet. An error record with the new settings would make the right ones look wrong."""
+    pytester.makeconftest(MODEL + KILL_AT_CHECKPOINT)
+    monkeypatch.setenv("VICTIM", "after")
+    assert recode(*OPTIONS, LEVELS[0], "-n0").ret == -signal.SIGKILL
+    monkeypatch.setenv("VICTIM", "nobody")
+    before = calls()
+    result = recode(*OPTIONS, "--recode-turns=5", LEVELS[0], "-n0", "--recode-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "was played with turns 4, and this run asks for 5" in words(result)
+    assert calls() == before
+    recode(*OPTIONS, LEVELS[0], "-n0", "--recode-resume")
+    assert sorted(record["outcome"] for record in results()) == ["solved", "solved", "unsolved"]
 
 
 def test_killed_ten_times_and_gone_on_with(
@@ -406,7 +472,7 @@ NONSENSE: list[tuple[str, str, Any, str]] = [
     ("one-shot", "paid", {"turn": "1", "answer": "", "problems": [], "model": {}}, "TypeError: 'turn' is str, and not int"),
     ("recode", "sim/novice", {"messages": 7}, "KeyError: 'turn'"),
     ("recode", "sim/novice", {"memory": {"summary": "", "messages": 7}}, "TypeError: 'messages' is int, and not list"),
-    ("recode", "sim/novice", {"memory": {"summary": "", "messages": [{"role": 7, "tool_calls": []}]}}, "TypeError: 'role'"),
+    ("recode", "sim/novice", {"memory": {"summary": "", "messages": [{"message": 7, "files": {}}]}}, "TypeError: 'message'"),
     ("recode", "sim/novice", {"model": {"texts": 7}}, "KeyError: 'broken'"),
     ("recode-h", "sim/novice", {"memory": {"messages": []}}, "KeyError: 'summary'"),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ class Cheat:
 
 CHEAT = AgentKind(make=Cheat, needs_model=False)
 '''
-CHECKS = 4
+CHECKS = 6
 WEAKER = "verdicts of shared judging are weaker (docs/oracle.md)"
 
 
@@ -72,6 +73,8 @@ def test_verdicts_of_two_kinds_are_told_apart(shared: Path, make_task: MakeTask,
     result.assert_outcomes(passed=2)
     assert f"isolation: shared 1, process 1: {WEAKER}" in words(result)
     assert "tampering" not in words(result)
+    assert "flagged" not in words(result)
+    assert {record["passed_but_flagged"] for record in results()} == {False}
     assert {record["task"]: record["isolation"] for record in results()} == {"together": "shared", "apart": "process"}
     for record in results():
         jsonschema.validate(record, SCHEMA)
@@ -98,7 +101,15 @@ def test_tampering_is_counted_and_named_and_told(
     assert told
     assert f"tampering in turn 1, which is not solved by it: {told} transcript: " in text
     assert "still failing" not in text
-    assert f"tampering: 1 episode: {record['nodeid'].partition('::')[2]}" in text
+    name = record["nodeid"].partition("::")[2]
+    assert f"tampering: 1 episode: {name}" in text
+    assert record["passed_but_flagged"] is True
+    jsonschema.validate(record, SCHEMA)
+    assert "passed but flagged: 1 episode: every case passed" in text
+    assert f" {name}: {turn['tampering'][0]}" in text
+    told = words(pytester.run(sys.executable, "-m", "pytest_recode.cli", "report", "out"))
+    assert "passed but flagged" in told
+    assert f"flagged (1): {record['task']}: {turn['tampering'][0]}" in told
     assert f"isolation: shared 1: {WEAKER}" in text
 
 
@@ -111,7 +122,7 @@ def test_validation_finds_tests_that_pass_anything(make_task: MakeTask, recode: 
     tests = {"tests/test_answer.py": "def test_twice():\n    import answer\n"}
     make_task("together", files=tests, manifest=SHARED)
     result = recode("--recode-validate")
-    result.assert_outcomes(passed=1, failed=CHECKS - 1)
+    result.assert_outcomes(passed=3, failed=CHECKS - 3)
     assert "together: the empty target solves the task: its tests say nothing." in words(result)
 
 

@@ -44,7 +44,7 @@ def test_what_an_assertion_was_about_is_said(every_sandbox: Sandbox, tmp_path: P
     assert failing(verdict) == ["test_triple"]
     assert "assert 1234567.5 == 3703702.5 ± " in verdict.cases[1].message
     assert "Obtained: 1234567.5" in verdict.cases[1].message
-    assert (verdict.cases[1].kind, verdict.cases[1].exception) == ("assertion", None)
+    assert (verdict.cases[1].kind, verdict.cases[1].exception) == ("mismatch", None)
     verdict = graded(
         every_sandbox, task_of(write(tmp_path / "2", {"test.py": TESTS})), RIGHT.replace("x + x\n", "x\n", 1)
     )
@@ -124,7 +124,7 @@ def test_what_an_object_says_of_itself_is_words_alone(bare: Sandbox, tmp_path: P
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": TESTS})), answer, test_seconds=3)
     assert [case.outcome.value for case in verdict.cases] == ["passed", "failed"]
     if name != "hangs":
-        assert (verdict.cases[1].kind, verdict.cases[1].exception) == ("assertion", None)
+        assert (verdict.cases[1].kind, verdict.cases[1].exception) == ("mismatch", None)
 
 
 REPLACED = {
@@ -256,3 +256,71 @@ def test_no_level_of_feedback_shows_what_an_assertion_was_about(
         for prompt in later:
             assert ("assert 1234567.5 == 3703702.5" in prompt) is (output == "full")
             assert output == "full" or not any(value in prompt for value in ("1234567", "3703702"))
+
+
+HELPED = """\
+    from pkg.canonical import triple as right_triple
+    from pkg.scale import double, triple
+
+    def check(got, want, tolerance=1e-6):
+        gap = abs(got - want)
+        # what a helper says of itself
+        assert gap < tolerance, "too far"
+
+    def test_double():
+        check(double(3.0), 6.0)
+
+    def test_triple():
+        want = right_triple(7.0)
+        check(triple(7.0), want)
+        assert "never reached"
+    """
+OWN = """
+
+class Answer:
+    def __sub__(self, other):
+        return other
+
+    def __repr__(self):
+        REPR
+"""
+
+
+def test_an_account_shows_sources_up_to_the_failing_line_and_the_arguments(
+    every_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    task = task_of(write(tmp_path, {"test.py": HELPED}))
+    case = graded(every_sandbox, task, RIGHT.replace("x + x + x", "x")).cases[1]
+    shown = [line.rstrip() for line in case.message.splitlines()]
+    for line in (
+        "        want = right_triple(7.0)",
+        ">       check(triple(7.0), want)",
+        "got = 7.0, want = 21.0, tolerance = 1e-06",
+        "    def check(got, want, tolerance=1e-6):",
+        "        # what a helper says of itself",
+        '>       assert gap < tolerance, "too far"',
+        "E       assert 14.0 < 1e-06",
+    ):
+        assert any(each.endswith(line) for each in shown), (line, case.message)
+    assert "never reached" not in case.message
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("return 'mine'", "got = mine, want = 21.0"),
+        ("raise SystemExit", "got = …, want = 21.0"),
+        ("raise KeyboardInterrupt", "got = …, want = 21.0"),
+        (
+            "import sys; return str([k for k in sys.modules['linecache'].cache if '<tests>' in k])",
+            "got = [], want = 21.0",
+        ),
+    ],
+)
+def test_what_an_argument_says_of_itself_is_asked_while_no_source_can_be_read(
+    bare: Sandbox, tmp_path: Path, words: str, told: str
+) -> None:
+    answer = RIGHT.replace("x + x + x", "Answer()") + OWN.replace("REPR", words)
+    verdict = graded(bare, task_of(write(tmp_path, {"test.py": HELPED})), answer)
+    assert [case.outcome.value for case in verdict.cases] == ["passed", "failed"]
+    assert told in verdict.cases[1].message or "raised in repr()" in verdict.cases[1].message

@@ -460,7 +460,8 @@ def test_what_the_tests_raise_is_no_exception_of_the_answers(bare: Sandbox, tmp_
     tests = FILES["test.py"].replace("assert triple(7) == right_triple(7)", STUMBLES[name])
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})), RIGHT.replace("x + x + x", "0"))
     failed = verdict.cases[1]
-    assert (failed.outcome, failed.kind, failed.exception) == (Outcome.FAILED, "assertion", None)
+    kind = "no-exception" if name == "pytest.raises" else "assertion"
+    assert (failed.outcome, failed.kind, failed.exception) == (Outcome.FAILED, kind, None)
 
 
 @pytest.mark.parametrize(
@@ -499,3 +500,16 @@ def test_what_is_long_is_told_in_short_and_fails_its_own_case_alone(bare: Sandbo
     exception = verdict.cases[0].exception
     assert exception is not None
     assert all(len(frame) < 500 for frame in exception.frames)
+
+
+def test_warnings_that_an_answer_makes_errors_are_none_of_the_tests(bare: Sandbox, tmp_path: Path) -> None:
+    """As with pytest's own plugin: neither what an import sets nor what one test sets reaches the next test."""
+    test = FILES["test.py"].replace(
+        "            assert", "            import warnings\n            warnings.warn('old')\n            assert"
+    )
+    answer = "import warnings\n\nwarnings.simplefilter('error')\n\n\n" + RIGHT
+    verdict = graded(bare, task_of(write(tmp_path, {"test.py": test})), answer)
+    assert (verdict.solved, verdict.tampering) == (True, ()), verdict.cases
+    later = answer.replace("    return x + x\n", "    warnings.simplefilter('error')\n    return x + x\n", 1)
+    verdict = graded(bare, task_of(write(tmp_path / "later", {"test.py": test})), later)
+    assert (verdict.solved, verdict.tampering) == (True, ()), verdict.cases

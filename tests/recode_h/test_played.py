@@ -155,7 +155,7 @@ def test_an_agent_finds_nothing_of_the_answer(
     transcript = (pytester.path / "out" / record["transcript"]).read_text()
     assert "SEEN = '" in transcript
     seen = transcript.partition("SEEN = '")[2].partition("\\\\n'")[0].replace("\\\\n", "\n").split("\n")
-    assert seen == ["README.md", "scripts", "spectral"]
+    assert seen == ["README.md", "instruction.md", "paper.md", "scripts", "spectral"]
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,8 @@ REPLACES = {
     "a builtin of a module's": "from . import base\nbase.int = base.property = lambda x: 0" + WRONG,
     "a function, by the type of modules": "import types\nfrom . import base\ntypes.ModuleType.__setattr__(base, 'times', lambda *x: 0)"
     + WRONG,
+    "a method, by a library's wrapper around it": "from functools import singledispatch\nfrom .base import Base\n"
+    "Base.apply = singledispatch(Base.apply)\nBase.apply.register(Base, lambda self, x: 0)" + WRONG,
     "a method, and back": METHOD,
     "a function, by the type of modules, and back": FUNCTION.replace("HOW", "types.ModuleType.__setattr__"),
     "a function, by setattr, and back": FUNCTION.replace("HOW", "setattr"),

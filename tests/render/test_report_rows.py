@@ -41,7 +41,7 @@ def test_what_an_ablation_changed_names_its_pair(tmp_path: Path) -> None:
         tmp_path,
         told=[snippet("p", "b", 2, solved=True)],
         first=[snippet("p", "b", 2, solved=False, paper=False)],
-        second=[snippet("p", "b", 2, solved=False, paper=False)],
+        second=[snippet("p", "b", 2, solved=False, paper=False, seconds=2.0)],
     )
     tables = report_snippets.tables(found, everything=found, detail=(), hard_threshold=0.1, known={})
     table = tables["ablation"]()

@@ -26,7 +26,14 @@ def test_what_turns_the_reading_direction_is_escaped() -> None:
 
 def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
     records = [
-        {"nodeid": f"t/task.yaml::m-{n}", "isolation": "shared", "turns": [{}], "tampering": n > 0, "told": n == 1}
+        {
+            "nodeid": f"t/task.yaml::m-{n}",
+            "isolation": "shared",
+            "turns": [{}],
+            "tampering": n > 0,
+            "flagged": ("a.py, line 1: import of gc", "second") if n in (1, 2) else (),
+            "told": n == 1,
+        }
         for n in range(8)
     ]
     assert weaker(records) == [
@@ -34,11 +41,16 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
         "hidden tests: 1 episode with their output in the feedback (--recode-test-output=full), which quotes tests and inputs:"
         " not to be compared with runs without",
         "tampering: 7 episodes: m-1, m-2, m-3, m-4, m-5 and 2 more",
+        "passed but flagged: 2 episodes: every case passed, and findings of the shared judge alone make it unsolved;"
+        " read them (docs/oracle-shared.md)",
+        "  m-1: a.py, line 1: import of gc (and 1 more)",
+        "  m-2: a.py, line 1: import of gc (and 1 more)",
     ]
 
 
 def test_an_episode_without_a_verdict_has_none_of_any_kind() -> None:
-    assert weaker([{"nodeid": "t::m", "isolation": "shared", "turns": [], "tampering": False, "told": False}]) == []
+    record = {"nodeid": "t::m", "isolation": "shared", "turns": [], "tampering": False, "flagged": (), "told": False}
+    assert weaker([record]) == []
 
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -32,6 +32,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages / "installed.py").write_text("where = __file__\n")
     (packages / "deadly.py").write_text("import os, sys\nprint('dying', file=sys.stderr, flush=True)\nos._exit(9)\n")
     (packages / "broken.py").write_text("raise RuntimeError('broken on purpose')\n")
+    (packages / "caching.py").write_text(
+        "import os, pathlib, tempfile\nmade = tempfile.mkstemp()[1]\npathlib.Path.home().joinpath('cache').touch()\n"
+    )
     (packages / "editable.pth").write_text(f"{project}\n")
     return project
 
@@ -111,6 +114,18 @@ def test_a_preload_that_raises(
         f"{python} cannot import 'broken', which is to be loaded before the task's code (RuntimeError: broken on purpose): "
         f"install it there ({python} -m pip install …), or name an interpreter that has it with --recode-python=PATH"
     )
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "bubblewrap-cold"])
+def test_a_preload_may_write_where_no_program_sees_it(
+    kind: str, project: Path, context: SandboxContext, sandboxes: dict[str, Sandbox]
+) -> None:
+    """As torch's GPU build makes a temporary file when it is imported, and matplotlib a cache."""
+    python = project / ".venv" / "bin" / "python"
+    with bench(kind, python, context, sandboxes, "caching").probe() as probe:
+        there = "[os.path.exists(each) for each in (caching.made, os.path.expanduser('~/cache'))]"
+        alone = kind == "bubblewrap-cold"  # it has the sandbox of the program, which is its only one
+        assert probe.ask(f"import caching, os; result = {there}") == [alone, alone]
 
 
 @pytest.mark.parametrize("kind", LOCAL)

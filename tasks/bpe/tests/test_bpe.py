@@ -72,6 +72,8 @@ def test_learning_ends_where_it_should(candidate, reference, rng):
     assert candidate.bpe.learn({letter: 4}, 5, 4) == [(letter, END)]
     assert candidate.bpe.learn({letter: 4}, 5, 5) == []
     assert candidate.bpe.learn({letter: 1}, 5) == []
+    assert candidate.bpe.learn({letter: 4}, 5, 0) == [(letter, END)]  # no pair is left, whatever the minimum
+    assert candidate.bpe.learn({}, 5, 0) == []
     for bad in ((counts, -1), ({letter: -1}, 5), ({"": 2, letter: 3}, 5)):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             candidate.bpe.learn(*bad)
@@ -103,6 +105,28 @@ def test_the_lowest_rank_of_the_moment_wins_in_any_order_of_merges(candidate, re
 
 
 @pytest.mark.interface("bpe.segment")
+def test_one_occurrence_is_merged_at_a_time_and_the_leftmost_first(candidate):
+    def parts(word, *pairs):
+        return candidate.bpe.segment(word, candidate.text.merges.Merges.of(pairs))
+
+    assert parts("aaa", ("a", "a")) == ["aa", "a", END]
+    assert parts("aaaa", ("aa", "a"), ("a", "a")) == ["aaa", "a", END]  # not aa aa: the first aa calls for its merge
+    assert parts("abab", ("ab", "a"), ("a", "b")) == ["aba", "b", END]
+
+
+@pytest.mark.interface("bpe.segment")
+def test_each_occurrence_has_a_number_of_its_own_in_each_step(candidate, rng):
+    """Of a b a b the first occurrence is dropped and the second merged; in the next step the first is dropped again."""
+    seed, numbers = 0, np.zeros(4)
+    while not max(numbers[0], numbers[2]) < numbers[1]:
+        seed = int(rng.integers(1 << 30))
+        numbers = np.random.default_rng(seed).random(4)
+    merges, stream = candidate.text.merges.Merges.of([("a", "b")]), candidate.text.stream.Uniforms(seed)
+    assert candidate.bpe.segment("abab", merges, float(numbers[1]), stream) == ["a", "b", "ab", END]
+    assert float(stream.take(1)[0]) == numbers[3]
+
+
+@pytest.mark.interface("bpe.segment")
 @pytest.mark.parametrize("dropout", [0.1, 0.5, 0.9])
 def test_dropout_follows_the_stream(candidate, reference, rng, dropout):
     learned = reference.bpe.learn(make_counts(rng, 40), 30)
@@ -115,6 +139,16 @@ def test_dropout_follows_the_stream(candidate, reference, rng, dropout):
 
     words = make_words(rng, 12, "abcd", 10)
     assert_equivalent(results(candidate, words), results(reference, words), rtol=1e-12)
+
+
+@pytest.mark.interface("bpe.segment")
+def test_a_number_equal_to_the_dropout_keeps_its_position(candidate, rng):
+    merges = candidate.text.merges.Merges.of([("a", "b")])
+    seed = int(rng.integers(1 << 30))
+    first = float(np.random.default_rng(seed).random())
+    for dropout, parts in ((first, ["ab", END]), (np.nextafter(first, 1.0), ["a", "b", END])):
+        stream = candidate.text.stream.Uniforms(seed)
+        assert candidate.bpe.segment("ab", merges, float(dropout), stream) == parts
 
 
 @pytest.mark.interface("bpe.segment")

@@ -175,7 +175,7 @@ def test_stages_are_asked_for_in_order(candidate, reference, rng):
 @one_step
 def test_error_falls_with_the_fourth_power(candidate, rng):
     """v' = -s v + v^2 (Bernoulli): 1/v = 1/s + (1/v0 - 1/s) e^{s t}."""
-    s, start = rng.uniform(0.8, 2.0, 3), rng.uniform(0.2, 0.5, 3)
+    s, start = rng.uniform(0.8, 2.0, 16), rng.uniform(0.2, 0.5, 16)  # the error of a few can happen to be small
     exact = 1.0 / (1.0 / s + (1.0 / start - 1.0 / s) * np.exp(s))
     errors = []
     for count in (6, 12):
@@ -251,12 +251,16 @@ def test_saving_and_bad_arguments(candidate, rng):
         assert path.states.dtype == np.float64
         np.testing.assert_allclose(path.states[0], initial, rtol=1e-12)
         assert len(np.unique(path.states[:, 0])) == len(expected)
+    whole = run(equation, initial, step=1, steps=0, start=2)
+    assert_equivalent(whole.times, np.array([2.0]), check_dtype=True)
     for initial_shape, bad in (
         (8, {"steps": -1}),
         (8, {"save_every": 0}),
         (8, {"step": 0.0, "steps": 0}),
         (8, {"step": float("nan")}),
         (9, {}),  # as many modes as 8 points have
+        (9, {"steps": 0}),
+        ((1, 8), {}),
     ):
         with pytest.raises(ValueError):  # noqa: PT011
             run(equation, np.zeros(initial_shape), **{"step": 0.01, "steps": 3, **bad})
@@ -280,3 +284,44 @@ def test_a_blow_up_is_reported_at_its_step(candidate, rng):
     with pytest.raises(FloatingPointError) as caught:
         run(equation, np.ones(4), step=0.5, steps=last_good + 4)
     assert re.findall(r"\d+", str(caught.value)) == [str(last_good + 1)]
+
+
+@many_steps
+def test_a_blow_up_between_saved_steps_is_reported_at_once(candidate, rng):
+    """One mode of three is enough. The step is named although nothing is saved there, and no step follows it."""
+    last_good, first_bad = rng.integers(3, 8).item(), rng.integers(3).item()
+    calls = []
+
+    def nonlinear(v, time):
+        calls.append(float(time))
+        factor = np.full(3, -0.5)
+        if time > last_good * 0.5 + 0.1:
+            factor[first_bad] = np.nan
+        return v * factor
+
+    grid = candidate.spectral.grid.FourierGrid(4, 1.0)
+    equation = candidate.spectral.equations.SemilinearEquation(grid, -np.ones(3), nonlinear)
+    with pytest.raises(FloatingPointError) as caught:
+        candidate.spectral.integrator.integrate(equation, np.ones(4), step=0.5, steps=30, save_every=20)
+    assert re.findall(r"\d+", str(caught.value)) == [str(last_good + 1)]
+    assert len(calls) == 4 * (last_good + 1)
+
+
+@many_steps
+def test_times_are_no_running_sum(candidate, rng):
+    """Far from zero a step of 0.1 cannot be represented: each addition loses a fifth of the last digit's unit."""
+    start, steps = 2.0**27 + rng.integers(1000).item(), 40
+    seen = []
+
+    def nonlinear(v, time):
+        seen.append(float(time))
+        return 0.0 * v
+
+    grid = candidate.spectral.grid.FourierGrid(4, 1.0)
+    equation = candidate.spectral.equations.SemilinearEquation(grid, -np.ones(3), nonlinear)
+    path = candidate.spectral.integrator.integrate(equation, np.ones(4), step=0.1, steps=steps, start=start)
+    exact = start + 0.1 * np.arange(steps + 1)
+    unit = np.spacing(start)
+    assert path.times.shape == exact.shape
+    assert np.abs(path.times - exact).max() <= unit
+    assert np.abs(np.array(seen[::4]) - exact[:-1]).max() <= unit

@@ -129,12 +129,26 @@ def test_states_without_samples_follow_from_the_others(candidate, rng):
 @solving
 def test_a_chain_with_little_overlap_is_solved_to_the_end(candidate, reference, rng):
     """Plain iteration of the equations creeps here: its last step is thousands of times smaller than its error."""
-    _, energies, counts = oscillators(rng, [50] * 8, spacing=3.8)
+    _, energies, counts = oscillators(rng, [125] * 8, spacing=3.8)
     found = candidate.mbar.estimator.free_energies(candidate.mbar.samples.SampleSet(energies, counts))
     expected = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(energies, counts))
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-    with pytest.raises(RuntimeError):
-        candidate.mbar.estimator.free_energies(candidate.mbar.samples.SampleSet(energies, counts), max_iterations=0)
+    for few in (0, 1):
+        with pytest.raises(RuntimeError):
+            candidate.mbar.estimator.free_energies(
+                candidate.mbar.samples.SampleSet(energies, counts), max_iterations=few
+            )
+
+
+@solving
+def test_every_sampled_state_is_within_the_tolerance(candidate, rng):
+    """The state with few samples is the last one to be right: the others are a thousandth off when it is a half off."""
+    _, energies, counts = oscillators(rng, [2, 300, 300], spacing=1.2)
+    samples = candidate.mbar.samples.SampleSet(energies, counts)
+    for tolerance in (0.3, 0.03, 1e-4):
+        found = candidate.mbar.estimator.free_energies(samples, tolerance)
+        off = np.abs(weights_of(energies, counts, found).sum(axis=0) - 1.0).max()
+        assert off <= tolerance * (1.0 + 1e-6)
 
 
 @solving
@@ -192,6 +206,46 @@ def test_covariance_of_many_samples(candidate, reference, rng):
     np.testing.assert_allclose(found, once / 200, rtol=1e-5, atol=1e-9)
 
 
+@spreading
+def test_covariance_of_states_that_barely_overlap(candidate, rng):
+    """Every eigenvalue of the small matrix is a rounding error: it is small beside 1, though not beside the others."""
+    _, energies, counts = oscillators(rng, [20, 30], spacing=14.0)
+    weights = weights_of(energies, counts, np.zeros(2))
+    found = candidate.mbar.estimator.covariance(weights, counts)
+    np.testing.assert_allclose(found, weights.T @ pseudo_inverse_form(weights, counts) @ weights, rtol=1e-5, atol=1e-8)
+
+
+@spreading
+def test_which_eigenvalues_of_the_covariance_count_as_zero(candidate):
+    """Those below 1e-8 of the largest of (8): with more samples than states of 1, else of what the small matrix has."""
+    run = candidate.mbar.estimator.covariance
+    for overlap, inverse in ((1.5e-8, 1.0 / 1.5e-8), (0.7e-8, 0.0)):
+        # Two states of 20 samples each. (8) has the eigenvalues 0, `overlap` (for the difference of the two) and 1.
+        mine, other = 0.5 * (1.0 + np.sqrt(1.0 - overlap)) / 20, 0.5 * (1.0 - np.sqrt(1.0 - overlap)) / 20
+        weights = np.repeat([[mine, other], [other, mine]], 20, axis=0)
+        half = 0.5 * (1.0 - overlap) / 20 * inverse
+        np.testing.assert_allclose(
+            run(weights, np.array([20, 20])), [[half, -half], [-half, half]], rtol=1e-5, atol=1e-9
+        )
+    for values, inverses in (
+        ([0.5, 1e-9], [2.0, 0.0]),
+        ([1e-9, 5e-10], [1e9, 2e9]),
+    ):
+        squares = 1.0 - np.array(values)
+        found = run(np.diag(np.sqrt(squares)), np.array([1, 1]))
+        np.testing.assert_allclose(found, np.diag(squares * inverses), rtol=1e-5, atol=1e-9)
+
+
+@spreading
+def test_covariance_is_of_double_precision_whatever_the_weights_are(candidate):
+    """Weights of single precision, whose covariance is that of nearly equal numbers."""
+    single = np.repeat([[0.04999, 0.00001], [0.00001, 0.04999]], 20, axis=0).astype(np.float32)
+    exact, counts = single.astype(np.float64), np.array([20, 20])
+    found = candidate.mbar.estimator.covariance(single, counts)
+    expected = exact.T @ pseudo_inverse_form(exact, counts) @ exact
+    assert_equivalent(found, expected, rtol=1e-5, atol=1e-8, check_dtype=True)
+
+
 # differences
 
 
@@ -222,6 +276,9 @@ def test_error_of_two_states_is_that_of_bennett(candidate, rng):
     again, same = candidate.mbar.estimator.differences(samples, given)
     np.testing.assert_allclose(again, delta, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(same, error, rtol=1e-5)
+    for whole in (np.array([5, 7]), np.array([5.0, 7.0], dtype=np.float32)):
+        apart, _ = candidate.mbar.estimator.differences(samples, whole)
+        assert_equivalent(apart, np.array([[0.0, 2.0], [-2.0, 0.0]]), rtol=1e-6, check_dtype=True)
     further = np.array([[0.0, 1.0], [-1.0, 0.0]])
     other, _ = candidate.mbar.estimator.differences(samples, given + further[0])
     np.testing.assert_allclose(other, delta + further, rtol=1e-6, atol=1e-9)
@@ -240,6 +297,17 @@ def test_equal_states_do_not_differ(candidate, rng):
         np.testing.assert_allclose(error[same, same], np.zeros((4, 4)), atol=1e-5)
     np.testing.assert_allclose(error[:4, 4:], np.full((4, 4), error[0, 4]), rtol=1e-5)
     assert error[0, 4] > 1e-3
+
+
+@comparing
+def test_no_error_is_nan_where_f_is_no_solution(candidate, rng):
+    """Such free energies put every sample into the first state: (8) has the eigenvalue 1 - 40 / 10, and (12) is negative."""
+    _, energies, counts = oscillators(rng, [10, 30])
+    samples = candidate.mbar.samples.SampleSet(energies, counts)
+    delta, error = candidate.mbar.estimator.differences(samples, np.array([40.0, 0.0]))
+    np.testing.assert_allclose(delta, [[0.0, -40.0], [40.0, 0.0]])
+    assert error.shape == (2, 2)
+    assert np.all(error >= 0.0)
 
 
 # expectation
@@ -276,6 +344,9 @@ def test_average_of_one_state_is_the_sample_mean(candidate, rng):
         mean, error = run(samples, values, energies[0])
         np.testing.assert_allclose(mean, values.mean(), rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(error, values.std() / np.sqrt(30), rtol=1e-5)
+    flat = candidate.mbar.samples.SampleSet(np.zeros((1, 30)), [30])
+    mean, error = run(flat, np.tile([1.0, -1.0], 15), np.zeros(30))  # the mean is 0 to the last digit
+    np.testing.assert_allclose([mean, error], [0.0, 1.0 / np.sqrt(30)], rtol=1e-5, atol=1e-9)
     mean, error = run(samples, np.full(30, 2.5), energies[0] * 1.1, np.array([4.0]))
     np.testing.assert_allclose([mean, error], [2.5, 0.0], atol=1e-6)
 
@@ -293,7 +364,15 @@ def test_forbidden_samples_do_not_count_and_shapes_must_match(candidate, rng):
     np.testing.assert_allclose(mean, kept.mean(), rtol=1e-6)
     np.testing.assert_allclose(error, np.sqrt(((kept - kept.mean()) ** 2).sum()) / 15, rtol=1e-5)
     good = np.zeros(24)
-    for bad in ((good[:-1], target), (good, target[:-1]), (good[:, None], target), (good, np.full(24, np.inf))):
+    for bad in (
+        (good[:-1], target),
+        (good, target[:-1]),
+        (good[:, None], target),
+        (good[:1], target),  # these would be spread over all samples
+        (good, energies[0, :1]),
+        (good[None], target),
+        (good, np.full(24, np.inf)),
+    ):
         with pytest.raises(ValueError):  # noqa: PT011
             run(samples, *bad)
 
@@ -317,3 +396,18 @@ def test_given_free_energies_are_used_as_they_are(candidate, rng):
         w = np.exp(-energies[1]) / (counts @ np.exp(f[:, None] - energies))
         mean, _ = candidate.mbar.estimator.expectation(samples, positions, energies[1], f)
         assert_equivalent(mean, float(w @ positions / w.sum()), rtol=1e-6, atol=1e-9)
+
+
+@averaging
+def test_the_error_of_an_average_is_not_nan_where_f_is_no_solution(candidate, rng):
+    """Two groups of samples far apart, each of them put into one of its two states: the eigenvalue 1 - 40 / 10, twice."""
+    _, energies, _ = oscillators(rng, [10, 30])
+    far = np.full((2, 40), 1e3)
+    samples = candidate.mbar.samples.SampleSet(np.block([[energies, far], [far, energies]]), [10, 30, 10, 30])
+    side = np.repeat([1.0, -1.0], 40)
+    level = rng.normal()
+    mean, error = candidate.mbar.estimator.expectation(
+        samples, level + side, np.tile(energies[0], 2), np.array([40.0, 0.0, 40.0, 0.0])
+    )
+    np.testing.assert_allclose(mean, level, rtol=1e-6, atol=1e-9)
+    assert error >= 0.0

@@ -91,6 +91,15 @@ def test_thin_air_keeps_its_digits(candidate, rng):
 
 
 @quadrature
+def test_results_are_of_double_precision_whatever_the_depths_are(candidate, rng):
+    densities, colors, depths, directions = samples(rng)
+    single = depths.astype(np.float32)
+    found = parts(candidate.nerf.render.composite(densities, colors, single, directions))
+    assert {name: values.dtype for name, values in found.items()} == dict.fromkeys(PARTS, np.float64)
+    np.testing.assert_array_equal(found["samples"], single)
+
+
+@quadrature
 def test_single_samples_empty_space_and_no_rays(candidate, rng):
     run = candidate.nerf.render.composite
     _, colors, depths, directions = samples(rng, rays=2, count=1)
@@ -176,7 +185,7 @@ def test_the_second_pass_looks_where_the_first_one_saw_something(candidate, rng)
     rays = candidate.nerf.rays.Rays(np.zeros((2, 3)), np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 1.0]]), [0.0, 0.0], [5, 10])
     config = candidate.nerf.settings.RenderConfig(coarse=20, fine=40)
     one, two = candidate.nerf.render.render_rays(sheet, None, rays, config)
-    assert calls == [(2, 20), (2, 60)]
+    assert [sum(rays for rays, samples in calls if samples == each) for each in (20, 60)] == [2, 2]
     depth = place / np.array([2.0, 1.0])
     spacing = np.array([5.0, 10.0]) / 20
     near_sheet = np.abs(two.samples - depth[:, None]) < 1.5 * spacing[:, None]
@@ -200,16 +209,19 @@ def test_one_pass_no_rays_and_bad_settings(candidate, rng):
     rays = candidate.nerf.rays.Rays(*lines)
     one, two = run(field, field, rays, settings(coarse=1, fine=0, chunk=5))
     assert two is None
-    assert calls == [(5, 3), (2, 3)]
+    assert sum(asked for asked, _ in calls) == 7
+    assert max(asked for asked, _ in calls) <= 5
+    before = len(calls)
     np.testing.assert_allclose(one.color, np.full((7, 3), 0.25), rtol=1e-6)
     one, two = run(field, None, rays, settings(coarse=3, fine=1, chunk=1))
     places = np.array([1 / 6, 1 / 2, 1 / 2, 5 / 6])
     np.testing.assert_allclose(two.samples, lines[2][:, None] + places * (lines[3] - lines[2])[:, None], rtol=1e-6)
-    assert calls == [(5, 3), (2, 3)] + [(1, 3)] * 14
+    assert calls[before:] == [(1, 3)] * 14
+    before = len(calls)
     none = candidate.nerf.rays.Rays(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
     one, two = run(field, None, none, settings(coarse=4, fine=3))
     assert [one.color.shape, one.samples.shape, two.color.shape, two.weights.shape] == [(0, 3), (0, 4), (0, 3), (0, 7)]
-    assert len(calls) == 16
+    assert len(calls) == before
     blobs = candidate.nerf.fields.Blobs(*balls)
     for config, options in (
         (settings(coarse=2, fine=1), {}),

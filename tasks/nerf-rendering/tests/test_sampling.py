@@ -129,6 +129,14 @@ def test_samples_stay_inside_and_shapes_must_match(candidate, rng):
     single = run(edges[:, :2], weights[:, :1], np.full((40, 1), 0.25))
     np.testing.assert_allclose(single, 0.75 * edges[:, :1] + 0.25 * edges[:, 1:2], rtol=1e-6, atol=1e-9)
     assert run(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 7))).shape == (0, 7)
-    for bad in ((edges[:, :-1], weights, found), (edges, weights[:-1], found), (edges, weights, found[:-1])):
+    uniforms = rng.uniform(size=(40, 2))
+    for bad in (
+        (edges[:, :-1], weights, uniforms),
+        (edges, weights[:-1], uniforms),
+        (edges, weights, uniforms[:-1]),
+        (edges, weights, uniforms[:1]),  # one row would be spread over all rays
+        (edges, weights, uniforms[:, 0]),
+        (edges, weights, uniforms[None]),
+    ):
         with pytest.raises(ValueError):  # noqa: PT011
             run(*bad)

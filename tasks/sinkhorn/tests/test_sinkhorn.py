@@ -105,6 +105,22 @@ def test_potentials_say_how_they_were_reached(candidate, reference, rng):
 
 
 @pytest.mark.interface("sinkhorn.potentials")
+def test_the_defaults_are_the_stated_ones(candidate, rng):
+    """Two bins, and nearly the same weights in both histograms: the closer they are, the slower is the convergence."""
+    first = rng.uniform(0.4, 0.6)
+    ground_cost = np.array([[0.0, 1.0], [1.0, 0.0]]) + rng.uniform(-0.1, 0.1, (2, 2))
+
+    def solved(difference):
+        a, b = np.array([first, 1.0 - first]), np.array([first + difference, 1.0 - first - difference])
+        return candidate.sinkhorn.potentials(a, b, ground_cost, 0.05)
+
+    slow, fast = solved(1e-4), solved(0.02)
+    assert (slow.iterations, slow.converged) == (1_000, False)
+    assert fast.converged is True
+    assert 0.7e-9 < fast.error <= 1e-9  # one iteration earlier it was at most a tenth larger
+
+
+@pytest.mark.interface("sinkhorn.potentials")
 def test_malformed_problems_are_refused_and_good_ones_are_not(candidate, reference, rng):
     a, b, ground_cost = problem(rng, 3, 4)
     unknown = np.where(ground_cost == ground_cost.max(), np.nan, ground_cost)

@@ -173,6 +173,22 @@ def test_degenerate_boxes_and_integers(candidate, rng):
         np.testing.assert_allclose(kept, [5.0, 4.0, 3.0, 2.0, 0.5], rtol=1e-6)
 
 
+@loop
+def test_other_types_of_numbers_are_worked_on_in_float64(candidate, rng):
+    """Two boxes that overlap by a third: just under the threshold, and over it once rounded to single precision."""
+    run = candidate.detector.suppression.soft_nms
+    boxes, scores = np.array([[0, 0, 2, 1], [1, 0, 3, 1]], dtype=np.float32), np.array([0.75, 0.5], dtype=np.float32)
+    for threshold, last in ((1.0 / 3.0 + 1e-9, 0.5), (1.0 / 3.0 - 1e-9, 0.5 * 2.0 / 3.0)):
+        indices, kept = run(boxes, scores, method="linear", iou_threshold=threshold)
+        np.testing.assert_array_equal(indices, [0, 1])
+        assert_equivalent(kept, np.array([0.75, last]), rtol=1e-12, check_dtype=True)
+    x, y = rng.integers(100, 120, 2).tolist()
+    small = np.array([[x, y, x + 9, y + 9], [0, 0, 9, 9], [x, y, x + 9, y + 18]], dtype=np.uint8)  # differences wrap
+    indices, kept = run(small, np.array([3, 2, 1], dtype=np.uint8), method="linear")
+    np.testing.assert_array_equal(indices, [0, 1, 2])
+    assert_equivalent(kept, np.array([3.0, 2.0, 0.5]), rtol=1e-12, check_dtype=True)
+
+
 # suppress_per_class
 
 

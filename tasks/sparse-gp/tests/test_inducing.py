@@ -54,6 +54,14 @@ def test_repeated_points_end_the_choice_early(candidate, rng):
     assert_equivalent(nothing, np.zeros(0, dtype=np.int64))
 
 
+def test_the_threshold_is_relative_to_the_largest_prior_variance(candidate, rng):
+    """Points along different axes explain nothing of each other."""
+    kernel = candidate.gp.kernels.Linear(float(10.0 ** rng.uniform(-3.0, 3.0)))
+    x = np.diag(np.sqrt([0.7e-6, 1.0, 1.5e-6, 1e-12])) * rng.uniform(0.1, 10.0)
+    chosen = candidate.gp.inducing.greedy_variance(x, kernel, 4)
+    np.testing.assert_array_equal(chosen, [1, 2])
+
+
 def test_large_inputs_need_no_square_matrix_and_bad_counts_are_refused(candidate, reference, rng):
     x = rng.uniform(0.0, 9.0, (20_000, 2))
     for bad in ((x, 0), (x[:0], 3)):

@@ -67,6 +67,26 @@ def test_far_from_the_data_the_prior_is_left_and_close_to_it_little(candidate, r
     np.testing.assert_allclose(variance, np.repeat([0.0, 2.3], 10), rtol=1e-6, atol=1e-5)
 
 
+def test_a_variance_that_rounding_makes_negative_is_zero(candidate, rng):
+    """So far from the origin a squared distance is nothing but rounding, and the kernel is no covariance any more: two
+    inducing points are told apart, while a new point coincides with both of them."""
+
+    def squared(x, y):
+        return x**2 + y**2 - 2.0 * x * y
+
+    while True:
+        first, second, new = np.sort(1e5 + rng.uniform(-2e-3, 2e-3, 3))
+        if squared(first, second) > 0.0 >= max(squared(first, new), squared(second, new)):
+            break
+    z = np.array([[first], [second]])
+    model = candidate.gp.model.SparseGP(candidate.gp.kernels.RBF(1.0, 1.0), z)
+    y = rng.normal(size=2)
+    x_new = np.array([[new], [1e5 + 1e3]])
+    _, variance = candidate.gp.sparse.predict(model, z, y, 1e-9, x_new)
+    assert variance[0] == 0.0
+    np.testing.assert_allclose(variance[1], 1.0, rtol=1e-9)
+
+
 def test_twenty_thousand_new_points_need_no_square_matrix(candidate, reference, rng):
     x, y, z = spread_out(rng, 15), rng.normal(size=15), spread_out(rng, 5)
     x_new = rng.uniform(-2.0, 12.0, (20_000, 1))

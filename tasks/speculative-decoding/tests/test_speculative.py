@@ -84,6 +84,20 @@ def test_a_token_is_kept_just_below_the_threshold_and_not_above(candidate, rng):
 
 
 @pytest.mark.interface("speculative.verify")
+def test_lists_and_single_precision_are_judged_in_double_precision(candidate, rng):
+    """At the threshold: a product that is rounded to single precision falls on the other side of it. The last number
+    draws token 0 from both rows of the target, but not from the residual."""
+    target, draft = np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([[0.625, 0.375]])
+    just_below, just_above = 0.4 * (1.0 - 1e-9), 0.4 * (1.0 + 1e-9)
+    last = float(rng.uniform(0.05, 0.2))
+    for cast in (np.ndarray.tolist, np.float32, np.float64):
+        for uniform, expected in ((just_below, (1, 0)), (just_above, (0, 1))):
+            found = candidate.speculative.verify(cast(target), cast(draft), [0], [uniform, last])
+            assert tuple(found) == expected
+    assert tuple(candidate.speculative.verify([[0.5, 0.5]], [], [], [last])) == (0, 0)
+
+
+@pytest.mark.interface("speculative.verify")
 def test_every_place_of_the_first_rejection(candidate, reference, rng):
     seen = set()
     for first in range(5):
@@ -118,6 +132,10 @@ def test_speedup_is_that_of_the_theorem(candidate, rng):
     gammas, cost = np.array([3, 0, 7, 3, 1]), rng.uniform(0.02, 0.3)
     expected = (1.0 - alpha ** (gammas + 1)) / ((1.0 - alpha) * (gammas * cost + 1.0))
     assert_equivalent(candidate.speculative.speedup(target, draft, gammas, cost), expected, rtol=1e-9)
+    listed = candidate.speculative.speedup(target.tolist(), draft.tolist(), gammas.tolist(), cost)
+    assert_equivalent(listed, expected, rtol=1e-9)
+    for nothing in ([], np.zeros(0, dtype=np.int64)):
+        assert_equivalent(candidate.speculative.speedup(target, draft, nothing, cost), np.zeros(0))
     free = candidate.speculative.speedup(target, draft, [5], 0)
     assert_equivalent(free, (1.0 - alpha ** np.array([6])) / (1.0 - alpha), rtol=1e-9)
 

@@ -67,7 +67,11 @@ def covariance(weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
     _, singular, right = np.linalg.svd(weights, full_matrices=False)
     factor = singular[:, None] * right
     inner = np.eye(len(singular)) - factor @ (np.asarray(counts)[:, None] * factor.T)
-    inverse = np.linalg.pinv(inner, rcond=1e-8, hermitian=True)
+    values, vectors = np.linalg.eigh(inner)
+    # The matrix of (8) is N x N: with more samples than states it has the eigenvalue 1 too, so its largest is never tiny.
+    largest = max(float(np.abs(values).max()), float(len(weights) > len(singular)))
+    kept = np.abs(values) > 1e-8 * largest
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     return factor.T @ inverse @ factor
 
 

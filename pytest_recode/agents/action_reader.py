@@ -1,0 +1,338 @@
+"""Reads one action under a heading: its name, and the arguments below it, up to the next heading or to prose that can be nothing
+else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pytest_recode.agents.actions import FORMS, ProtocolError, argument_of, kind_of, no_such_action
+from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, VERB, heading, path_in, tail_of
+from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.structured import Call, argument_tag, decoded, tag_at, taken_parts
+from pytest_recode.agents.values import FENCE, DamagedError, Value, closes_fence, fenced_at, value_at
+
+_ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
+_SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
+
+
+class WrongError(Exception):
+    """Ends the reading of an answer in which one action is wrong."""
+
+    def __init__(self, error: ProtocolError) -> None:
+        super().__init__(error.text)
+        self.error = error
+
+
+@dataclass(slots=True, kw_only=True)
+class ActionReader:
+    """`at` is the index of the line to be read next; `texts` are those of the action that have a last line."""
+
+    lines: list[str]
+    at: int
+    heads: Sequence[re.Pattern[str]]
+    wrapper: str
+    call: Call
+    texts: list[Value] = field(default_factory=list)
+
+    def read(self, said: str, fence: str) -> None:
+        """`said` stands behind the heading; `fence` is the fence that was opened between the two. Ends at the next heading, at the end
+        of `wrapper`, or where prose begins.
+
+        Raises DamagedError and WrongError.
+        """
+        call = self.call
+        main = _named(call, said)
+        kind = kind_of(call.name)
+        if kind is None:
+            raise DamagedError(f"{no_such_action(call.name)} (Line {call.line}.)")
+        if main:
+            self._main(call, kind, main)
+        blank = False
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if heading(line, self.heads):
+                if fence:
+                    raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
+                return
+            if not line.strip():
+                blank, self.at = True, self.at + 1
+                continue
+            if fence and closes_fence(line, fence):
+                fence, self.at = "", self.at + 1
+                continue
+            if self.wrapper and not fence and closes_fence(line, self.wrapper):
+                return
+            if self._argument(call, kind, line):
+                blank = False
+                continue
+            if not fence and _over(call, kind, blank=blank):
+                return
+            lost = f"Line {self.at + 1} (`{line.strip()[:80]}`) in `{kind}` is neither an argument nor within one, and would be lost."
+            last = max(
+                (value for value in call.values.values() if value.closer), key=lambda value: value.end, default=None
+            )
+            lost += f" The text before it ended in line {last.end} (`{last.closer}`)." if last is not None else ""
+            raise WrongError(ProtocolError(text=f"{lost} Nothing was done.", kind=kind))
+        if fence:
+            raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
+
+    def _main(self, call: Call, kind: str, said: str) -> None:
+        main = FORMS[kind].main
+        if said.startswith("(") and said.endswith(")"):
+            call.arguments |= _called(call, said)
+            return
+        if not main:
+            raise DamagedError(f"`{kind}` takes nothing, and line {call.line} has `{said[:80]}` behind it.")
+        value = value_at([said], 0, main, f": {said}")
+        if main == "path" and any(map(str.isspace, value.text)):
+            raise DamagedError(
+                f"Line {call.line} gives `{said[:80]}` as the path of `{kind}`. Write `path: ` and the path below it."
+            )
+        call.arguments[main] = value.text
+
+    def _argument(self, call: Call, kind: str, line: str) -> bool:
+        """Reads the argument that this line opens; False where it opens none."""
+        if line.lstrip().startswith("<") and self._tag(call, kind, line):
+            return True
+        if line.lstrip()[:1] == "{":
+            self._json_arguments(call, self.at, line)
+            return True
+        if FENCE.match(line):
+            return self._fence(call, kind, line)
+        if kind == "edit" and _SEARCH.match(line):
+            self._search_and_replace(call)
+            return True
+        match = ARGUMENT.match(line)
+        if match is None:
+            return self._file_name(call, kind, line)
+        name, tail = match["name"], tail_of(match)
+        if not tail:
+            return self._file_name(call, kind, line)
+        if name.lower().replace("_", " ") in _ALL_ARGUMENTS:
+            return self._given_as_json(call, tail[1:].strip())
+        own = argument_of(kind, name)
+        if own is None:
+            if re.match(r"[:=]//|::", tail):
+                return False
+            takes = ", ".join(f"`{each}`" for each in FORMS[kind].takes) or "nothing"
+            raise WrongError(
+                ProtocolError(
+                    text=f"`{kind}` does not take `{name}` (line {self.at + 1}); it takes {takes}. Nothing was done.",
+                    kind=kind,
+                )
+            )
+        self._keep(call, name, value_at(self.lines, self.at, own, tail))
+        return True
+
+    def _tag(self, call: Call, kind: str, line: str) -> bool:
+        text = "\n" * self.at + "\n".join(self.lines[self.at :])  # so that lines are counted from the answer's first
+        tag = tag_at(text, self.at + len(line) - len(line.lstrip()))
+        if tag is None or not (tag["equals"] or tag["name"] == "parameter" or argument_of(kind, tag["name"])):
+            return False
+        name, value, end = argument_tag(text, tag)
+        if text[end:].partition("\n")[0].strip():
+            raise DamagedError(f"Something stands behind `</{tag['name']}>` of the argument in line {self.at + 1}.")
+        self._keep(call, name, value)
+        return True
+
+    def _given_as_json(self, call: Call, said: str) -> bool:
+        """`Action Input: {...}`, the object on this line or from the next one on."""
+        at = self.at
+        if said:
+            shown = " " * (len(self.lines[at]) - len(said)) + said
+            self.lines[at] = shown
+        else:
+            at = next((each for each in range(at + 1, len(self.lines)) if self.lines[each].strip()), at)
+            shown = self.lines[at]
+        if shown.lstrip().startswith("{"):
+            self._json_arguments(call, at, shown)
+            return True
+        if said or not (ARGUMENT.match(shown) or FENCE.match(shown)):
+            return False
+        self.at += 1  # a line that announces the arguments below it
+        return True
+
+    def _search_and_replace(self, call: Call) -> None:
+        """The old and the new text of an `edit`, as merge conflicts have them."""
+        marks = [
+            at
+            for at in range(self.at + 1, len(self.lines))
+            if re.match(r"(?:<{5,9}|={5,9}|>{5,9})(?:[ ]|$)", self.lines[at])
+        ]
+        if len(marks) < 2 or self.lines[marks[0]][0] != "=" or self.lines[marks[1]][0] != ">":
+            raise DamagedError(
+                f"The lines that begin in line {self.at + 1} are no `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`."
+            )
+        middle, end = marks[:2]
+        closer = self.lines[end].strip()
+        opened = self.at + 1
+        for name, text in (
+            ("old", self.lines[self.at + 1 : middle]),
+            ("new", self.lines[middle + 1 : end]),
+        ):
+            self._keep(call, name, Value(text="\n".join(text), end=end + 1, closer=closer, opened=opened))
+
+    def _fence(self, call: Call, kind: str, line: str) -> bool:
+        """A fence without a name: the text of a `write`, the command of a `run`, or around arguments."""
+        fence = FENCE.match(line)
+        assert fence is not None
+        first = next((at for at in range(self.at + 1, len(self.lines)) if self.lines[at].strip()), None)
+        inner = self.lines[first] if first is not None else ""
+        wanted = {"write": "text", "run": "command"}.get(kind)
+        argument = ARGUMENT.match(inner)
+        named = argument_of(kind, argument["name"]) if argument is not None and tail_of(argument) else None
+        json = inner.lstrip().startswith("{") and fence["info"].strip().lower() in ("", "json")
+        if first is not None and kind == "edit" and _SEARCH.match(inner):
+            self.at = first
+            self._search_and_replace(call)
+            if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
+                self.at += 1
+                return True
+            raise DamagedError(f"The code fence around `{inner.strip()}` in line {first + 1} is not closed behind it.")
+        if first is not None and json and not call.arguments:
+            self._json_arguments(call, first, inner)
+            if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
+                self.at += 1
+                return True
+            raise DamagedError(f"The code fence with JSON before line {self.at + 1} is not closed behind it.")
+        if (
+            kind == "write"
+            and argument is not None
+            and named == wanted
+            and re.match(r":?[ ]*(?:<<|[|>][-+]?$)", tail_of(argument))
+        ):
+            raise DamagedError(
+                f"It is not known whether line {self.at + 2} (`{inner.strip()[:80]}`) belongs to the text. Leave the code fence around it out."
+            )
+        if named is not None and not call.values and (named != wanted or (kind == "run" and not call.arguments)):
+            self._fenced_arguments(call, kind, fence["ticks"])
+            return True
+        if wanted is None or wanted in names_given(call, kind):
+            return False
+        value = fenced_at(self.lines, self.at, line)
+        path = path_in(value.info)
+        if kind == "write" and path:
+            given = next(
+                (str(call.arguments[name]) for name in call.arguments if argument_of(kind, name) == "path"), None
+            )
+            if given is None:
+                call.arguments["path"] = path
+            elif given.removeprefix("./") != path.removeprefix("./"):
+                raise DamagedError(
+                    f"`write` names `{given[:80]}`, and its code fence in line {self.at + 1} `{path[:80]}`."
+                )
+        self._keep(call, wanted, value)
+        return True
+
+    def _fenced_arguments(self, call: Call, kind: str, ticks: str) -> None:
+        opened = self.at + 1
+        self.at += 1
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if closes_fence(line, ticks):
+                self.at += 1
+                return
+            if not line.strip():
+                self.at += 1
+                continue
+            if heading(line, self.heads) or FENCE.match(line) or not self._argument(call, kind, line):
+                raise DamagedError(
+                    f"Line {self.at + 1} (`{line.strip()[:80]}`) stands in the code fence around the arguments of `{kind}` and is none."
+                )
+        raise DamagedError(f"The code fence that line {opened} opens is not closed.")
+
+    def _json_arguments(self, call: Call, at: int, line: str) -> None:
+        text = "\n".join(self.lines[at:])
+        try:
+            value, end = decoded(text, len(line) - len(line.lstrip()))
+        except (ValueError, RecursionError) as error:
+            raise DamagedError(f"The JSON that begins in line {at + 1} cannot be read ({error}).") from None
+        if text[end:].partition("\n")[0].strip():
+            raise DamagedError(f"Something stands behind the JSON that begins in line {at + 1}.")
+        if not isinstance(value, dict):
+            raise DamagedError(f"The JSON that begins in line {at + 1} is no object.")
+        call.parts |= taken_parts(value)
+        for name, each in value.items():
+            self._once(call, name)
+            call.arguments[name] = each
+        self.at = at + text.count("\n", 0, end) + 1
+
+    def _file_name(self, call: Call, kind: str, line: str) -> bool:
+        """The name of the file, in a line of its own before the code of a `write`, or all there is of a `read`."""
+        match = NAMED_FILE.match(line)
+        if match is None or "path" in names_given(call, kind) or kind not in ("write", "read", "list"):
+            return False
+        following = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
+        if kind == "write" and not FENCE.match(following):
+            return False
+        call.arguments["path"] = match["path"]
+        self.at += 1
+        return True
+
+    def _keep(self, call: Call, name: str, value: Value) -> None:
+        self._once(call, name)
+        call.arguments[name], call.values[name] = value.text, value
+        if value.closer:
+            self.texts.append(value)
+        self.at = value.end
+
+    def _once(self, call: Call, name: str) -> None:
+        kind = str(kind_of(call.name))
+        own = argument_of(kind, name)
+        if own is not None and own in names_given(call, kind):
+            raise WrongError(ProtocolError(text=f"`{own}` of `{kind}` is given twice. Nothing was done.", kind=kind))
+
+
+def _over(call: Call, kind: str, *, blank: bool) -> bool:
+    """Whether prose may follow the action: where no other reading would take it as a part of a text or a command."""
+    given = {str(argument_of(kind, name)): value for name, value in call.arguments.items()}
+    if not all(name in given or name in FORMS[kind].optional for name in FORMS[kind].takes):
+        return False
+    if set(FORMS[kind].takes) <= {"path"}:
+        return blank and (kind != "list" or bool(given))
+    last = max(call.values.values(), key=lambda value: value.end, default=None)
+    if last is None or not last.closer:
+        return False
+    if kind == "write" and str(given["path"]).endswith(".py"):
+        text = str(given["text"])
+        return bool(text.strip()) and syntax_error(text) is None
+    return blank
+
+
+def names_given(call: Call, kind: str) -> set[str]:
+    return {own for name in call.arguments if (own := argument_of(kind, name)) is not None}
+
+
+def _named(call: Call, said: str) -> str:
+    """Names the call by what stands behind its heading; the rest of that."""
+    match = VERB.match(said)
+    if match is None:
+        raise DamagedError(
+            f"The heading in line {call.line} names no action but `{said[:80]}`. The actions are {', '.join(FORMS)}."
+        )
+    verb, second, rest = match["verb"], match["second"] or "", match["rest"]
+    if second and kind_of(verb + second) and not (second[0] == " " and kind_of(verb) == "list"):
+        verb, second = verb + second, ""
+    call.name = verb.rstrip(".")
+    rest = (second + rest).lstrip("`'\"*]>") if not second else second + rest
+    rest = rest.strip().removeprefix(":").strip()
+    return "" if not rest.strip("*`_:") else rest
+
+
+def _called(call: Call, said: str) -> dict[str, object]:
+    """The arguments of a call as Python writes it: `(path="a.py")`."""
+    try:
+        node = ast.parse(f"f{said}", mode="eval").body
+        assert isinstance(node, ast.Call)
+        given: dict[str, object] = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg}
+        if len(given) < len(node.keywords) or len(node.args) > 1:
+            raise ValueError("too many")
+        kind = kind_of(call.name)
+        if node.args and kind is not None:
+            given[FORMS[kind].main] = ast.literal_eval(node.args[0])
+    except (SyntaxError, ValueError, AssertionError, RecursionError, MemoryError):
+        raise DamagedError(f"Line {call.line} calls `{call.name[:80]}` with arguments that cannot be read.") from None
+    return given

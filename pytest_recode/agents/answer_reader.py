@@ -1,0 +1,264 @@
+"""Reads a text answer line by line into its parts and the actions that were written in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pytest_recode.agents.action_reader import ActionReader
+from pytest_recode.agents.actions import ACTION_NAMES, FORMS, MAX_ACTIONS, argument_of, kind_of
+from pytest_recode.agents.headings import ARGUMENT, HEADING, Head, acts, heading, path_in, tail_of
+from pytest_recode.agents.structured import Call, decoded, json_calls, looks_like_a_call, opens_call, tagged_calls
+from pytest_recode.agents.values import FENCE, DamagedError, Value, closes_fence, ends, value_at
+
+MAX_DATA = 20
+"""Lines of prose that are tried as JSON; one that opens no action is prose."""
+
+_RESULT = re.compile(r"[ \t]*[*#`_ ]{0,6}(?:results? of|tool result|output of|observation)\b", re.IGNORECASE)
+_HIDDEN = re.compile(
+    rf"##.{{0,40}}\baction\b[^\w\n]{{0,9}}(?:{'|'.join([*FORMS, *(name for names in ACTION_NAMES.values() for name in names)])})\b",
+    re.IGNORECASE,
+)
+_THOUGHT = ("</think>", "</thinking>")
+
+
+@dataclass(slots=True, kw_only=True)
+class AnswerReader:
+    """One pass over the lines of an answer."""
+
+    lines: list[str]
+    heads: Sequence[re.Pattern[str]]
+    at: int = 0
+    word: str = ""  # of the section that is read, "" before the first
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    exact: dict[str, str] = field(default_factory=dict)  # parts that are blocks
+    calls: list[Call] = field(default_factory=list)
+    forms: dict[str, int] = field(default_factory=dict)  # how actions are written, and where first
+    wrapper: str = ""  # the backticks of a fence around the actions
+    texts: list[Value] = field(default_factory=list)
+    data: int = 0
+    resumed: int = 0  # the line in which a part that was given comes again after an action
+    loose_code: int = 0  # the line of a fence of code that belongs to no action
+    hint: str = ""
+
+    def read(self) -> AnswerReader:
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            head = heading(line, self.heads)
+            if head is None:
+                self._prose(line)
+            elif head.word == "action":
+                self._action(head)
+            else:
+                self._part(head)
+            if len(self.calls) > 50 * MAX_ACTIONS:
+                break
+        if self.wrapper and self.calls:
+            raise DamagedError(
+                "The code fence around your actions is not closed: the answer was cut off, or the line is missing."
+            )
+        return self
+
+    def _part(self, head: Head) -> None:
+        if self.calls and head.word in self.parts:
+            self.resumed = self.resumed or self.at + 1
+        self.word = head.word
+        said = self.parts.setdefault(head.word, [])
+        if head.tag:
+            value = value_at(self.lines, self.at, head.word, f"<<{head.tag}")
+            self.texts.append(value)
+            if head.word in self.exact:
+                raise DamagedError(f"Your answer has two blocks for {head.word}.")
+            self.exact[head.word] = value.text
+            self.at = value.end
+            return
+        said.append(head.rest)
+        self.at += 1
+
+    # Outside of actions
+
+    def _prose(self, line: str) -> None:
+        if self.wrapper and closes_fence(line, self.wrapper):
+            self.wrapper, self.at = "", self.at + 1
+            return
+        if FENCE.match(line):
+            self._fence_in_prose(line)
+            return
+        said = line.lstrip()
+        if said.rstrip() in _THOUGHT:
+            self._thought(line)
+            return
+        if opens_call(said):
+            self._found("tags", *self._tagged(line))
+            return
+        if said[:1] in ("{", "[") and self._json(self.at, line):
+            return
+        self._check_prose(line)
+        self.parts.setdefault(self.word, []).append(line)
+        self.at += 1
+
+    def _thought(self, line: str) -> None:
+        """The end of thoughts whose beginning the provider took away."""
+        if self.calls:
+            raise DamagedError(
+                f"`{line.strip()}` in line {self.at + 1} stands behind an action: it is not known whether that was a thought."
+            )
+        for found in (self.parts, self.exact, self.texts):
+            found.clear()
+        self.word, self.hint, self.loose_code = "", "", 0
+        self.at += 1
+
+    def _fence_in_prose(self, line: str, form: str = "JSON") -> None:
+        """Around actions, around JSON, or around code that is quoted."""
+        fence = FENCE.match(line)
+        assert fence is not None
+        if self.calls and any(ends(value, line) for value in self.texts):
+            raise DamagedError(
+                f"Line {self.at + 1} (`{line.strip()[:80]}`) could end a text that ended before: use a longer fence, or a block."
+            )
+        first = next((at for at in range(self.at + 1, len(self.lines)) if self.lines[at].strip()), None)
+        if first is None:
+            self._check_prose(line)
+            self.at += 1
+            return
+        opened, inner = self.at, self.lines[first]
+        if not self.wrapper and (heading(inner, self.heads) or opens_call(inner)):
+            self.wrapper, self.at = fence["ticks"], first
+            return
+        if inner.lstrip()[:1] in ("{", "[") and self._json(first, inner, form):
+            if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
+                self.at += 1
+                return
+            raise DamagedError(f"The code fence with JSON that line {opened + 1} opens is not closed behind it.")
+        if self.wrapper:
+            raise DamagedError(f"Line {opened + 1} opens a code fence within another: it is not known what they hold.")
+        end = opened + 1
+        while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
+            if acts(self.lines[end]) or opens_call(self.lines[end]):
+                raise DamagedError(
+                    f"Line {end + 1} (`{self.lines[end].strip()[:80]}`) stands in the code fence that line {opened + 1} opens: "
+                    "it is not known whether it is meant. Close the fence before the action."
+                )
+            end += 1
+        if self.calls and end == len(self.lines):
+            raise DamagedError(f"The code fence in line {opened + 1} belongs to no action.")
+        if path_in(fence["info"]):
+            raise DamagedError(
+                f"The code fence in line {opened + 1} (`{line.strip()[:80]}`) names a file and belongs to no action: a file is "
+                "written by `### Action: write`."
+            )
+        if self.calls:
+            raise DamagedError(
+                f"The code fence in line {opened + 1} stands behind an action and belongs to none. Quote code before the first action."
+            )
+        self.loose_code = self.loose_code or opened + 1
+        self.parts.setdefault(self.word, []).extend(self.lines[opened : end + 1])
+        self.at = min(end + 1, len(self.lines))
+
+    def _json(self, at: int, line: str, form: str = "JSON") -> bool:
+        """Reads the JSON that begins in line `at`; False where it is no action."""
+        text = "\n".join(self.lines[at:] if self.data < MAX_DATA else self.lines[at : at + 20])
+        start = len(line) - len(line.lstrip())
+        self.data += 1
+        if self.data > MAX_DATA:
+            if looks_like_a_call(text[start:]):
+                raise DamagedError(f"Your answer holds more JSON than is read: line {at + 1} looks like an action.")
+            return False
+        try:
+            value, end = decoded(text, start)
+        except (ValueError, RecursionError) as error:
+            if looks_like_a_call(text[start : start + 1000]):
+                raise DamagedError(f"The JSON that begins in line {at + 1} cannot be read ({error}).") from None
+            return False
+        calls = json_calls(value, at + 1)
+        if calls is None:
+            return False
+        rest = text[end:].partition("\n")[0]
+        if rest.strip(" \t,;"):
+            raise DamagedError(f"Behind the JSON that begins in line {at + 1} stands {rest.strip()[:80]!r}.")
+        self._found(form, calls, at + text.count("\n", 0, end) + 1)
+        return True
+
+    def _tagged(self, line: str) -> tuple[list[Call], int]:
+        text = "\n" * self.at + "\n".join(self.lines[self.at :])  # so that lines are counted from the answer's first
+        calls, end = tagged_calls(text, self.at + len(line) - len(line.lstrip()))
+        rest, at = text[end:].partition("\n")[0], text.count("\n", 0, end)
+        if not rest.strip():
+            return calls, at + 1
+        if not opens_call(rest):
+            raise DamagedError(f"Behind an action in line {at + 1} stands {rest.strip()[:80]!r}.")
+        self.lines[at] = rest  # another element on the same line
+        return calls, at
+
+    def _found(self, form: str, calls: list[Call], end: int) -> None:
+        self.forms.setdefault(form, calls[0].line if calls else self.at + 1)
+        self._checked_order(calls[0].line if calls else self.at + 1)
+        self.calls += calls
+        self.at = end
+
+    def _check_prose(self, line: str) -> None:
+        """A line of prose that may have been meant as an action or as the end of a text."""
+        where = f"Line {self.at + 1} (`{line.strip()[:80]}`)"
+        if self.calls and any(ends(value, line) for value in self.texts):
+            raise DamagedError(f"{where} could end a text that ended before: choose another word for its last line.")
+        if acts(line.lstrip(" \t>-*+")) and heading(line, self.heads) is None:
+            if HEADING.match(line.lstrip(" \t>-*+")) or len(self.heads) > 1:
+                raise DamagedError(f"{where} looks like an action and does not begin in the first column.")
+            self.hint = self.hint or f"{where} looks like an action and has no `###` before it."
+        if self.calls and _RESULT.match(line):
+            self.resumed = self.resumed or self.at + 1
+        if _HIDDEN.search(line[:300]) and heading(line, self.heads) is None:
+            raise DamagedError(f"{where} looks like an action and does not begin with its heading.")
+        bare = re.sub(r"^(?:#{1,6}[ \t]+|\*\*)|\*\*$", "", line.strip())
+        if bare != line.strip() and (name := bare.strip("`*: \t").rpartition(":")[2].strip("`*: \t")) and kind_of(name):
+            following = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
+            argument = ARGUMENT.match(following)
+            known = argument is not None and argument_of(str(kind_of(name)), argument["name"]) is not None
+            if not following or known or FENCE.match(following) or heading(following, self.heads):
+                raise DamagedError(f"{where} is no heading of an action; write `### Action: {kind_of(name)}`.")
+        argument = ARGUMENT.match(line)
+        if argument and "<<" in tail_of(argument) and re.search(r"<<-?['\"]?\w+['\"]?$", line.rstrip()):
+            raise DamagedError(f"{where} opens a block, and belongs to no action.")
+
+    def _action(self, head: Head) -> None:
+        self._checked_order(self.at + 1)
+        self.forms.setdefault("headings", self.at + 1)
+        call = Call(name="", line=self.at + 1)
+        self.at += 1
+        said = head.rest
+        fence = ""
+        while not said and self.at < len(self.lines):  # the action stands in the next line
+            line = self.lines[self.at]
+            if heading(line, self.heads):
+                break
+            opened = FENCE.match(line)
+            if opened and not fence:
+                first = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
+                if first.lstrip()[:1] in ("{", "["):
+                    self._fence_in_prose(line, form="headings")
+                    return
+                fence, self.at = opened["ticks"], self.at + 1
+                continue
+            if line.lstrip()[:1] in ("{", "[") and self._json(self.at, line, "headings"):
+                return
+            if opens_call(line):
+                self._found("headings", *self._tagged(line))
+                return
+            said, self.at = line.strip(), self.at + 1
+        if not said:
+            raise DamagedError(
+                f"The heading in line {call.line} names no action. Write `### Action: read`, for example."
+            )
+        reader = ActionReader(lines=self.lines, at=self.at, heads=self.heads, wrapper=self.wrapper, call=call)
+        reader.read(said, fence)
+        self.calls.append(call)
+        self.texts += reader.texts
+        self.at, self.word = reader.at, ""
+
+    def _checked_order(self, line: int) -> None:
+        if self.resumed:
+            raise DamagedError(
+                f"Your answer goes on with another part or with a result in line {self.resumed} and then acts again (line {line}), before it has seen any "
+                "result. Write Observation, Reflection and Planning once, then all actions of this step, and stop."
+            )

@@ -1,0 +1,95 @@
+"""The lines of a text answer that mean something by themselves: headings, actions, the names of arguments and files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_recode.agents.actions import kind_of
+
+# ASCII: otherwise IGNORECASE lets a long s pass for "s".
+# Every pattern is linear in the line: an answer may be a megabyte of blanks.
+_FLAGS = re.IGNORECASE | re.ASCII
+_WORD = r"(?P<word>observations?|reflections?|plan(?:ning)?|actions?)"
+_NUMBER = r"(?:(?:step[ \t]{1,4})?\d{1,2}[.):]?[ \t]{1,4})?"
+# Two hashes at least: one hash is a comment in Python.
+HEADING = re.compile(rf"{_NUMBER}(?:#{{2,6}}[ \t]*(?:\*\*|__)?|\*\*|__){_NUMBER}{_WORD}(?P<tail>.*)$", _FLAGS)
+# Only where an answer holds no action under a real heading: `Action: read` as some models write it.
+LOOSE = re.compile(rf"{_NUMBER}(?:#[ \t]*)?{_WORD}(?P<tail>[ \t]*:.*)$", _FLAGS)
+ARGUMENT = re.compile(
+    r"[ \t]*(?:[-*+][ \t]+)?(?P<mark>[`*\"'_]{0,3})(?P<name>[A-Za-z][\w-]{0,30}(?:[ ](?:input|str|string|text|path))?)"
+    r"(?:(?P<inner>:)(?P=mark)(?P<behind>.*)|(?P=mark)[ \t]*(?P<tail>(?:[:=]|<<).*|))$",
+    _FLAGS,
+)
+VERB = re.compile(
+    r"[`'\"*\[<]*(?P<verb>[A-Za-z][\w.-]*)(?P<second>[ _-]\w+(?![\w./-]))?(?:\(\))?(?P<rest>.*)$", re.ASCII
+)
+NAMED_FILE = re.compile(
+    r"[ \t]*(?:#+[ \t]+|[-*][ \t]+)?(?:file(?:name)?:[ \t]*)?[`*\"']{0,3}(?P<path>(?:[\w.-]+/)*[\w.-]*\w\.[A-Za-z]\w{0,7})[`*\"':]{0,4}$",
+    _FLAGS,
+)
+_PATH = re.compile(r"[`'\"]?(?P<path>[^\s`'\"=:{}(),]*[./][^\s`'\"=:{}(),]*)[`'\"]?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """A heading: a part or "action", what follows on its line, and the tag of the block that it opens."""
+
+    word: str
+    rest: str
+    tag: str
+
+
+def heading(line: str, heads: Sequence[re.Pattern[str]]) -> Head | None:
+    """None for any other line."""
+    line = line.rstrip("\r")
+    match = next((match for head in heads if (match := head.match(line))), None)
+    if match is None:
+        return None
+    word = match["word"].lower().rstrip("s")
+    word = "planning" if word == "plan" else word
+    tail = re.sub(r"[ \t]#{1,6}$", "", match["tail"].rstrip()).strip()
+    tail = tail.removeprefix("**").removeprefix("__") if tail[:2] in ("**", "__") else tail
+    tail = (tail.removesuffix("**") if tail.endswith("**") and tail.count("**") % 2 else tail).strip()
+    tail = re.sub(r"^#?\d{1,2}(?=[:.)\s]|$)[.)]?", "", tail).strip()
+    if not tail:
+        return Head(word=word, rest="", tag="")
+    if word != "action" and (opened := re.fullmatch(r":?[ \t]*<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1", tail, re.ASCII)):
+        return Head(word=word, rest="", tag=opened[2])
+    if tail[0] in ":-\u2013\u2014=":
+        rest = tail[1:].strip()
+        rest = rest.removeprefix("**").strip() if rest.count("**") % 2 else rest
+        return Head(word=word, rest=rest, tag="")
+    if (
+        word == "action"
+        and (verb := VERB.match(tail))
+        and (kind_of(verb["verb"]) or kind_of(verb["verb"] + (verb["second"] or "")))
+    ):
+        return Head(word=word, rest=tail, tag="")
+    return None
+
+
+def acts(line: str) -> bool:
+    """Whether a line, if it began an answer, would open an action."""
+    head = heading(line, (HEADING, LOOSE)) if "action" in line[:200].lower() else None
+    if head is None or head.word != "action":
+        return False
+    if HEADING.match(line):
+        return True
+    verb = VERB.match(head.rest)
+    return verb is not None and kind_of(verb["verb"]) is not None
+
+
+def tail_of(argument: re.Match[str]) -> str:
+    """What stands behind the name of an argument, from the colon on."""
+    return f":{argument['behind']}" if argument["inner"] and argument["behind"] is not None else argument["tail"]
+
+
+def path_in(info: str) -> str:
+    """The file that the line of a fence names: `python src/a.py`, `python:a.py`, `python title="a.py"`."""
+    for word in re.split(r"[\s:={},]+", info.strip()):
+        match = _PATH.fullmatch(word)
+        if match is not None and re.search(r"\.\w+$|/", match["path"]):
+            return match["path"]
+    return ""

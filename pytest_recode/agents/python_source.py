@@ -1,0 +1,32 @@
+"""Whether a text is Python. Texts come from models: nothing of them is run, and none may end this process."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+MAX_PARSED = 1_000_000
+"""Characters; a longer text is not looked at."""
+
+
+def syntax_error(text: str) -> str | None:
+    """None where `text` is Python; else where and why it is not, such as "line 3: invalid syntax". A text that cannot be looked at
+    (too long, too deeply nested) counts as no Python."""
+    if len(text) > MAX_PARSED:
+        return f"it has more than {MAX_PARSED:,} characters"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as error:
+        return f"line {error.lineno or 1}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error) or "it is nested too deeply"
+    return None
+
+
+def ends_in_a_string(text: str) -> bool:
+    """Whether `text` stops within a string of several lines: so does every beginning of Python that a line of backticks ends, since
+    such a line stands nowhere else. The text may be indented, as that for a part of a file is."""
+    read = (text, f"if True:\n{text}") if text[:1] in (" ", "\t", "\n") else (text,)
+    return any("unterminated triple-quoted" in (syntax_error(each) or "") for each in read)

@@ -1,0 +1,75 @@
+"""What the `recode-h` agent remembers: as in RECODE-H's own code, its latest messages and a summary of those before.
+
+Limited in messages on purpose: the numbers are the original's (docs/recode-h.md). `recode` has another memory, limited in tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pytest_recode.agents.memory import MAX_SUMMARY, SUMMARISE, message_of, quoted
+from pytest_recode.agents.prompts import cut
+from pytest_recode.checkpoint import was
+from pytest_recode.models import Message, Model, Reply
+
+MAX_CHARACTERS = 120_000
+"""Of all messages, some 30,000 tokens: past it they are summarised as well, or the prompt outgrows small models."""
+
+
+@dataclass(slots=True, kw_only=True)
+class History:
+    """Past `threshold` messages the older ones are summarised; the latest `keep` stay. None of them is the brief."""
+
+    threshold: int
+    keep: int
+    summary: str = ""
+    messages: list[Message] = field(default_factory=list)
+
+    def shown(self) -> list[Message]:
+        if not self.summary:
+            return list(self.messages)
+        return [Message(role="user", content=f"# Summary of your earlier work\n\n{self.summary}"), *self.messages]
+
+    def state(self) -> Mapping[str, Any]:
+        return {"summary": self.summary, "messages": [asdict(message) for message in self.messages]}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.summary = was(state, "summary", str)
+        self.messages = [message_of(message) for message in was(state, "messages", list)]
+
+    def shrink(self, model: Model) -> Reply | None:
+        """Summarise what is over the threshold; None where nothing is. Keeps all where the model raises."""
+        if len(self.messages) <= self.threshold and _size(self.messages) <= MAX_CHARACTERS:
+            return None
+        at = max(len(self.messages) - self.keep, 0)
+        while _size(self.messages[at:]) > MAX_CHARACTERS // 2 and at < len(self.messages) - 2:
+            at += 1
+        if not at:
+            return None
+        old = self.messages[:at]
+        work = "\n\n".join(f"[{_WHO[message.role]}]\n{quoted(message)}" for message in old)
+        before = f"# The summary so far\n\n{self.summary}\n\n" if self.summary else ""
+        reply = model.complete(
+            [
+                Message(role="system", content=SUMMARISE),
+                Message(role="user", content=f"{before}# The work since\n\n{work}"),
+            ]
+        )
+        self.summary = cut(reply.text.strip(), MAX_SUMMARY) or _plain(self.summary, old)
+        del self.messages[:at]
+        return reply
+
+
+_WHO = {"user": "result", "assistant": "engineer"}
+
+
+def _size(messages: Sequence[Message]) -> int:
+    return sum(len(message.content) for message in messages)
+
+
+def _plain(before: str, old: Sequence[Message]) -> str:
+    """Where the model writes no summary: the first line of every message, rather than nothing."""
+    lines = [message.content.strip().partition("\n")[0][:200] for message in old]
+    return cut("\n".join(filter(None, (before, *lines))), MAX_SUMMARY)

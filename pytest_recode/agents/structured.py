@@ -1,0 +1,295 @@
+"""Actions that a model writes as data: JSON objects, or tags as in XML.
+
+    {"action": "write", "args": {"path": "a.py", "text": "..."}}
+    {"name": "write", "arguments": {...}}        as most tool calls are written, also within <tool_call>...</tool_call>
+    <function=write><parameter=path>a.py</parameter>...</function>
+    <invoke name="write"><parameter name="path">a.py</parameter>...</invoke>
+    <write><path>a.py</path><text>...</text></write>
+
+Texts are taken as they are: JSON's own escapes are decoded, nothing within tags is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_recode.agents.actions import PART_NAMES, json_type, kind_of, no_such_action
+from pytest_recode.agents.values import DamagedError, Value
+
+_NAME_KEYS = ("action", "name", "tool", "tool_name", "function", "function_name", "recipient_name")
+_ARGUMENT_KEYS = ("args", "arguments", "parameters", "params", "input", "action_input", "tool_input", "kwargs")
+_LIST_KEYS = ("actions", "tool_calls", "tool_uses", "calls")
+_IGNORED_KEYS = ("id", "type", "call_id", "index")
+_TAG = re.compile(
+    r"<(?P<name>(?:antml:)?[A-Za-z_][\w-]*)(?:=(?P<equals>[\w.-]+))?(?P<rest>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*(?P<empty>/?)>"
+)
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_LISTS = frozenset({"function_calls", "tool_calls", "actions", "tools"})
+_CALLS = frozenset({"tool_call", "function_call", "tool_use", "tool", "action", "function", "invoke"})
+_ARGUMENT_TAGS = frozenset({"parameter", "param", "arg", "argument"})
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\w+);|<!\[CDATA\[")
+_HINT = re.compile(r"[\[{\s]*[\"'](?:" + "|".join((*_NAME_KEYS, *_ARGUMENT_KEYS, *_LIST_KEYS)) + r")[\"']\s*:")
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One action as it was written: `line` counts from 1, `values` are the texts whose end a line of the answer marks."""
+
+    name: str
+    line: int
+    arguments: dict[str, object] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
+
+
+class DuplicateKeyError(ValueError):
+    """A JSON object that has one key twice: one of the two would be lost."""
+
+
+def decoded(text: str, at: int = 0) -> tuple[Any, int]:
+    """The JSON value at `at`, and where it ends. Line breaks within its strings are taken as such.
+
+    Raises ValueError (DuplicateKeyError among them) and RecursionError.
+    """
+    return json.JSONDecoder(strict=False, object_pairs_hook=_once).raw_decode(text, at)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise DuplicateKeyError("a key is given twice")
+    return found
+
+
+def json_calls(value: Any, line: int) -> list[Call] | None:
+    """The actions in a JSON value; None where it is no call but other data.
+
+    Raises DamagedError where it is a call that cannot be read.
+    """
+    if isinstance(value, list):
+        found = [json_calls(each, line) for each in value]
+        if not value or all(each is None for each in found):
+            return None
+        if any(each is None for each in found):
+            raise DamagedError(f"Not all items of the JSON array in line {line} are actions.")
+        return [call for each in found for call in each or ()]
+    if not isinstance(value, dict):
+        return None
+    rest = dict(value)
+    parts = taken_parts(rest)
+    for key in _LIST_KEYS:
+        if isinstance(rest.get(key), list):
+            calls = json_calls(rest.pop(key), line)
+            if calls is None or set(rest) - set(_IGNORED_KEYS):
+                raise DamagedError(
+                    f"The JSON object in line {line} has `{key}`, and beside or in it what is no action."
+                )
+            calls[0].parts |= parts
+            return calls
+    name = next((key for key in _NAME_KEYS if key in rest), None)
+    if name is None:
+        [only] = rest if len(rest) == 1 else [""]
+        if kind_of(only) is None or not isinstance(rest[only], dict):
+            return None
+        return [Call(name=only, line=line, arguments=rest[only], parts=parts | taken_parts(rest[only]))]
+    called = rest.pop(name)
+    if isinstance(called, dict):  # {"function": {"name": ..., "arguments": ...}}, {"action": {...}}
+        rest = {key: each for key, each in rest.items() if key not in _IGNORED_KEYS}
+        inner = json_calls(called, line)
+        if inner is None or rest:
+            raise DamagedError(f"`{name}` of the JSON object in line {line} names no action.")
+        inner[0].parts = parts | inner[0].parts
+        return inner
+    if not isinstance(called, str) or (kind_of(called) is None and not any(key in rest for key in _ARGUMENT_KEYS)):
+        if name == "action" and isinstance(called, str):
+            raise DamagedError(no_such_action(called))
+        return None
+    keys = [key for key in _ARGUMENT_KEYS if key in rest]
+    if len(keys) > 1:
+        raise DamagedError(f"The JSON object in line {line} has both `{keys[0]}` and `{keys[1]}`.")
+    given = rest.pop(keys[0]) if keys else {}
+    if isinstance(given, str):
+        given = arguments_in(given, called)
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise DamagedError(f"`{keys[0]}` of `{called[:80]}` in line {line} must be an object.")
+    beside = {key: each for key, each in rest.items() if key not in _IGNORED_KEYS}
+    if keys and beside:
+        raise DamagedError(
+            f"The JSON object in line {line} has `{next(iter(beside))[:80]}` beside `{keys[0]}`: arguments belong in there."
+        )
+    arguments = {**given, **beside}
+    return [Call(name=called, line=line, arguments=arguments, parts=parts | taken_parts(arguments))]
+
+
+def taken_parts(given: dict[str, Any]) -> dict[str, str]:
+    """The parts of a step among arguments or keys, taken out of `given`. Raises DamagedError where one is no text."""
+    parts: dict[str, str] = {}
+    for key in list(given):
+        if (name := PART_NAMES.get(key.lower())) is None:
+            continue
+        said = given.pop(key)
+        if not isinstance(said, str | None):
+            raise DamagedError(f"`{key}` must be a string.")
+        parts[name] = "\n".join(filter(None, (parts.get(name), said)))
+    return parts
+
+
+def arguments_in(text: str, name: str) -> dict[str, Any]:
+    """The arguments of a call, as the JSON text that most providers send; some encode it twice.
+
+    Raises DamagedError.
+    """
+    given: Any = text or "{}"
+    for _ in range(2):
+        if isinstance(given, str):
+            try:
+                value, end = decoded(given.strip())
+            except (ValueError, RecursionError) as error:
+                raise DamagedError(f"The arguments of `{name[:80]}` are no JSON ({error}).") from None
+            if given.strip()[end:]:
+                raise DamagedError(
+                    f"The arguments of `{name[:80]}` are JSON with more behind it: {given.strip()[end:][:40]!r}."
+                )
+            given = value
+        if given is None or given == "":
+            given = {}
+    if not isinstance(given, dict):
+        raise DamagedError(f"The arguments of `{name[:80]}` are no JSON object but {json_type(given)}.")
+    return given
+
+
+def looks_like_a_call(text: str) -> bool:
+    """Whether text that is no JSON was meant to be an action."""
+    return _HINT.match(text) is not None
+
+
+def opens_call(line: str) -> bool:
+    """Whether a line begins with a tag that opens an action."""
+    tag = _TAG.match(line.lstrip())
+    return tag is not None and _opens(tag)
+
+
+def _opens(tag: re.Match[str]) -> bool:
+    name = tag["name"].removeprefix("antml:").lower()
+    return name in _LISTS or name in _CALLS or kind_of(name) is not None
+
+
+def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
+    """The actions in the element that begins at `at`, and where it ends. Raises DamagedError."""
+    tag = _TAG.match(text, at)
+    assert tag is not None
+    name = tag["name"].removeprefix("antml:").lower()
+    line = text.count("\n", 0, at) + 1
+    close = f"</{tag['name']}>"
+    if name in _LISTS:
+        calls: list[Call] = []
+        at = _skipped(text, tag.end())
+        while not text.startswith(close, at):
+            inner = _TAG.match(text, at)
+            if inner is None or not _opens(inner):
+                raise DamagedError(
+                    f"`{tag[0][:80]}` in line {line} holds what is no action, or is not closed by `{close}`."
+                )
+            found, at = tagged_calls(text, at)
+            calls += found
+            at = _skipped(text, at)
+        return calls, at + len(close)
+    named = tag["equals"] or _attribute(tag, "name") or ("" if name in _CALLS else name)
+    if tag["empty"]:
+        if not named:
+            raise DamagedError(f"`{tag[0][:80]}` in line {line} names no action.")
+        return [Call(name=named, line=line)], tag.end()
+    at = _skipped(text, tag.end())
+    if text[at : at + 1] in ("{", "["):
+        calls, at = _json_within(text, at, named, line)
+    elif named:
+        call, at = _arguments(text, at, Call(name=named, line=line), close)
+        calls = [call]
+    else:
+        inner = _TAG.match(text, at)
+        if inner is None or not _opens(inner):
+            raise DamagedError(f"`{tag[0][:80]}` in line {line} holds neither a JSON object nor an action.")
+        calls, at = tagged_calls(text, at)
+    at = _skipped(text, at)
+    if not text.startswith(close, at):
+        what = text[at:].partition("\n")[0]
+        raise DamagedError(f"`{tag[0][:80]}` in line {line} is not closed by `{close}` before {what[:80]!r}.")
+    return calls, at + len(close)
+
+
+def _json_within(text: str, at: int, named: str, line: int) -> tuple[list[Call], int]:
+    try:
+        value, at = decoded(text, at)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"The JSON in the tag of line {line} cannot be read ({error}).") from None
+    if named and isinstance(value, dict):
+        return [Call(name=named, line=line, parts=taken_parts(value), arguments=value)], at
+    calls = json_calls(value, line)
+    if not calls:
+        raise DamagedError(f"The JSON in the tag of line {line} names no action.")
+    return calls, at
+
+
+def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
+    """The arguments of `call`, each a tag of its own, up to `close`."""
+    while not text.startswith(close, at):
+        tag = _TAG.match(text, at)
+        if tag is None:
+            what = text[at:].partition("\n")[0]
+            raise DamagedError(
+                f"`{call.name[:80]}` in line {call.line} is not closed by `{close}`, or holds what is no argument: {what[:80]!r}."
+            )
+        name, value, at = argument_tag(text, tag)
+        if name in call.arguments or PART_NAMES.get(name) in call.parts:
+            raise DamagedError(f"`{name}` of `{call.name[:80]}` in line {call.line} is given twice.")
+        if (part := PART_NAMES.get(name.lower())) is not None:
+            call.parts[part] = value.text
+        else:
+            call.arguments[name], call.values[name] = value.text, value
+        at = _skipped(text, at)
+    return call, at
+
+
+def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
+    """Name and value of the argument that `tag` opens, and where it ends. Its text is all up to the first closing tag, without one
+    line break at each end. Raises DamagedError."""
+    opened = text.count("\n", 0, tag.start()) + 1
+    name = tag["name"].removeprefix("antml:")
+    close = f"</{tag['name']}>"
+    if name.lower() in _ARGUMENT_TAGS:
+        name = tag["equals"] or _attribute(tag, "name")
+    stop = text.find(close, tag.end())
+    if stop < 0 or tag["empty"] or not name:
+        raise DamagedError(f"`{tag[0][:80]}` in line {opened} is not closed by `{close}`, or names no argument.")
+    raw = text[tag.end() : stop]
+    if _ENTITY.search(raw):
+        raise DamagedError(
+            f"The text of `{tag[0][:80]}` in line {opened} holds `{_ENTITY.search(raw)[0]}`: it is not known whether it is "  # type: ignore[index]
+            "escaped. Write it as a block."
+        )
+    body = raw.removeprefix("\n")
+    body, broken, last = body.rpartition("\n")
+    body = body if broken and not last.strip(" \t") else f"{body}{broken}{last}"
+    if "\n" not in raw and name.lower() in ("path", "file", "filename", "file_path", "filepath"):
+        body = body.strip()
+    end = stop + len(close)
+    return name, Value(text=body, end=text.count("\n", 0, end) + 1, closer=close, opened=opened), end
+
+
+def tag_at(text: str, at: int) -> re.Match[str] | None:
+    return _TAG.match(text, at)
+
+
+def _attribute(tag: re.Match[str], wanted: str) -> str:
+    return next((double or single for name, double, single in _ATTRIBUTE.findall(tag["rest"]) if name == wanted), "")
+
+
+def _skipped(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\n":
+        at += 1
+    return at

@@ -1,0 +1,258 @@
+"""The value of an argument in a text answer: on the argument's own line, or in one of the forms of a longer text.
+
+    text <<END      lines, then a line that holds only END
+    text:           then a fence of backticks or tildes
+    text: |         then lines that are indented (YAML's literal)
+    text: \"\"\"       lines, then a line that holds only the same quotes
+    command: cat > a.py <<'EOF'     then the lines of the here-document
+
+Each form ends at the first line that can end it. What follows must again be an argument, a heading or the end; `doubts` tells where a
+later line could have ended it as well, for `protocol` to decide whether the text may be believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_recode.agents.actions import TEXTS
+
+FENCE = re.compile(r"(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
+_TAGGED = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)", re.ASCII)
+_LITERAL = re.compile(r"(?P<style>[|>])(?P<options>[-+1-9]{0,2})(?:[ \t]+#.*)?")
+_QUOTES = ('"""', "'''")
+_HERE = re.compile(r"(?<!<)<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)\\?(?P<tag>[A-Za-z_]\w*)(?P=quote)(?!\w)", re.ASCII)
+_PAIRS = ("`", "'", '"')
+
+
+class DamagedError(Exception):
+    """Ends the reading of an answer; the text is for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """`end` is the index of the line after it. `closer` is the line that ended it, "" where no line of its own did."""
+
+    text: str
+    end: int
+    closer: str = ""
+    opened: int = 0
+    """The number of the line that opens it, from 1."""
+    info: str = ""
+    """What its fence says behind the backticks."""
+
+
+def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
+    """The value of the argument `name`, which stands in line `at` with `tail` behind the name.
+
+    Raises `DamagedError` where it has no end, or more than one reading.
+    """
+    said = tail.strip()
+    if not said.startswith("<<"):
+        tail = tail.lstrip()[1:]  # the colon or equals sign
+        said = tail.strip()
+    if tagged := _TAGGED.fullmatch(said):
+        return _block(lines, at, tagged["tag"], dash=bool(tagged["dash"]))
+    if said.startswith("<<") and name != "command":
+        raise DamagedError(
+            f"Line {at + 1} (`{lines[at].strip()[:80]}`) opens no block: behind `<<` stands one word, and nothing more."
+        )
+    following = at
+    if not said:  # the text begins in a line of its own
+        following = next((line for line in range(at + 1, len(lines)) if lines[line].strip()), at)
+        said = lines[following].strip() if following > at else ""
+        if not (_TAGGED.fullmatch(said) or said in _QUOTES or FENCE.match(lines[following])):
+            raise DamagedError(_no_form(at, name, lines[following] if following > at else ""))
+        if tagged := _TAGGED.fullmatch(said):
+            return _block(lines, following, tagged["tag"], dash=bool(tagged["dash"]))
+    if said in _QUOTES:
+        return _quoted(lines, following, said)
+    if said.startswith(("```", "~~~")) and FENCE.match(said if following == at else lines[following]):
+        return fenced_at(lines, following, said if following == at else lines[following])
+    if literal := _LITERAL.fullmatch(said):
+        return _literal(lines, at, name, literal["style"], literal["options"])
+    if name == "command" and _HERE.search(said):
+        return _here_document(lines, at, said)
+    if name == "command" and said.endswith("\\") and not said.endswith("\\\\"):
+        return _continued(lines, at, said)
+    return Value(text=_line(at, name, tail), end=at + 1, opened=at + 1)
+
+
+def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
+    """What stands in the fence that line `at` opens."""
+    fence = FENCE.match(opener)
+    assert fence is not None
+    if fence["indent"]:
+        raise DamagedError(
+            f"The code fence in line {at + 1} is indented, so that it is not known how far its code is. "
+            "Begin it in the first column."
+        )
+    ticks = fence["ticks"]
+    for end in range(at + 1, len(lines)):
+        if closes_fence(lines[end], ticks):
+            return Value(
+                text="\n".join(lines[at + 1 : end]),
+                end=end + 1,
+                closer=ticks,
+                opened=at + 1,
+                info=fence["info"].strip(),
+            )
+    raise DamagedError(
+        f"The code fence that line {at + 1} opens is not closed: the answer was cut off, or the closing line is missing. "
+        "Close it, or write less at once."
+    )
+
+
+def closes_fence(line: str, ticks: str) -> bool:
+    said = line.rstrip(" \t")
+    bare = said.lstrip(" ")
+    return len(said) - len(bare) <= 3 and len(bare) >= len(ticks) and not bare.strip(ticks[0])
+
+
+def doubts(value: Value, lines: Sequence[str]) -> int:
+    """The number of a later line that could end this text as well, 0 where there is none."""
+    for at in range(value.end, len(lines)):
+        if ends(value, lines[at]):
+            return at + 1
+    return 0
+
+
+def ends(value: Value, line: str) -> bool:
+    if not value.closer:
+        return False
+    if value.closer[0] in "`~":
+        return closes_fence(line, value.closer)
+    if value.closer[0] == "<":
+        return value.closer in line
+    return line.strip(" \t") == value.closer
+
+
+def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
+    for end in range(at + 1, len(lines)):
+        if lines[end].strip(" \t") == tag:
+            body = lines[at + 1 : end]
+            if dash and any(line.startswith("\t") for line in body):
+                raise DamagedError(
+                    f"Line {at + 1} opens a block with `<<-`, of which a shell takes leading tabs away, and its lines have "
+                    f"some. Write `<<{tag}`: the lines are then taken as they are."
+                )
+            return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1)
+    raise DamagedError(
+        f"The block that line {at + 1} opens (`{lines[at].strip()[:80]}`) has no last line `{tag}`: "
+        "the answer was cut off, or the line is missing. "
+        f"End the block with a line that holds only `{tag}`, or write less at once."
+    )
+
+
+def _quoted(lines: Sequence[str], at: int, quotes: str) -> Value:
+    for end in range(at + 1, len(lines)):
+        if lines[end].strip(" \t") == quotes:
+            text = "\n".join(lines[at + 1 : end])
+            if f"\\{quotes[0]}" in text and f"\\{quotes}" in text:
+                raise DamagedError(
+                    f"The text that line {at + 1} opens holds `\\{quotes}`: it is not known whether the backslash belongs "
+                    "to it. Write it as a block, in which nothing is escaped."
+                )
+            return Value(text=text, end=end + 1, closer=quotes, opened=at + 1)
+    raise DamagedError(
+        f"The text that line {at + 1} opens with {quotes} has no last line that holds only {quotes}: the answer was cut off, "
+        "or the line is missing."
+    )
+
+
+def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str) -> Value:
+    """YAML's literal: the lines that are indented more than the argument."""
+    outer = len(lines[at]) - len(lines[at].lstrip(" "))
+    given = next((int(option) for option in options if option.isdigit()), 0)
+    first = next((line for line in lines[at + 1 :] if line.strip()), "")
+    depth = outer + given if given else len(first) - len(first.lstrip(" "))
+    if depth <= outer or (given and len(first) - len(first.lstrip(" ")) < depth):
+        raise DamagedError(
+            f"Line {at + 1} opens a text with `{style}`, and the lines of the text are not indented below it. "
+            "Indent all of them alike, or write it as a block."
+        )
+    body: list[str] = []
+    end = at + 1
+    while end < len(lines):
+        line = lines[end]
+        if line[:depth].strip(" "):
+            break
+        body.append(line[depth:])
+        end += 1
+    if "\t" in first[: len(first) - len(first.lstrip())]:
+        raise DamagedError(f"The text below line {at + 1} is indented with tabs: it is not known how far. Use a block.")
+    kept = list(body)
+    while kept and not kept[-1]:
+        kept.pop()
+    if style == ">" and len(kept) > 1:
+        raise DamagedError(
+            f"Line {at + 1} opens a text with `>`, which joins lines. Write `{name}: |`, or a block, for lines as they are."
+        )
+    if "+" in options:
+        kept = body
+    return Value(text="\n".join(kept), end=end, opened=at + 1)
+
+
+def _here_document(lines: Sequence[str], at: int, said: str) -> Value:
+    """A command with here-documents: its lines up to where the last of them ends."""
+    end = at + 1
+    for here in _HERE.finditer(said):
+        while end < len(lines):
+            line = lines[end].lstrip("\t") if here["dash"] else lines[end]
+            end += 1
+            if line == here["tag"]:
+                break
+        else:
+            raise DamagedError(
+                f"The here-document `{here[0]}` of the command in line {at + 1} has no last line `{here['tag']}`. "
+                "Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
+            )
+    last = list(_HERE.finditer(said))[-1]["tag"]
+    return Value(text="\n".join([said, *lines[at + 1 : end]]), end=end, closer=last, opened=at + 1)
+
+
+def _continued(lines: Sequence[str], at: int, said: str) -> Value:
+    """A command whose lines end in a backslash, but for the last."""
+    rows, end = [said], at + 1
+    while rows[-1].endswith("\\") and end < len(lines):
+        rows.append(lines[end])
+        end += 1
+    if rows[-1].endswith("\\") or not rows[-1].strip() or _HERE.search(rows[-1]):
+        raise DamagedError(
+            f"The command in line {at + 1} goes on behind a backslash, and its end is not clear. Write it as a block."
+        )
+    return Value(text="\n".join(rows), end=end, opened=at + 1)
+
+
+def _line(at: int, name: str, tail: str) -> str:
+    """A value on the argument's own line."""
+    said = tail.strip()
+    whole = len(said) > 1 and said[0] == said[-1] and said[0] in _PAIRS and said[0] not in said[1:-1]
+    if name == "path":
+        bare = said[1:-1] if whole else said.removeprefix("**").removesuffix("**")
+        return bare.strip()
+    if name in TEXTS and (tail.rstrip() != f" {said}" and tail.rstrip() != said):
+        raise DamagedError(
+            f"`{name}` in line {at + 1} begins with more than one blank: it is not known which belong to the text. "
+            "Write it as a block."
+        )
+    if (whole and name != "query") or (name in TEXTS and said.startswith((*_QUOTES, "`"))):
+        raise DamagedError(
+            f"The value of `{name}` in line {at + 1} stands between marks ({said[0]}): it is not known whether they belong to it. "
+            "Leave them out, or write it as a block."
+        )
+    return said
+
+
+def _no_form(at: int, name: str, following: str) -> str:
+    if not following:
+        return (
+            f"`{name}` in line {at + 1} has no value. A text that is meant to be empty is a block without lines: "
+            f"`{name} <<END`, then `END`."
+        )
+    return (
+        f"`{name}` in line {at + 1} has nothing behind it on its line, and the next line (`{following.strip()[:80]}`) opens no "
+        f"block or fence, so that it is not known where the text ends. Write it as a block: `{name} <<END_OF_TEXT`, its lines as they are, "
+        "then a line `END_OF_TEXT`."
+    )

@@ -1,0 +1,256 @@
+"""What a model researcher answered, checked field by field: what can be used, what must be asked for again, and why.
+
+Nothing that can be used is dropped: a field under another name, a category in words, a second difference of one interface. What cannot be
+used is named in words for the model. What leaks is kept apart: it is used only where nothing better comes, after the audit has cut it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Any
+
+from pytest_recode.feedback import source
+from pytest_recode.feedback.embedded import LEFT_OUT, left_out
+from pytest_recode.feedback.json_answers import Record, interfaces_of, matching, records
+from pytest_recode.feedback.levels import cut
+from pytest_recode.feedback.records import WORDS, code_only, words_only
+
+MOST_WORDS = 4_000
+MOST_CODE = 60_000
+MOST_DIFFERENCES = 10
+"""Records of one interface; more are dropped."""
+
+NAMES: Mapping[str, Sequence[str]] = {
+    "interface": ("interface_name", "function", "function_name", "method", "name", "symbol", "target"),
+    "category": ("error_category", "error_type", "feedback_category", "type", "kind"),
+    "description": ("summary", "issue", "problem", "difference", "symptom", "what"),
+    "analysis": ("root_cause", "reason", "cause", "explanation", "why", "impact"),
+    "suggestion": ("actionable_feedback", "guidance", "recommendation", "advice", "action", "how", "fix_description"),
+    "correction": ("direct_code_feedback", "code", "corrected_code", "correct_code", "fix", "patch", "solution"),
+    "caused_by": ("caused_by_interface", "root_interface", "depends_on", "because_of"),
+}
+"""Other names of the fields: those of RECODE-H's own schema, and what models write."""
+
+_CATEGORY_WORDS = {
+    "T0": ("structure", "structural", "planning", "architecture"),
+    "T1": ("correctness", "syntax", "runtime", "crash", "exception"),
+    "T2": ("alignment", "implementation", "instruction", "paper"),
+    "T3": ("knowledge", "context", "domain"),
+    "T4": ("repository", "integration", "repo"),
+}
+_NOTHING = re.compile(
+    r"(?:n/?a|none|null|nil|-+|\.+|…|todo|no (?:change|correction|code)s?(?: (?:is |are )?(?:needed|required|necessary))?|not applicable)\W*",
+    re.IGNORECASE,
+)
+
+Fields = dict[str, str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """One record: its fields that can be used, those that will do only where nothing better comes, and what is wrong with the others."""
+
+    usable: Fields = field(default_factory=dict)
+    leaking: Fields = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)  # by field
+    no_cause: str = ""  # what is wrong with a caused_by that was given
+
+    def fields(self) -> Fields:
+        return {**self.leaking, **self.usable}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What an answer may hold. `failing` interfaces each need a record; `others` may have some.
+
+    `may_have_code`: fields of words in which code stays. `wrong`: what the words of a field do that they must not, "" for nothing.
+    `one_block`: all corrections are of one and the same piece of code, so that one of them is enough.
+    """
+
+    failing: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    may_have_code: frozenset[str] = frozenset()
+    wrong: Callable[[str, str], str] = lambda _field, _words: ""
+    one_block: bool = False
+    whole: bool = False  # whether corrections are whole definitions
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        return (*self.failing, *self.others)
+
+
+@dataclass(slots=True, kw_only=True)
+class Answers:
+    """What one or more answers to the same question came to."""
+
+    rules: Rules
+    drafts: dict[str, list[Draft]] = field(default_factory=dict)
+    problem: str = ""  # with the last answer as a whole
+
+    def add(self, text: str) -> None:
+        """Take in an answer. What was accepted before stays; a later answer fills what was missing or could not be used."""
+        read = records(text, NAMES)
+        self.problem = read.problem
+        new: dict[str, list[Draft]] = {}
+        for record in read.records:
+            for name in interfaces_of(record, self.rules.known, self.rules.failing):
+                draft = _draft(record, self.rules)
+                same = [each for each in new.setdefault(name, []) if each == draft]
+                if not same and len(new[name]) < MOST_DIFFERENCES:
+                    new[name].append(draft)
+        for name, drafts in new.items():
+            self._take_in(name, drafts)
+        self._causes()
+
+    def accepted(self) -> tuple[str, ...]:
+        """Interfaces whose records are whole."""
+        return tuple(name for name, drafts in self.drafts.items() if not any(draft.problems for draft in drafts))
+
+    def problems(self) -> tuple[str, ...]:
+        """What is missing or cannot be used, one sentence each, for the model."""
+        found = []
+        for name, drafts in self.drafts.items():
+            for number, draft in enumerate(drafts, 1):
+                which = f"{name} (its record {number})" if len(drafts) > 1 else name
+                if draft.no_cause and not draft.problems.keys().isdisjoint({"suggestion", "correction"}):
+                    found.append(f"{which}: {draft.no_cause}")  # else the model thinks that it needs neither
+                found += [f"{which}: {wrong}" for wrong in draft.problems.values()]
+        missing = [name for name in self.rules.failing if name not in self.drafts]
+        if missing and self.problem and not self.drafts:
+            found.append(self.problem)
+        if missing:
+            why = f" (of that answer, {self.problem})" if self.problem and self.drafts else ""
+            found.append(f"there is no record for {', '.join(missing)}{why}")
+        return tuple(found)
+
+    def _take_in(self, name: str, drafts: Sequence[Draft]) -> None:
+        before = self.drafts.get(name)
+        if before is None:
+            self.drafts[name] = list(drafts)
+            return
+        # Who gives all records of an interface once more means each by its place
+        meant = before if len(drafts) >= len(before) else [draft for draft in before if draft.problems]
+        for old, new in zip(meant, drafts, strict=False):
+            if not old.problems:
+                continue
+            old.usable = {**new.usable, **old.usable}
+            old.leaking |= new.leaking
+            old.no_cause = new.no_cause
+            old.problems = {
+                each: wrong for each, wrong in {**old.problems, **new.problems}.items() if each not in old.usable
+            }
+
+    def _causes(self) -> None:
+        """Drop what names no cause, and ask for the corrections that no cause makes superfluous."""
+        causes = {
+            name: draft.usable["caused_by"]
+            for name, drafts in self.drafts.items()
+            for draft in drafts
+            if "caused_by" in draft.usable
+        }
+        corrected = {name for name, drafts in self.drafts.items() if any("correction" in one.usable for one in drafts)}
+        for name, drafts in self.drafts.items():
+            for draft in drafts:
+                if "caused_by" in draft.usable and _goes_round(name, causes):
+                    del draft.usable["caused_by"]
+                    draft.no_cause = "its caused_by leads back to itself"
+                needless: set[str] = set()
+                if "caused_by" in draft.usable:
+                    needless = {"analysis", "suggestion", "correction"}
+                elif name in self.rules.others or name in corrected or (self.rules.one_block and corrected):
+                    needless = {"correction"}
+                draft.problems = {field: wrong for field, wrong in draft.problems.items() if field not in needless}
+
+
+def _goes_round(name: str, causes: Mapping[str, str]) -> bool:
+    """Whether the causes lead from `name` back to it; what only leads to such a circle keeps its cause."""
+    seen: set[str] = set()
+    at = name
+    while at in causes and at not in seen:
+        seen.add(at)
+        at = causes[at]
+    return at == name and at in seen
+
+
+def category_of(given: object) -> str:
+    """T0 … T4, however a model wrote it; "" where that cannot be told."""
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    if isinstance(given, int):
+        given = str(given)
+    if not isinstance(given, str):
+        return ""
+    if found := re.fullmatch(r"\W*([0-4])\W*", given) or re.search(r"\b[tT](?:ype)?[\s_-]*\W?([0-4])\b", given):
+        return f"T{found[1]}"
+    words = set(re.findall(r"[a-z]+", given.casefold()))
+    fitting = [name for name, meant in _CATEGORY_WORDS.items() if words & set(meant)]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def _draft(record: Record, rules: Rules) -> Draft:
+    draft = Draft()
+    if category := category_of(record.get("category")):
+        draft.usable["category"] = category
+    causes = matching(record.get("caused_by"), rules.known)
+    if len(causes) == 1:
+        draft.usable["caused_by"] = causes[0]
+    elif (cause := _text(record.get("caused_by")).strip()) and not _NOTHING.fullmatch(cause):
+        draft.no_cause = f"its caused_by is not one of {', '.join(rules.known)}"
+    for name in WORDS:
+        given = _text(record.get(name))
+        kept = given[: 2 * MOST_WORDS]
+        words = cut(kept if name in rules.may_have_code else words_only(kept), MOST_WORDS).strip()
+        bare = words if name in rules.may_have_code else left_out(words).replace(LEFT_OUT, "")
+        if not re.search(r"[^\W\d_]", bare) or _NOTHING.fullmatch(words):
+            draft.problems[name] = f"its {name} has no words"
+        elif what := rules.wrong(name, words):
+            draft.problems[name] = f"its {name} {what}"
+            draft.leaking[name] = words
+        else:
+            draft.usable[name] = words
+    code = dedent(code_only(_text(record.get("correction"))))  # a block's, as it stands in its file
+    code = code.encode(errors="replace").decode()
+    if not code.strip() or _NOTHING.fullmatch(code.strip()):
+        problem = "is empty"
+    elif len(code) > MOST_CODE:
+        problem = f"is longer than {MOST_CODE} characters"
+    else:
+        problem = source.parse(code.encode()).problem
+    if problem:
+        draft.problems["correction"] = f"its correction {problem}"
+    elif rules.whole and _is_piece(code):
+        draft.problems["correction"] = "its correction is a piece of a definition: give the whole definition"
+        draft.leaking["correction"] = code
+    else:
+        draft.usable["correction"] = code
+    return draft
+
+
+def _is_piece(code: str) -> bool:
+    """Whether code stands for lines within a function: no definition, and more than imports and plain values."""
+    tree = source.parse(code.encode()).tree
+    body = tree.body if tree is not None else []
+    if any(isinstance(node, source.Definition) for node in body):
+        return False
+    plain = (ast.Import, ast.ImportFrom)
+    return not all(isinstance(node, plain) or _is_plain_value(node) for node in body)
+
+
+def _is_plain_value(node: ast.stmt) -> bool:
+    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    return value is not None and not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(value))
+
+
+def _text(given: Any) -> str:
+    """Of a value that is text, or texts in a list, or one text in an object."""
+    if isinstance(given, list) and all(isinstance(each, str) for each in given):
+        return "\n".join(given)
+    if isinstance(given, dict):
+        texts = [each for each in given.values() if isinstance(each, str)]
+        return max(texts, key=len, default="")
+    # JSON reads the backslash of \frac and \beta as a sign that nobody writes
+    return given.replace("\x0c", "\\f").replace("\x08", "\\b") if isinstance(given, str) else ""

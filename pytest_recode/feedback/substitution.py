@@ -1,0 +1,110 @@
+"""Substitution: a text written in signs of another kind, one for each of its characters, whatever the signs are.
+
+A moved alphabet, letters swapped, numbers, Morse, a word for each letter: all of them repeat a sign exactly where the text repeats a character. So the
+shapes of windows are compared, in which each sign is how far back it last stood, and no list of alphabets is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_recode.feedback.decoding import View
+from pytest_recode.feedback.leaks import Span
+
+WINDOW = 32
+"""Signs whose shape is no chance any more."""
+DISTINCT = 10
+"""Different ones among them: rulers and tables of zeros have the shape of each other."""
+LETTERS = 10
+"""Letters that stand by themselves, one after the other, and are those of a secret."""
+MOST = 200_000
+"""Characters of a secret whose shapes are kept."""
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shapes:
+    """Of a secret, in two readings: its letters and digits alone, and all that is no white space."""
+
+    readings: tuple[str, ...]
+    places: tuple[Mapping[int, int], ...]  # of each reading: hash of a shape, and where it stands
+
+
+def shapes(texts: Iterable[str]) -> Shapes:
+    whole = "\n\n".join(texts)[:MOST]
+    readings = ("".join(re.findall(r"[^\W_]", whole)).casefold(), "".join(whole.split()))
+    return Shapes(
+        readings=readings,
+        places=tuple({hash(shape): place for place, shape in _shapes(reading)} for reading in readings),
+    )
+
+
+def substituted(text: str, view: View, hidden: Shapes, known: Sequence[Sequence[str]]) -> tuple[Span, ...]:
+    """The passages of `text` whose shape, as one of its views, the secret has, and which are not simply known, nor the secret's own words as
+    they stand: the latter are for those to judge who count tokens."""
+    found: list[Span] = []
+    for signs, places in _readings(view.text):
+        for reading, its in zip(hidden.readings, hidden.places, strict=True):
+            for at, shape in _shapes(signs):
+                there = its.get(hash(shape))
+                if there is None:
+                    continue
+                ours, theirs = signs[at : at + WINDOW], reading[there : there + WINDOW]
+                moved = sum(one.casefold() != other.casefold() for one, other in zip(ours, theirs, strict=True))
+                span = view.span(places[at], places[at + WINDOW - 1] + 1, WINDOW)
+                plain = (*hidden.readings, *_plain(known)) if moved * 3 >= WINDOW else ()
+                if plain and not _stands(ours, plain) and not _stands(text[span.start : span.end].split(), plain):
+                    found.append(span)
+    return tuple(found)
+
+
+def spelled(view: View, hidden: Shapes, known: Sequence[Sequence[str]]) -> tuple[Span, ...]:
+    """The passages in which each letter stands by itself, and which have the letters of the secret: where its words began is lost."""
+    found: list[Span] = []
+    for match in _APART.finditer(view.text):
+        places = [place for place in range(*match.span()) if view.text[place].isalnum()]
+        for at in range(len(places) - LETTERS + 1):
+            window = places[at : at + LETTERS]
+            letters = "".join([view.text[place] for place in window]).casefold()
+            if letters in hidden.readings[0] and not any(letters in text.casefold() for text in _plain(known)):
+                found.append(view.span(window[0], window[-1] + 1, 1))
+    return tuple(found)
+
+
+_APART = re.compile(r"(?<![^\W_])[^\W_](?:[\W_]{1,8}[^\W_](?![^\W_])){9,}")
+
+
+def _readings(text: str) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
+    """Letters and digits, all signs, and what white space parts; with the place of each."""
+    for pattern in (r"[^\W_]", r"\S", r"\S+"):
+        matches = list(re.finditer(pattern, text))
+        signs = [match[0] for match in matches]
+        yield "".join(signs).lower() if pattern == r"[^\W_]" else signs, [match.start() for match in matches]
+
+
+def _shapes(signs: Sequence[str]) -> Iterator[tuple[int, Shape]]:
+    """Of each window of signs, but for those with few different ones."""
+    last: dict[str, int] = {}
+    back = []
+    for place, sign in enumerate(signs):
+        back.append(place - last.get(sign, -WINDOW))
+        last[sign] = place
+    for at in range(len(signs) - WINDOW + 1):
+        shape = tuple([far if far <= place else 0 for place, far in enumerate(back[at : at + WINDOW])])
+        if DISTINCT <= shape.count(0) < WINDOW - 3:
+            yield at, shape
+
+
+def _stands(signs: Sequence[str], texts: Iterable[str]) -> bool:
+    words = "".join(signs).casefold()
+    letters = "".join(re.findall(r"[^\W_]", words))
+    return any(words in text.casefold() or (letters and letters in text.casefold()) for text in texts)
+
+
+def _plain(known: Iterable[Sequence[str]]) -> Iterator[str]:
+    for tokens in known:
+        yield "".join(tokens)
+        yield "".join(token for token in tokens if token[0].isalnum())

@@ -1,0 +1,161 @@
+"""Reads the `proofs/` of a task directory (docs/task-format.md), when the task is validated and not before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import UserError
+from pytest_recode.formats.document import At, Document, fault, read, text_of
+from pytest_recode.formats.fields import Check, mapping, one_of, several, text, wrong
+from pytest_recode.formats.parts import SKIPPED, entries_of, files_below
+from pytest_recode.proofs import Proofs, WrongAnswer
+from pytest_recode.task import Files
+
+DIRECTORY = "proofs"
+REQUIREMENT = "requirement.yaml"
+EQUIVALENT = "equivalent.txt"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
+_CASE = r"test_\w+"
+_LARGEST = 1024 * 1024
+_KNOWN = ("right", "wrong", EQUIVALENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """`old`, which occurs once in the reference's `file`, becomes `new`."""
+
+    file: str
+    old: str
+    new: str
+
+
+def read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int) -> Proofs:
+    """The proofs of the task in `root`; empty where it has none. Raises `UserError`."""
+    proofs = root / DIRECTORY
+    if not proofs.exists():
+        return Proofs()
+    for entry in entries_of(str(proofs)):
+        if entry.name not in _KNOWN and entry.name not in SKIPPED:
+            raise UserError(f"{proofs / entry.name}: unknown; proofs/ holds {', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}")
+    stated = _squeezed(
+        "\n".join(
+            text_of(root / name, most=_LARGEST) for name in ("instruction.md", "paper.md") if (root / name).exists()
+        )
+    )
+    reference = root / "reference"
+    return Proofs(
+        right={path.name: _answer(path, targets, disk_mb) for path in _directories(proofs / "right")},
+        wrong=tuple(
+            _wrong(path, targets, interfaces, stated, reference, disk_mb) for path in _directories(proofs / "wrong")
+        ),
+        equivalent=_equivalent(proofs / EQUIVALENT),
+    )
+
+
+def _directories(parent: Path) -> list[Path]:
+    if not parent.exists():
+        return []
+    entries = [entry for entry in entries_of(str(parent)) if entry.name not in SKIPPED]
+    for entry in entries:
+        if not entry.is_dir(follow_symlinks=False):
+            raise UserError(f"{parent / entry.name}: must be a directory with the targets of one answer")
+        if not _NAME.fullmatch(entry.name):
+            raise UserError(
+                f"{parent / entry.name}: must be named with lower-case letters, digits and -, as in no-sign"
+            )
+    return sorted(parent / entry.name for entry in entries)
+
+
+def _answer(path: Path, targets: tuple[str, ...], disk_mb: int, beside: tuple[str, ...] = ()) -> Files:
+    """The targets in `path`: all of them, and no other file but those named by `beside`."""
+    found = {name: data for name, data in files_below(path, disk_mb).items() if name not in beside}
+    for target in targets:
+        if target not in found:
+            raise UserError(f"{path / target}: no such file; an answer has every target: {', '.join(targets)}")
+    for name in found:
+        if name not in targets:
+            raise UserError(f"{path / name}: is not a target; an answer has only these files: {', '.join(targets)}")
+    return found
+
+
+def _wrong(
+    path: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], stated: str, reference: Path, disk_mb: int
+) -> WrongAnswer:
+    document = read(path / REQUIREMENT, most=_LARGEST)
+    fields = {
+        "requirement": text(),
+        "interface": one_of(*interfaces),
+        "cases": several(text(_CASE, "the name of a test function, as in test_stops_early"), "test functions"),
+        "changes": several(_change(targets), "changes of the reference", empty=False),
+    }
+    values = mapping(fields, required=("requirement", "interface"))(document, (), document.data)
+    if _squeezed(values["requirement"]) not in stated:
+        raise fault(
+            document,
+            ("requirement",),
+            "requirement: must quote instruction.md or paper.md, word for word (line breaks do not count); copy the sentence",
+        )
+    if "changes" not in values:
+        answer = _answer(path, targets, disk_mb, (REQUIREMENT,))
+    else:
+        for name in files_below(path, disk_mb):
+            if name != REQUIREMENT:
+                raise UserError(
+                    f"{path / name}: give the targets of the answer or `changes` of the reference, not both"
+                )
+        answer = _changed(reference, targets, document, values["changes"])
+    return WrongAnswer(
+        name=path.name,
+        targets=answer,
+        requirement=values["requirement"],
+        interface=values["interface"],
+        cases=values.get("cases", ()),
+    )
+
+
+def _change(targets: tuple[str, ...]) -> Check:
+    fields = mapping({"file": one_of(*targets), "old": _verbatim, "new": _verbatim}, required=("file", "old", "new"))
+    return lambda document, at, value: _Change(**fields(document, at, value))
+
+
+def _verbatim(document: Document, at: At, value: Any) -> str:
+    if not isinstance(value, str):
+        raise wrong(document, at, value, "text")
+    return value
+
+
+def _changed(reference: Path, targets: tuple[str, ...], document: Document, changes: tuple[_Change, ...]) -> Files:
+    """The reference with `changes` made, one after another."""
+    texts = {target: text_of(reference / target, most=_LARGEST) for target in targets}
+    for number, change in enumerate(changes):
+        if (times := texts[change.file].count(change.old)) != 1:
+            raise fault(
+                document,
+                ("changes", number, "old"),
+                f"changes: this text stands in {reference.name}/{change.file} {times} times; give whole lines that stand there once",
+            )
+        texts[change.file] = texts[change.file].replace(change.old, change.new)
+    return {target: text.encode() for target, text in texts.items()}
+
+
+def _equivalent(path: Path) -> Mapping[str, int]:
+    if not path.exists():
+        return {}
+    found: dict[str, int] = {}
+    for number, line in enumerate(text_of(path, most=_LARGEST).splitlines(), 1):
+        name = line.strip()
+        if not name or name.startswith("#"):
+            continue
+        if name in found:
+            raise UserError(f"{path}:{number}: is listed in line {found[name]} too; keep one")
+        found[name] = number
+    return found
+
+
+def _squeezed(words: str) -> str:
+    return " ".join(words.split())

@@ -1,0 +1,73 @@
+"""The arguments that a long traceback tells of, where tests and candidate share a process.
+
+pytest asks every argument for its `repr`, which may be a candidate's code, and quotes the tests' sources in the same breath. Here the two are
+apart: the texts are made first, while the sources can be read by nobody, and a traceback finds them made.
+
+Part of the shared judge; its functions are called after a case has failed. Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Optional
+
+try:  # pytest has no public way to do it
+    from _pytest._code import code as _private
+    from _pytest._io.saferepr import saferepr as _saferepr
+
+    _getargs = _private.Frame.getargs
+except (ImportError, AttributeError):
+    _private = None  # type: ignore[assignment]
+
+STYLE = "short" if _private is None else "long"
+"""Of tracebacks: without arguments where this pytest has other private parts."""
+_ADDRESS = re.compile(r"0x[0-9a-f]{8,}", re.IGNORECASE)  # numpy writes capitals
+"""Other ones in every grading."""
+_MOST_FRAMES = 200
+_texts: dict[int, list[tuple[str, Any]]] = {}
+
+
+class _Text:
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def prepare(error: Optional[BaseException]) -> None:
+    """Make the texts of the arguments of every function that the exception, and what led to it, went through."""
+    _texts.clear()
+    if _private is None:
+        return
+    pending, seen = [error], set()
+    while pending and len(_texts) < _MOST_FRAMES:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        pending += [each.__cause__, each.__context__]
+        tb = each.__traceback__
+        while tb is not None and len(_texts) < _MOST_FRAMES:
+            frame = tb.tb_frame
+            if id(frame) not in _texts:
+                _texts[id(frame)] = [
+                    (name, _Text(_text(value))) for name, value in _getargs(_private.Frame(frame), var=True)
+                ]
+            tb = tb.tb_next
+
+
+def _text(value: Any) -> str:
+    try:
+        return _ADDRESS.sub("…", str.__str__(_saferepr(value)))
+    except BaseException:  # noqa: BLE001  a candidate's class may raise whatever it likes here
+        return "…"
+
+
+def _told(self: Any, var: bool = False) -> list[tuple[str, Any]]:
+    """In place of pytest's own: no value is asked for anything."""
+    return _texts.get(id(self.raw), [])
+
+
+if _private is not None:
+    _private.Frame.getargs = _told  # type: ignore[method-assign]

@@ -1,0 +1,68 @@
+"""What lies beside the records of a run and is in no number: a reader must know of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import UserError
+
+
+def unreadable(path: Path) -> list[str]:
+    """Beside the records of a run: the tasks that had no episode, since nobody could read them."""
+    beside = path.parent / "unreadable.jsonl"
+    lines = beside.read_bytes().splitlines() if beside.is_file() else []
+    tasks = list(dict.fromkeys(str(found.get("task")) for line in lines if isinstance(found := parsed(line), dict)))
+    if not tasks:
+        return []
+    named = ", ".join(tasks[:5]) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
+    return [
+        f"{path.parent}: could not be read when it ran, and in no number here: {named}; --tasks counts them as missing"
+    ]
+
+
+def interrupted(path: Path, ended: Container[str]) -> list[str]:
+    """Beside the records of a run: the episodes that were begun and have none, per model and feedback."""
+    found = [begun for each in sorted(path.parent.glob("episodes/*.jsonl")) if (begun := _begun(each))]
+    cut = [begun for begun in found if begun["nodeid"] not in ended]
+    if not cut:
+        return []
+    rows = Counter(f"{begun.get('model') or begun.get('agent')} {begun.get('feedback')}" for begun in cut)
+    told = ", ".join(f"{count} of {row}" for row, count in rows.items())
+    return [
+        f"{path.parent}: interrupted episodes, in no number here: {len(cut)} ({told}); the run's command with --recode-resume plays"
+        " them to their end"
+    ]
+
+
+def _begun(transcript: Path) -> Mapping[str, Any] | None:
+    """The first line of a transcript; None where it has no whole one."""
+    with transcript.open("rb") as file:
+        line = file.readline()
+    facts = parsed(line) if line.endswith(b"\n") else None
+    return facts if isinstance(facts, dict) and "nodeid" in facts else None
+
+
+def events(transcript: Path, beginnings: tuple[bytes, ...]) -> Iterator[Mapping[str, Any]]:
+    """The whole lines of a transcript that begin so. Raises `UserError` with file and line for a damaged one."""
+    for number, line in enumerate(transcript.read_bytes().split(b"\n")[:-1], 1):
+        if line.startswith(beginnings):
+            found = parsed(line)
+            if not isinstance(found, dict) or type(found.get("turn")) is not int:
+                raise UserError(f"{transcript}, line {number}: is damaged: restore it, or remove the transcript")
+            yield found
+
+
+def parsed(data: bytes, **hooks: Any) -> Any:
+    """None for what is no JSON. Python reads NaN and Infinity, which JSON has not and no number can be made of."""
+    try:
+        return json.loads(data, parse_constant=_no_number, **hooks)
+    except (ValueError, RecursionError):  # JSON's and the encoding's alike
+        return None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")

@@ -1,0 +1,53 @@
+"""Models and embedders on an episode's clock, whoever wrote them.
+
+A model tells the ledger before each try (`Ledger.before_call`), so that the clock knows the last one, which alone counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_recode.clock import Clock
+from pytest_recode.models import Embedded, Embedder, Message, Model, Reply, Tool
+
+
+class TimedEmbedder:
+    def __init__(self, embedder: Embedder, clock: Clock) -> None:
+        self._embedder, self._clock = embedder, clock
+        self.name = embedder.name
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        with self._clock.asking(self.name):
+            return self._embedder.embed(texts)
+
+
+class TimedModel:
+    """Answers, remembers and restores as the model does; what else that model has is there, too."""
+
+    def __init__(self, model: Model, clock: Clock) -> None:
+        self._model, self._clock = model, clock
+        self.name, self.simulated, self.native_tools = model.name, model.simulated, model.native_tools
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        with self._clock.asking(self.name):
+            return self._model.complete(messages, tools=tools, schema=schema)
+
+    def state(self) -> Mapping[str, Any]:
+        kept = getattr(self._model, "state", None)
+        found: Mapping[str, Any] = kept() if kept is not None else {}
+        return found
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        restore = getattr(self._model, "restore", None)
+        if restore is not None:
+            restore(state)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)

@@ -1,0 +1,88 @@
+"""`--recode-fail-under`: unsolved episodes are no failed tests, and one more report says whether enough were solved.
+
+Terminal, exit status and JUnit all come from these reports, so that they agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_recode.plugin import summary
+
+_LASTFAILED = "cache/lastfailed"
+"""The name under which pytest's cache has the ids that `--lf` selects."""
+
+
+def excuse(report: pytest.TestReport, facts: Mapping[str, Any]) -> None:
+    """Give the report of an unsolved episode pytest's outcome of an expected failure."""
+    if report.failed and facts.get("record", {}).get("outcome") == "unsolved":
+        first, *_, last = report.longreprtext.splitlines()
+        report.outcome = "skipped"
+        report.wasxfail = f"{first}; {last}"
+
+
+def report(limit: float, records: Sequence[Mapping[str, Any]], wanted: int) -> pytest.TestReport:
+    """Whether at least `limit` per cent are solved, of `wanted` episodes that should have come to an end."""
+    judged, share = summary.solved(records)
+    below = math.floor(share * 10) / 10  # rounded up, it could show what was not reached
+    text = f"recode: {below:.1f} % solved ({judged} judged), at least {limit:g} % wanted"
+    if judged < wanted:
+        text += f", and {wanted - judged} of {wanted} have no verdict"
+    passed = judged == wanted and share >= limit
+    made = pytest.TestReport(
+        nodeid=_nodeid(limit),
+        location=("recode", None, "--recode-fail-under"),
+        keywords={},
+        outcome="passed" if passed else "failed",
+        longrepr=None if passed else text,
+        when="call",
+        user_properties=[("recode_fail_under", text)],
+    )
+    made.recode = {"gate": text}  # type: ignore[attr-defined]
+    return made
+
+
+def ended(call: pytest.TestReport) -> pytest.TestReport:
+    """The last phase of a report that stands for no item; JUnit takes the properties from there."""
+    return pytest.TestReport(
+        nodeid=call.nodeid,
+        location=call.location,
+        keywords={},
+        outcome="passed",
+        longrepr=None,
+        when="teardown",
+        user_properties=call.user_properties,
+    )
+
+
+def unrecorded(nodeid: str, reason: str) -> pytest.TestReport:
+    """Takes back that an episode passed, whose record is not there any more: an error after it, as JUnit has no other way."""
+    path, _, name = nodeid.partition("::")
+    made = pytest.TestReport(
+        nodeid=nodeid,
+        location=(path, 0, name),
+        keywords={},
+        outcome="failed",
+        longrepr=f"its record is lost: {reason}",
+        when="teardown",
+    )
+    made.recode = {"unrecorded": reason}  # type: ignore[attr-defined]
+    return made
+
+
+def remember(config: pytest.Config, limit: float, unsolved: Collection[str]) -> None:
+    """Have `--lf` select unsolved episodes, which pytest takes for expected failures. After pytest wrote its own list."""
+    cache = getattr(config, "cache", None)
+    if cache is not None:
+        listed = cache.get(_LASTFAILED, {}) | dict.fromkeys(unsolved, True)
+        listed.pop(_nodeid(limit), None)  # no item can be selected by it
+        cache.set(_LASTFAILED, listed)
+
+
+def _nodeid(limit: float) -> str:
+    """The same for each run with this limit, so that a CI system shows its history."""
+    return f"recode::at least {limit:g} % solved"

@@ -1,0 +1,60 @@
+"""Each episode is asked once, also where pytest-rerunfailures is installed: the better of two answers is no result.
+
+Ordinary tests of the session are rerun as ever.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from pytest_recode.plugin import distributed
+from pytest_recode.plugin.items import TaskItem
+
+_PLUGIN = "rerunfailures"
+_LINE = "not to recode items: each episode is asked once, and --recode-attempts=N asks for more"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
+    """Go on without pytest-rerunfailures, which would run the item itself, and more than once."""
+    manager = item.config.pluginmanager
+    reruns = manager.get_plugin(_PLUGIN)
+    if reruns is None or not isinstance(item, TaskItem):
+        return None
+    found = item.config.hook.pytest_runtest_protocol.get_hookimpls()  # called from last to first
+    own = next(place for place, each in enumerate(found) if each.plugin is sys.modules[__name__])
+    called = {each.plugin for each in found[own:]}
+    rest: Any = manager.subset_hook_caller("pytest_runtest_protocol", {*called, reruns})
+    return rest(item=item, nextitem=nextitem)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return f"recode: {option} applies to ordinary tests, {_LINE}" if (option := _given(config)) else None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A marker is known to whoever collects: with pytest-xdist to the workers, of which the first speaks."""
+    from pytest_recode.plugin.report import warn
+
+    config = session.config
+    if not config.pluginmanager.hasplugin(_PLUGIN) or _given(config) or not distributed.speaks(config):
+        return
+    if any(isinstance(item, TaskItem) and item.get_closest_marker("flaky") for item in session.items):
+        warn(config, f"the flaky marker applies to ordinary tests, {_LINE}", __file__, 0)
+
+
+def _given(config: pytest.Config) -> str:
+    """The option by which this session's tests are rerun, if any."""
+    if not config.pluginmanager.hasplugin(_PLUGIN):
+        return ""
+    for option, value in (
+        ("--force-reruns", config.getoption("force_reruns", None)),
+        ("--reruns", config.getoption("reruns", None)),
+        ("reruns", config.getini("reruns")),
+    ):
+        if value is not None and value != "":
+            return option if str(value).strip() != "0" else ""
+    return ""

@@ -1,0 +1,184 @@
+"""Files of a run's directory: a line is in the file when the call returns, and every failure is a `RecordsError`.
+
+Used by every process of a run. A file is checked for still being the one at its path, since a file that was removed takes writes
+without an error for as long as it is open.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import RecordsError
+
+RESULTS = "results.jsonl"
+CONTROLLER = "controller.lock"
+"""Holds the run's id. The controlling process has it locked for as long as the run may ask models."""
+ROOM = 4 << 20
+"""Bytes that must be free before a model is asked: what the answers under way, their gradings and records may take."""
+
+_STEPS = {
+    errno.ENOSPC: "free space there",
+    errno.EDQUOT: "free space there, or have the quota raised",
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
+    errno.EROFS: "make the directory writable",
+    errno.EACCES: "make the directory writable",
+    errno.EPERM: "make the directory writable",
+    errno.ENOENT: "something removed the directory or a part of it while the run wrote there",
+}
+
+
+def cannot_write(path: Path | str, error: OSError) -> RecordsError:
+    """One line: the file, the system's reason, the next step."""
+    step = _STEPS.get(error.errno or 0, "check the disk")
+    return RecordsError(f"{path} cannot be written ({error.strerror or error}): {step}")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn every `OSError` of the block into a `RecordsError` that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def subdirectory(path: Path) -> Path:
+    """Create `path` where it is not there; never its parent, which is a run's directory and may have been removed."""
+    with writing(path):
+        path.mkdir(exist_ok=True)
+    return path
+
+
+def replaced(path: Path, text: str) -> None:
+    """Write a whole file in one step, so that a process that is killed here leaves the old one or the new one."""
+    fresh = path.with_suffix(".new")
+    with writing(path):
+        try:
+            fresh.write_text(text)
+            fresh.replace(path)
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise
+
+
+class Lines:
+    """A file of JSON lines that only grows. A line is one `write`, so that a killed process leaves whole lines.
+
+    Raises `RecordsError`, here and in `append`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        subdirectory(path.parent)
+        with writing(path):
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._cut()
+
+    def _cut(self) -> None:
+        """Remove a torn last line, which a killed run left, so that the next one stands alone."""
+        size = os.fstat(self._file).st_size
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            os.ftruncate(self._file, self.path.read_bytes().rfind(b"\n") + 1)
+
+    def append(self, line: Mapping[str, Any]) -> None:
+        """Lone surrogates (a model may write them) are escaped by JSON itself. A line that does not fit is not begun."""
+        data = memoryview((json.dumps(line, ensure_ascii=True) + "\n").encode())
+        self.check()
+        with writing(self.path):
+            size = os.fstat(self._file).st_size
+            try:
+                while data:
+                    data = data[os.write(self._file, data) :]
+            except OSError:
+                os.ftruncate(self._file, size)  # each file has one writer
+                raise
+
+    def check(self) -> None:
+        """Raises `RecordsError` where the file at this path is not the one that lines are written to."""
+        with writing(self.path):
+            if not same(self._file, self.path):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    def close(self) -> None:
+        with writing(self.path):
+            os.close(self._file)  # a network file system may say only here what it could not keep
+
+
+def same(file: int, path: Path) -> bool:
+    """Whether `path` names the open `file`. Raises `OSError` where it names nothing."""
+    return os.path.samestat(os.fstat(file), path.stat())
+
+
+class Hold:
+    """A process's hold on the directory of its run: that it is still there, still this run's, and has room.
+
+    The controlling process makes it with `claim`, a worker with `join`.
+    """
+
+    def __init__(self, out: Path, file: int) -> None:
+        self.out = out
+        self._file = file
+
+    @classmethod
+    def claim(cls, out: Path, run: str) -> Hold:
+        """Mark `out` as run `run`'s, until `release`."""
+        path = out / CONTROLLER
+        with writing(path):
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{run}\n".encode(), 0)
+        return cls(out, file)
+
+    @classmethod
+    def join(cls, out: Path, run: str, worker: str) -> Hold:
+        """Raises `RecordsError` where this process sees another directory than the one that `run` was begun in."""
+        try:
+            file = os.open(out / CONTROLLER, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            file = -1
+        except OSError as error:
+            raise cannot_write(out, error) from error
+        if file < 0 or os.pread(file, 200, 0).decode(errors="replace").strip() != run:
+            raise RecordsError(
+                f"{out}: worker {worker} does not see this run's records there (another disk, or removed in between):"
+                " give --recode-out a directory that all workers share"
+            )
+        return cls(out, file)
+
+    def check(self) -> None:
+        """Before a model is asked. Raises `RecordsError`."""
+        with writing(self.out):
+            if not same(self._file, self.out / CONTROLLER):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            free = room(self.out)
+        if free < ROOM:
+            raise RecordsError(
+                f"{self.out} cannot be written ({os.strerror(errno.ENOSPC)}: {free >> 10} KiB are free, and"
+                f" {ROOM >> 10} are needed): free space there"
+            )
+
+    def wait_for_release(self) -> None:
+        """Until the controlling process asks no more models: it was stopped, or is gone. In a worker."""
+        fcntl.flock(self._file, fcntl.LOCK_SH)
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def release(self) -> None:
+        """Let every worker know that no model is to be asked any more. Needs no write: the disk may be what is broken."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def room(out: Path) -> int:
+    """Free bytes; as much as is needed where the file system does not know."""
+    found = os.statvfs(out)
+    return found.f_bavail * found.f_frsize if found.f_blocks else ROOM

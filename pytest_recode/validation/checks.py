@@ -1,0 +1,193 @@
+"""Checks of a task: answers that need no model, and the verdict that each must get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+
+from pytest_recode.models.parts import broken
+from pytest_recode.proofs import Proofs, WrongAnswer
+from pytest_recode.slots import emptied
+from pytest_recode.task import Files, Parts, Task
+
+CONSTANTS = {
+    "an empty array": "return numpy.zeros((0, 1, 1))",
+    "two empty arrays": "return numpy.zeros((0, 1, 1)), numpy.zeros((0, 1, 1))",
+    "nan": "return float('nan')",
+    "0.0": "return 0.0",
+    "True": "return True",
+    "None": "return None",
+    "[]": "return []",
+    "its first argument": "return args[0] if args else None",
+    "ValueError": "raise ValueError('no')",
+}
+"""What a module that means nothing answers to every call. An empty array passes `==`, approx and np.testing against a scalar."""
+
+_MODULE = """\
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+def answer(*args, **named):
+    {body}
+
+
+class Answers:
+    def __init__(self, *args, **named):
+        pass
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return answer
+
+    __call__ = staticmethod(answer)
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Answers if name[:1].isupper() else answer
+"""
+
+SLOT_MUTANTS = 5
+"""Mistakes made in the authors' lines of a part of a file, one at a time: enough to tell a blind test from one that sees."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One candidate. `violates` names the requirement that a wrong answer violates."""
+
+    name: str
+    targets: Files
+    violates: WrongAnswer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Answers, and whether each must solve the task; None: the share that fails is counted.
+
+    `seeded`: each answer is graded under several secret seeds. `means_nothing`: a case that such an answer passes is weak.
+    `mutated`: the interface whose code in the reference is mutated.
+    """
+
+    name: str
+    answers: Callable[[Task, Parts, Proofs], list[Answer]]
+    must_solve: bool | None
+    seeded: bool = False
+    means_nothing: bool = False
+    mutated: str = ""
+
+
+def proofs_of(task: Task) -> Proofs:
+    """Raises `UserError`."""
+    return task.proofs() if task.proofs is not None else Proofs()
+
+
+def checks(task: Task) -> tuple[Check, ...]:
+    """The checks of `task`, in the order in which they run."""
+    if task.oracle.script:
+        return SLOT_CHECKS
+    if task.oracle.beside is not None:
+        return CHECKS  # tests of a benchmark, of which one grading takes seconds: mutants would take hours
+    return (*CHECKS, *(PROOF_CHECKS if task.proofs is not None else ()), *map(_mutants_of, task.interfaces))
+
+
+CHECKS = (
+    Check(
+        name="reference",
+        answers=lambda _task, parts, _proofs: [Answer(name="the reference", targets=parts.reference)],
+        must_solve=True,
+        seeded=True,
+    ),
+    Check(
+        name="untouched",
+        answers=lambda task, parts, _proofs: [
+            Answer(
+                name="the untouched target",
+                targets={path: parts.repo[path] for path in task.targets if path in parts.repo},
+            )
+        ],
+        must_solve=False,
+        means_nothing=True,
+    ),
+    Check(
+        name="empty",
+        answers=lambda task, _parts, _proofs: [
+            Answer(name="the empty target", targets=dict.fromkeys(task.targets, b""))
+        ],
+        must_solve=False,
+        means_nothing=True,
+    ),
+    Check(
+        name="constant",
+        answers=lambda task, _parts, _proofs: [
+            Answer(
+                name=f"a target that answers {name} to everything",
+                targets=dict.fromkeys(task.targets, _MODULE.format(body=body).encode()),
+            )
+            for name, body in CONSTANTS.items()
+        ],
+        must_solve=False,
+        means_nothing=True,
+    ),
+)
+
+PROOF_CHECKS = (
+    Check(
+        name="right",
+        answers=lambda _task, _parts, proofs: [
+            Answer(name=f"proofs/right/{name}", targets=targets) for name, targets in proofs.right.items()
+        ],
+        must_solve=True,
+        seeded=True,
+    ),
+    Check(
+        name="wrong",
+        answers=lambda _task, _parts, proofs: [
+            Answer(name=f"proofs/wrong/{wrong.name}", targets=wrong.targets, violates=wrong) for wrong in proofs.wrong
+        ],
+        must_solve=False,
+        seeded=True,
+    ),
+)
+
+SLOT_CHECKS = (
+    replace(CHECKS[0], seeded=False),  # it is compared with itself, whatever the seed
+    Check(
+        name="removed",
+        answers=lambda _task, parts, _proofs: [Answer(name="the removed block", targets=_removed(parts))],
+        must_solve=False,
+    ),
+    Check(name="mutants", answers=lambda task, parts, _proofs: _slot_mutants(task, parts), must_solve=None),
+)
+"""For a task that asks for a part of a file: what the others try says nothing there."""
+
+
+def _mutants_of(interface: str) -> Check:
+    """One item per interface, so that they run in parallel; `validate` makes the mutants one by one."""
+    return Check(
+        name=f"mutants-{interface}",
+        answers=lambda _task, _parts, _proofs: [],
+        must_solve=None,
+        mutated=interface,
+    )
+
+
+def _removed(parts: Parts) -> Files:
+    slot = parts.slot
+    assert slot is not None
+    text = parts.repo[slot.path].decode("utf-8", "surrogateescape")
+    return {slot.path: emptied(text, slot).encode("utf-8", "surrogateescape")}
+
+
+def _slot_mutants(task: Task, parts: Parts) -> list[Answer]:
+    slot = parts.slot
+    assert slot is not None
+    made = [broken(parts, Random(f"{task.id}/{number}"), 1) for number in range(3 * SLOT_MUTANTS)]
+    untouched = parts.repo[slot.path].decode("utf-8", "replace")
+    texts = [text for text in dict.fromkeys(made) if text is not None and text != untouched][:SLOT_MUTANTS]
+    return [Answer(name=f"slip {number}", targets={slot.path: text.encode()}) for number, text in enumerate(texts, 1)]

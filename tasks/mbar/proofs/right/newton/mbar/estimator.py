@@ -1,0 +1,129 @@
+"""MBAR by damped Newton steps on the convex objective, over the sampled states."""
+
+import numpy as np
+
+from .logspace import log, logsumexp
+
+
+def log_weights(samples, f):
+    u = samples.energies
+    f = np.asarray(f, dtype=np.float64)
+    sampled = samples.counts > 0
+    mixture = logsumexp((f[sampled] + log(samples.counts[sampled].astype(float)))[:, None] - u[sampled], axis=0)
+    return (f[:, None] - u - mixture).T
+
+
+def _update(samples, f):
+    """The right hand side of (11), for all states."""
+    sampled = samples.counts > 0
+    u = samples.energies
+    mixture = logsumexp((f[sampled] + log(samples.counts[sampled].astype(float)))[:, None] - u[sampled], axis=0)
+    return -logsumexp(-u - mixture, axis=1)
+
+
+def _gap(samples, f):
+    sampled = samples.counts > 0
+    with np.errstate(over="ignore"):
+        sums = np.exp(logsumexp(log_weights(samples, f)[:, sampled], axis=0))
+    return sums - 1.0
+
+
+def _newton(samples, f):
+    sampled = np.flatnonzero(samples.counts > 0)
+    n = samples.counts[sampled].astype(float)
+    with np.errstate(over="ignore"):
+        w = np.exp(log_weights(samples, f)[:, sampled])
+    sums = w.sum(axis=0)
+    hessian = np.diag(n * sums) - (w * n).T @ (w * n)
+    gradient = n * (sums - 1.0)
+    if not (np.isfinite(hessian).all() and np.isfinite(gradient).all()):
+        return None
+    step = np.zeros(len(sampled))
+    if len(sampled) > 1:
+        step[1:] = np.linalg.lstsq(hessian[1:, 1:], gradient[1:], rcond=1e-14)[0]
+    moved = f.copy()
+    moved[sampled] -= step
+    return moved
+
+
+def _badness(samples, f):
+    sampled = samples.counts > 0
+    worst = np.abs(samples.counts[sampled] * _gap(samples, f))
+    return worst.max() if np.isfinite(worst).all() else np.inf
+
+
+def free_energies(samples, tolerance=1e-10, max_iterations=1000):
+    sampled = samples.counts > 0
+    # a start that no offset between the states can spoil
+    f = np.min(samples.energies, axis=1)
+    f = np.where(np.isfinite(f), f, 0.0)
+    for _ in range(max_iterations):
+        plain = _update(samples, f)
+        newton = _newton(samples, plain)
+        best = plain
+        usable = newton is not None and np.isfinite(newton).all()
+        if usable and _badness(samples, newton) < _badness(samples, plain):
+            best = newton
+        f = best
+        if np.abs(_gap(samples, f)).max() <= tolerance:
+            full = _update(samples, f)
+            full[sampled] = f[sampled]
+            return full - full[0]
+    raise RuntimeError(f"no solution within {max_iterations} iterations")
+
+
+def covariance(weights, counts):
+    w = np.asarray(weights, dtype=np.float64)
+    n = np.asarray(counts, dtype=np.float64)
+    _, s, vt = np.linalg.svd(np.linalg.qr(w, mode="r"), full_matrices=False)
+    scaled = s[:, None] * vt
+    inner = np.eye(len(s)) - scaled @ np.diag(n) @ scaled.T
+    eigenvalues, basis = np.linalg.eigh(0.5 * (inner + inner.T))
+    keep = np.abs(eigenvalues) >= 1e-8 * (1.0 if len(w) > len(s) else np.abs(eigenvalues).max())
+    inverse = (basis[:, keep] / eigenvalues[keep]) @ basis[:, keep].T
+    theta = scaled.T @ inverse @ scaled
+    return 0.5 * (theta + theta.T)
+
+
+def differences(samples, f=None):
+    if f is None:
+        f = free_energies(samples)
+    f = np.asarray(f, dtype=np.float64)
+    theta = covariance(np.exp(log_weights(samples, f)), samples.counts)
+    diagonal = np.diag(theta)
+    variance = diagonal[:, None] - 2.0 * theta + diagonal[None, :]
+    error = np.sqrt(np.maximum(variance, 0.0))
+    np.fill_diagonal(error, 0.0)
+    delta = f[None, :] - f[:, None]
+    np.fill_diagonal(delta, 0.0)
+    return delta, error
+
+
+def expectation(samples, observable, energies, f=None):
+    a = np.array(observable, dtype=np.float64)
+    u = np.array(energies, dtype=np.float64)
+    count = samples.energies.shape[1]
+    if a.shape != (count,) or u.shape != (count,):
+        raise ValueError(f"observable and energies must have the shape {(count,)}")
+    allowed = np.isfinite(u)
+    if not allowed.any():
+        raise ValueError("the state of interest forbids every sample")
+    if f is None:
+        f = free_energies(samples)
+    f = np.asarray(f, dtype=np.float64)
+    sampled = samples.counts > 0
+    mixture = logsumexp(
+        (f[sampled] + log(samples.counts[sampled].astype(float)))[:, None] - samples.energies[sampled], axis=0
+    )
+    log_w = np.where(allowed, -u - mixture, -np.inf)
+    w = np.exp(log_w - logsumexp(log_w, axis=0))
+    a = np.where(allowed, a, 0.0)
+    mean = float(np.sum(w * a))
+    d = w * (a - mean)
+    scale = np.abs(d).max()
+    if scale == 0.0:
+        return mean, 0.0
+    # appended column, scaled to the size of the others
+    columns = np.concatenate([np.exp(log_weights(samples, f)), (d / scale)[:, None]], axis=1)
+    theta = covariance(columns, np.append(samples.counts, 0))
+    return mean, float(scale * np.sqrt(max(theta[-1, -1], 0.0)))

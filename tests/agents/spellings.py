@@ -1,0 +1,220 @@
+"""One answer, which writes `solver.py` and submits, as different models spell it: functions of the text to write.
+
+EXACT ones are understood whenever the text itself does not stand in their way; FAULTY ones have more than one reading, or none, and
+nothing of them may be done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+PATH = "solver.py"
+SUBMIT = "### Action: submit\n"
+
+Spelling = Callable[[str], str]
+
+
+def framed(head: str, foot: str, after: str = f"\n{SUBMIT}") -> Spelling:
+    return lambda text: f"{head}{text}{foot}{after}"
+
+
+def literal(head: str, indent: str = "  ") -> Spelling:
+    def spelled(text: str) -> str:
+        return "\n".join([head, *((indent + line if line else "") for line in text.split("\n")), SUBMIT])
+
+    return spelled
+
+
+def with_json(shape: Callable[[str], object], around: str = "{}", **how: object) -> Spelling:
+    def spelled(text: str) -> str:
+        return around.replace("{}", json.dumps(shape(text), **how))  # type: ignore[arg-type]
+
+    return spelled
+
+
+def openai(text: str) -> object:
+    calls = [("write", {"path": PATH, "text": text}), ("submit", {})]
+    return {
+        "tool_calls": [
+            {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+            for number, (name, given) in enumerate(calls)
+        ]
+    }
+
+
+def raw_lines(text: str) -> str:
+    """JSON with line breaks within its strings, as models write it that do not escape them."""
+    inner = json.dumps(text, ensure_ascii=False)[1:-1].replace("\\n", "\n")
+    return f'[{{"action": "write", "args": {{"path": "solver.py", "text": "{inner}"}}}}, {{"action": "submit"}}]'
+
+
+HEAD = "### Observation\nNothing yet.\n### Reflection\nIt is easy.\n### Planning\nWrite it.\n"
+WRITE = f"{HEAD}### Action: write\npath: solver.py\n"
+
+EXACT: dict[str, Spelling] = {
+    # as the prompt asks
+    "block": framed(f"{WRITE}text <<END_OF_TEXT\n", "\nEND_OF_TEXT"),
+    "block behind a colon": framed(f"{WRITE}text: <<EOF\n", "\nEOF"),
+    "block with a quoted word": framed(f"{WRITE}text <<'PY'\n", "\nPY"),
+    # fences
+    "text, then a fence": framed(f"{WRITE}text:\n```python\n", "\n```"),
+    "text, blank line, fence": framed(f"{WRITE}text:\n\n```python\n", "\n```\n"),
+    "fence on the line of text": framed(f"{WRITE}text: ```python\n", "\n```"),
+    "fence without text": framed(f"{WRITE}\n```python\n", "\n```"),
+    "bare fence": framed(f"{WRITE}text:\n```\n", "\n```"),
+    "tildes": framed(f"{WRITE}text:\n~~~python\n", "\n~~~"),
+    "tildes without text": framed(f"{WRITE}~~~\n", "\n~~~"),
+    "four backticks": framed(f"{WRITE}text:\n````python\n", "\n````"),
+    "fence that names the file": framed("### Action: write\n```python solver.py\n", "\n```"),
+    "fence with a title": framed('### Action: write\n```python title="solver.py"\n', "\n```"),
+    "fence with a colon and the file": framed("### Action: write\n```python:solver.py\n", "\n```"),
+    "fence that is a file name": framed("### Action: write\n```solver.py\n", "\n```"),
+    "file name before the fence": framed("### Action: write\n**solver.py**\n```python\n", "\n```"),
+    "file name in backticks before the fence": framed("### Action: write\n`solver.py`:\n```python\n", "\n```"),
+    "content for text": framed(f"{WRITE}content:\n```python\n", "\n```"),
+    "code for text": framed(f"{WRITE}code:\n```python\n", "\n```"),
+    "file_text for text": framed("### Action: create\nfile_path: solver.py\nfile_text:\n```python\n", "\n```"),
+    # YAML, quotes
+    "YAML literal": literal(f"{WRITE}text: |"),
+    "YAML literal, stripped": literal(f"{WRITE}text: |-", "    "),
+    "YAML literal, four blanks": literal(f"{WRITE}content: |4", "    "),
+    "three double quotes": framed(f'{WRITE}text: """\n', '\n"""'),
+    "three single quotes": framed(f"{WRITE}text: '''\n", "\n'''"),
+    "three quotes on the next line": framed(f'{WRITE}text:\n"""\n', '\n"""'),
+    "YAML in a fence": lambda text: "\n".join(
+        [
+            "### Action: write",
+            "```yaml",
+            "path: solver.py",
+            "text: |",
+            *(f"  {line}" for line in text.split("\n")),
+            "```",
+            SUBMIT,
+        ]
+    ),
+    # names of actions
+    "write_file": framed(f"{HEAD}### Action: write_file\npath: solver.py\ntext <<E_O_F\n", "\nE_O_F"),
+    "Create File": framed(f"{HEAD}### Action: Create File\nfilename: solver.py\ncontent <<E_O_F\n", "\nE_O_F"),
+    "finish": framed(f"{WRITE}text <<E_O_F\n", "\nE_O_F", "\n### Action: finish\n"),
+    # headings
+    "lower case": framed(
+        "### observation\nNothing.\n### action: write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\n### action: submit\n"
+    ),
+    "upper case": framed("### ACTION: WRITE\nPATH: solver.py\nTEXT <<EOF\n", "\nEOF", "\n### ACTION: SUBMIT\n"),
+    "bold": framed("**Action: write**\n**path:** solver.py\n**text:**\n```python\n", "\n```", "\n**Action:** submit\n"),
+    "bold word": framed(
+        "**Action**: `write`\n- **path**: `solver.py`\n- **text**:\n```python\n", "\n```", "\n**Action**: submit"
+    ),
+    "numbered": framed(
+        "1. **Observation**: None.\n4. **Action**: write\npath: solver.py\ntext <<EOF\n",
+        "\nEOF",
+        "\n5. **Action**: submit\n",
+    ),
+    "numbered actions": framed(
+        "### Action 1: write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\n### Action 2: submit\n"
+    ),
+    "numbered headings": framed(
+        "## 4. Action: write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\n## 5. Action: submit\n"
+    ),
+    "no hashes": framed("Plan: write.\nAction: write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\nAction: submit\n"),
+    "four hashes": framed("#### Action: write solver.py\n```python\n", "\n```", "\n#### Action: submit\n"),
+    "action on the next line": framed(
+        "### Action\nwrite\npath: solver.py\ntext <<EOF\n", "\nEOF", "\n### Action\nsubmit\n"
+    ),
+    "arrow and dash": framed("### Action - write\npath = solver.py\ntext <<EOF\n", "\nEOF", "\n### Action - submit\n"),
+    "fence around all": framed(f"```\n{WRITE}text <<EOF\n", "\nEOF", f"\n{SUBMIT}```\n"),
+    "fence around all, and fences": framed(f"```markdown\n{WRITE}text:\n```python\n", "\n```", f"\n{SUBMIT}```\n"),
+    "thoughts before": framed(f"<think>\n### Action: submit\n</think>\n{WRITE}text <<EOF\n", "\nEOF"),
+    "end of thoughts before": framed(f"I could submit.\n</think>\n\n{WRITE}text <<EOF\n", "\nEOF"),
+    "byte order mark": framed("\ufeff### Action: write\npath: solver.py\ntext <<EOF\n", "\nEOF"),
+    "CRLF": lambda text: framed(f"{WRITE}text <<EOF\n", "\nEOF")(text).replace("\n", "\r\n"),
+    "CRLF and a fence": lambda text: framed(f"{WRITE}text:\n```python\n", "\n```")(text).replace("\n", "\r\n"),
+    "trailing blanks": framed(
+        "### Action: write  \npath: solver.py  \ntext <<EOF  \n", "\nEOF  ", "\n### Action: submit  \n"
+    ),
+    "prose after": framed(f"{WRITE}text <<EOF\n", "\nEOF", f"\n{SUBMIT}\nThat is all. It should pass now.\n"),
+    # JSON
+    "JSON": with_json(
+        lambda text: [{"action": "write", "args": {"path": PATH, "text": text}}, {"action": "submit", "args": {}}]
+    ),
+    "JSON, flat": with_json(lambda text: [{"action": "write", "path": PATH, "content": text}, {"action": "submit"}]),
+    "JSON in a fence": with_json(
+        lambda text: {
+            "reflection": "Easy.",
+            "actions": [{"name": "write_file", "arguments": {"path": PATH, "text": text}}, {"name": "submit"}],
+        },
+        "Here it is:\n```json\n{}\n```\n",
+        indent=2,
+    ),
+    "JSON lines": lambda text: "\n".join(
+        json.dumps(each) for each in ({"tool": "write", "input": {"file_path": PATH, "text": text}}, {"tool": "done"})
+    ),
+    "JSON with raw line breaks": raw_lines,
+    "tool calls of OpenAI": with_json(openai),
+    "ReAct": lambda text: "\n".join(
+        [
+            "Thought: easy.",
+            "Action: write",
+            f"Action Input: {json.dumps({'path': PATH, 'text': text})}",
+            "Action: submit",
+        ]
+    ),
+    "JSON below a heading": lambda text: "\n".join(
+        ["### Action: write", "```json", json.dumps({"path": PATH, "text": text}), "```", SUBMIT]
+    ),
+    # tags
+    "tool_call": lambda text: "\n".join(
+        f"<tool_call>\n{json.dumps(each)}\n</tool_call>"
+        for each in ({"name": "write", "arguments": {"path": PATH, "text": text}}, {"name": "submit", "arguments": {}})
+    ),
+    "function and parameters": framed(
+        "I write it.\n\n<tool_call>\n<function=write>\n<parameter=path>\nsolver.py\n</parameter>\n<parameter=text>\n",
+        "\n</parameter>\n</function>\n</tool_call>\n",
+        "<tool_call>\n<function=submit>\n</function>\n</tool_call>",
+    ),
+    "invoke": framed(
+        '<function_calls>\n<invoke name="write">\n<parameter name="path">solver.py</parameter>\n<parameter name="text">',
+        "</parameter>\n</invoke>\n",
+        '<invoke name="submit">\n</invoke>\n</function_calls>',
+    ),
+    "tags": framed("<write>\n<path>solver.py</path>\n<text>\n", "\n</text>\n</write>\n", "<submit/>\n"),
+    "tags of other names": framed(
+        "<write_to_file>\n<path>solver.py</path>\n<content>\n", "\n</content>\n</write_to_file>\n", "<done></done>\n"
+    ),
+    "function with JSON": lambda text: (
+        f"<function=write>{json.dumps({'path': PATH, 'text': text})}</function>\n<function=submit>{{}}</function>"
+    ),
+    "tags below a heading": framed("### Action: write\n<path>solver.py</path>\n<text>\n", "\n</text>"),
+}
+
+FAULTY: dict[str, Spelling] = {
+    "plain lines": framed(f"{WRITE}text:\n", ""),
+    "plain lines without text": framed(WRITE, ""),
+    "literal without indentation": framed(f"{WRITE}text: |\n", ""),
+    "folded": lambda text: literal(f"{WRITE}text: >")(f"{text}\n{text}"),
+    "quotes with text behind": framed(f'{WRITE}text: """', '"""'),
+    "block without an end": framed(f"{WRITE}text <<EOF\n", ""),
+    "fence without an end": framed(f"{WRITE}text:\n```python\n", ""),
+    "two fences": lambda text: f"{WRITE}```python\n{text}\n```\n```python\n{text}\n```\n{SUBMIT}",
+    "code outside, then submit": framed("```python\n", "\n```"),
+    "named code outside, then submit": framed("```python solver.py\n", "\n```"),
+    "unknown action": framed(f"{HEAD}### Action: compose\npath: solver.py\ntext <<EOF\n", "\nEOF"),
+    "unknown argument": framed(f"{WRITE}mode: w\ntext <<EOF\n", "\nEOF"),
+    "heading of another name": framed("### Write\npath: solver.py\ntext <<EOF\n", "\nEOF"),
+    "two forms": lambda text: f"{json.dumps({'action': 'write', 'path': PATH, 'text': text})}\n{SUBMIT}",
+    "some without hashes": framed("Action: write\npath: solver.py\ntext <<EOF\n", "\nEOF"),
+    "indented": framed("  ### Action: write\n  path: solver.py\n  text <<EOF\n", "\n  EOF"),
+    "JSON that is cut off": lambda text: with_json(lambda t: {"action": "write", "args": {"path": PATH, "text": t}})(
+        text
+    )[:-2],
+    "JSON with a key twice": lambda text: (
+        f'{{"action": "write", "path": "a.py", "path": "solver.py", "text": {json.dumps(text)}}}'
+    ),
+    "tags that are cut off": framed("<write>\n<path>solver.py</path>\n<text>\n", "", ""),
+    "escaped tags": lambda text: f"<write>\n<path>solver.py</path>\n<text>\na &lt; b\n{text}\n</text>\n</write>\n",
+    "two paths": framed("### Action: write other.py\n```python solver.py\n", "\n```"),
+    "prose in between": framed("### Action: write\nHere is the file.\npath: solver.py\ntext <<EOF\n", "\nEOF"),
+    "thoughts without an end": framed(f"<think>\n{WRITE}text <<EOF\n", "\nEOF"),
+    "imagined result": lambda text: f"{WRITE}text <<EOF\n{text}\nEOF\n### Observation\nIt passed.\n{SUBMIT}",
+}

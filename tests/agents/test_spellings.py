@@ -1,0 +1,161 @@
+"""Whatever a model writes is done exactly as it was meant, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.protocol import parse
+from tests.agents.spellings import EXACT, FAULTY, PATH
+
+CODE = '''\
+"""Entropic optimal transport.
+
+Uses log-sum-exp.
+"""
+import numpy as np
+
+
+def solve(cost, eps=0.1):
+    kernel = np.exp(-cost / eps)  # K
+    if not np.isfinite(kernel).all():
+        raise ValueError(f"text: {eps!r}\\n")
+
+    return kernel / kernel.sum(1, keepdims=True)'''
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_spelling_is_understood(name: str) -> None:
+    read = parse(EXACT[name]("import numpy as np\n\n\ndef solve(x):\n    return 2 * x"))
+    assert isinstance(read, Step), read
+    write = Action(
+        kind="write", arguments={"path": PATH, "text": "import numpy as np\n\n\ndef solve(x):\n    return 2 * x"}
+    )
+    assert read.actions == (write, Action(kind="submit"))
+
+
+SHORT = {
+    "### Action: list .": [("list", {"path": "."})],
+    "### Action: submit.": [("submit", {})],
+    "### Action: submit ###": [("submit", {})],
+    "### Action: submit()": [("submit", {})],
+    "# Action: submit": [("submit", {})],
+    '{"thought": "It is done.", "action": "submit", "args": {}}': [("submit", {})],
+    '{"type": "function", "name": "read", "parameters": {"path": "a.py"}}': [("read", {"path": "a.py"})],
+    '### Action: read(path="a.py")': [("read", {"path": "a.py"})],
+    "### Action: list_files": [("list", {})],
+    "### Action: read file.py": [("read", {"path": "file.py"})],
+    "### Action: read\nfile: src/a.py": [("read", {"path": "src/a.py"})],
+    "### Action: read\nsrc/a.py": [("read", {"path": "src/a.py"})],
+    "### Action: bash\n```bash\nls\npwd\n```": [("run", {"command": "ls\npwd"})],
+    "### Action: shell\ncmd: ls": [("run", {"command": "ls"})],
+    "### Action: run\ncommand: |\n  cd src\n  ls": [("run", {"command": "cd src\nls"})],
+    "### Action: run\ncommand: python a.py \\\n  --flag": [("run", {"command": "python a.py \\\n  --flag"})],
+    "### Action: run\ncommand: cat > a <<'E' && cat a\nx\nE": [("run", {"command": "cat > a <<'E' && cat a\nx\nE"})],
+    '### Action: run\ncommand: echo "a" && echo "b"': [("run", {"command": 'echo "a" && echo "b"'})],
+    '### Action: search\nquery: "log sum exp"': [("search", {"query": '"log sum exp"'})],
+    '### Action: write\n**Arguments:**\n```json\n{"path": "a.py", "text": "x"}\n```': [
+        ("write", {"path": "a.py", "text": "x"})
+    ],
+    "### Action: write\nArguments:\n- path: a.py\n- text:\n```\nx\n```": [("write", {"path": "a.py", "text": "x"})],
+    "### Action: edit a.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n\n>>>>>>> REPLACE": [
+        ("edit", {"path": "a.py", "old": "x = 1", "new": "x = 2\n"})
+    ],
+    "### Action: edit a.py\nold: x = 1\nnew: x = 2": [("edit", {"path": "a.py", "old": "x = 1", "new": "x = 2"})],
+    "### Action: edit a.py\nold: x = 1\nnew <<E\nE": [("edit", {"path": "a.py", "old": "x = 1", "new": ""})],
+    "<invoke name='str_replace'><parameter name='path'>a.py</parameter><parameter name='old_str'>  a</parameter>"
+    "<parameter name='new_str'></parameter></invoke>": [("edit", {"path": "a.py", "old": "  a", "new": ""})],
+}
+
+
+@pytest.mark.parametrize("answer", SHORT)
+def test_a_short_answer_is_understood(answer: str) -> None:
+    read = parse(answer)
+    assert isinstance(read, Step), read
+    assert [(action.kind, dict(action.arguments)) for action in read.actions] == SHORT[answer]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            "### Action: run\nls -la",
+            "would be lost. Nothing was done. Write it like this:\n\n### Action: run\ncommand:",
+        ),
+        ("### Action: run\ncommand: ls\ncommand: pwd", "`command` of `run` is given twice."),
+        (
+            "### Action: write a.py\n```\nx = '''\n```\n'''\n```\n### Action: submit",
+            "would be lost. The text before it ended in line 4 (`",
+        ),
+        (
+            "### Action: write\npath: a.py\ntext:\nx = 1",
+            "Write it as a block: `text <<END_OF_TEXT`, its lines as they are",
+        ),
+        ("### Action: run\ncommand: 'ls'", "The value of `command` in line 2 stands between marks (')"),
+        ("### Action: run\ncommand: cat <<E\nx", "has no last line `E`"),
+        ("### Action: edit a.py\nold: x = 1\nnew:\n", "`new` in line 3 has no value."),
+        ('### Action: edit a.py\nold: "x"\nnew: y\n', 'The value of `old` in line 2 stands between marks (")'),
+        ("### Action: edit a.py\nold:     x\nnew: y\n", "`old` in line 2 begins with more than one blank"),
+        (
+            "### Action: edit a.py\n<<<<<<< SEARCH\nx\n=======\ny\n=======\n>>>>>>> REPLACE\n",
+            "The lines that begin in line 2",
+        ),
+        ("### Action: write a.py\ntext: (as above)", "is the one line `(as above)`, which is no Python"),
+        ("### Action: write a.py\n```\ntext <<E\nx = 1\nE\n```", "It is not known whether line 3"),
+        ("### Action: write a.py\n    ```\n    x = 1\n    ```", "The code fence in line 2 is indented"),
+        ("### Action: write a.py\ntext: |\n\tx = 1\n", "are not indented below it"),
+        (
+            "### Action: read a.py\n\nResult of read a.py:\nx = 1\n\n### Action: submit",
+            "with a result in line 3 and then acts again",
+        ),
+        (
+            "### \U0001f6e0 Action: run\ncommand: ls\n### Action: submit",
+            "looks like an action and does not begin with its heading",
+        ),
+        (
+            "I do it now. ### Action: run ls\n### Action: submit",
+            "looks like an action and does not begin with its heading",
+        ),
+        ("### Tool: run\ncommand: ls\n### Action: submit", "is no heading of an action; write `### Action: run`."),
+        ("### Run\n```bash\nls\n```\n### Action: submit", "is no heading of an action; write `### Action: run`."),
+        ('{"action": "read", "args": "a.py"}', "The arguments of `read` are no JSON"),
+        ('{"action": "read", "args": {"path": 3}}', "`path` of `read` must be a string, not a number."),
+        ('{"action": "fly", "args": {}}', "There is no action `fly`."),
+        (
+            '{"action": "read", "args": {"path": "a"}} and {"action": "submit"}',
+            "Behind the JSON that begins in line 1 stands",
+        ),
+        ("{'action': 'read', 'path': 'a.py'}", "The JSON that begins in line 1 cannot be read"),
+        ("### Action: python\n```python\nprint(1)\n```", "There is no action `python`; use `run`."),
+        ("### Action: bash_it\n", "There is no action `bash_it`"),
+    ],
+)
+def test_a_short_answer_is_refused_in_words_that_help(answer: str, words: str) -> None:
+    read = parse(answer)
+    assert isinstance(read, ProtocolError), read
+    assert words in read.text
+    assert "Nothing was done." in read.text
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_spelling_without_one_reading_is_an_error(name: str) -> None:
+    read = parse(FAULTY[name]("import numpy as np\n\n\ndef solve(x):\n    return 2 * x"))
+    assert isinstance(read, ProtocolError), read
+    assert "Nothing was done." in read.text
+
+
+CONFLICT = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
+
+
+@pytest.mark.parametrize("fence", ["", "```python\n", "~~~\n"])
+def test_an_edit_as_a_conflict_may_stand_in_a_fence(fence: str) -> None:
+    read = parse(f"### Action: edit\npath: a.py\n{fence}{CONFLICT}{fence[:3]}\n")
+    assert isinstance(read, Step), read
+    assert read.actions == (Action(kind="edit", arguments={"path": "a.py", "old": "x = 1", "new": "x = 2"}),)
+
+
+@pytest.mark.parametrize("before", ["", "I see.\n", "\n".join(["I see."] * 12) + "\n"])
+def test_lines_in_tags_are_counted_from_the_answers_first(before: str) -> None:
+    read = parse(f"{before}<edit>\n<path>a.py</path>\n<old>\nx\n</old>\n<new>\nx &lt; 1\n</new>\n</edit>\n")
+    assert isinstance(read, ProtocolError)
+    assert f"in line {before.count(chr(10)) + 6} holds `&lt;`" in read.text

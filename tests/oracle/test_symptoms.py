@@ -1,0 +1,124 @@
+"""A failed test's exception says what is wrong with the result: real assertions of pytest, unittest, numpy and plain Python."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.inside.symptoms import symptom
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.verdict import Outcome
+from tests.oracle.conftest import grade, only
+
+SETTING = """\
+import unittest, warnings
+import numpy as np
+import pytest
+from pytest_recode.inside.equivalence import assert_equivalent
+
+case = unittest.TestCase()
+a, b, wide = np.zeros(3), np.ones(3), np.ones((3, 2))
+one, two = [1.0], [1.0, 2.0]
+
+
+def run():
+"""
+
+STATEMENTS = {
+    "with pytest.raises(ValueError):\n    abs(1)": "no-exception",
+    "with case.assertRaises(ValueError):\n    abs(1)": "no-exception",
+    "case.assertRaises(ValueError, abs, 1)": "no-exception",
+    "with pytest.warns(UserWarning):\n    abs(1)": "no-warning",
+    "assert_equivalent(a, b)": "mismatch",
+    "assert_equivalent(wide, b)": "shape",
+    "assert_equivalent([0.0, 0.0, 0.0], b)": "dtype",
+    "assert_equivalent(one, two)": "length",
+    "assert_equivalent({'x': 1}, {'y': 1})": "keys",
+    "assert_equivalent(wide.shape, (2, 3))": "shape",
+    "assert_equivalent(len(one), 2)": "length",
+    "np.testing.assert_allclose(a, b)": "mismatch",
+    "np.testing.assert_allclose(np.ones(2), b)": "shape",
+    "np.testing.assert_array_equal(a, b)": "mismatch",
+    "np.testing.assert_almost_equal(1.0, 2.0)": "mismatch",
+    "np.testing.assert_equal(a, b)": "mismatch",
+    "case.assertTrue(np.allclose(a, b), 'they differ')": "mismatch",
+    "case.assertTrue((a == b).all().item())": "mismatch",
+    "case.assertTrue(np.array_equal(a, wide))": "shape",
+    "case.assertTrue(bool(np.all(a == b)))": "mismatch",
+    "case.assertEqual(a.shape, wide.shape)": "shape",
+    "case.assertEqual(wide.shape[0], 2)": "shape",
+    "case.assertEqual(one, two)": "length",
+    "case.assertEqual(one, (1.0,))": "dtype",
+    "case.assertEqual(len(one), len(two))": "length",
+    "case.assertEqual(a.dtype, np.int64)": "dtype",
+    "case.assertIsInstance(one, dict)": "dtype",
+    "case.assertTrue(isinstance(one, dict))": "dtype",
+    "case.assertAlmostEqual(1.0, 2.0)": "mismatch",
+    "case.assertEqual(type(one), tuple)": "dtype",
+    "assert a.shape == (4,)": "shape",
+    "assert a.dtype == np.int64": "dtype",
+    "assert isinstance(one, tuple), 'the shape'": "dtype",
+    "assert len(one) == 2": "length",
+    "assert 1.0 == pytest.approx(2.0)": "mismatch",
+    "assert one == [3.0]": "mismatch",
+    "assert abs(1.0 - 2.0) < 1e-6": "mismatch",
+    "assert np.abs(a - b).max() < 1e-6": "mismatch",
+    "assert np.abs(a).max() > 1": "assertion",
+    "assert all(x > 2 for x in one)": "assertion",
+    "assert 3 in one": "assertion",
+    "assert False, 'shapes do not match'": "assertion",
+    "assert a.shape == wide.shape and np.allclose(a, b)": "shape",
+    "one.shape": "dtype",
+    "one @ a": "assertion",
+    "len(3)": "dtype",
+    "x, y = one": "length",
+    "x, y = 3": "dtype",
+    "a + np.ones(2)": "shape",
+    "raise KeyError('x')": "assertion",
+    "raise ValueError('the test is wrong')": "assertion",
+    "pytest.fail('as it is')": "assertion",
+}
+
+
+def raised(statement: str, place: Path) -> BaseException:
+    file = place / f"test_{len(statement)}.py"  # a name of its own: `linecache` remembers
+    file.write_text(SETTING + textwrap.indent(statement, "    ") + "\n")
+    namespace: dict[str, object] = {"__name__": "test_it"}
+    exec(compile(file.read_text(), str(file), "exec"), namespace)
+    try:
+        namespace["run"]()  # type: ignore[operator]
+    except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001
+        return error
+    raise RuntimeError(f"{statement}: raised nothing")
+
+
+@pytest.mark.parametrize(("statement", "kind"), STATEMENTS.items(), ids=STATEMENTS)
+def test_the_symptom_of_a_failing_statement(statement: str, kind: str, tmp_path: Path) -> None:
+    assert symptom(raised(statement, tmp_path)) == kind
+
+
+def test_a_result_is_asked_nothing_of_its_own(tmp_path: Path) -> None:
+    """A class of the candidate's may answer as it likes: only values of known types are looked at."""
+    liar = "class Liar(list):\n    @property\n    def shape(self):\n        raise SystemExit\n    __len__ = shape\n"
+    error = raised(f"{liar}mine = Liar()\ncase.assertTrue(np.array_equal(mine, b) if False else mine is b)", tmp_path)
+    assert symptom(error) == "assertion"
+    error = raised(f"{liar}mine = Liar()\nassert mine is b", tmp_path)
+    assert symptom(error) == "dtype"
+
+
+WRONG_RESULTS = {
+    "no-exception": ("with pytest.raises(ValueError):\n        candidate.m.f(-1)", "def f(x):\n    return x\n"),
+    "dtype": ("assert candidate.m.f(1).shape == (1,)", "def f(x):\n    return [x]\n"),
+    "shape": ("assert candidate.m.f(1).shape == (1,)", "import numpy as np\ndef f(x):\n    return np.zeros((1, 1))\n"),
+    "length": ("low, high = candidate.m.f(1)", "def f(x):\n    return (x,)\n"),
+    "mismatch": ("assert candidate.m.f(1) == 2", "def f(x):\n    return x\n"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_RESULTS)
+def test_a_case_says_what_is_wrong_with_a_result(bare: Sandbox, kind: str) -> None:
+    statement, wrong = WRONG_RESULTS[kind]
+    case = only(grade(bare, f"import pytest\n\ndef test_it(candidate):\n    {statement}\n", wrong))
+    assert (case.outcome, case.kind) == (Outcome.FAILED, kind)

@@ -1,0 +1,232 @@
+"""--recode-validate with a task's proofs/: right answers, wrong answers, and mutants that change nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.plugin.conftest import FILES, MakeTask, words
+
+Run = Callable[..., pytest.RunResult]
+
+INSTRUCTION = "Write answer.py with twice(x) and half(x).\n`twice` keeps\nthe sign. `half` is exact.\n"
+RIGHT = "def twice(x):\n    return x + x\n\n\ndef half(x):\n    return 0.5 * x\n"
+WRONG = "def twice(x):\n    return abs(x + x)\n\n\ndef half(x):\n    return 0.5 * x\n"
+TESTS = FILES["tests/test_answer.py"] + (
+    "\n\n@pytest.mark.interface('answer.twice')\ndef test_sign(candidate):\n    assert candidate.answer.twice(-1.0) == -2.0\n"
+)
+REQUIREMENT = "requirement: '`twice` keeps the sign'\ninterface: answer.twice\ncases: [test_sign]\n"
+PROVED: dict[str, str | None] = {
+    "instruction.md": INSTRUCTION,
+    "tests/test_answer.py": TESTS,
+    "proofs/right/sum/answer.py": RIGHT,
+    "proofs/wrong/no-sign/answer.py": WRONG,
+    "proofs/wrong/no-sign/requirement.yaml": REQUIREMENT,
+}
+
+
+def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
+    make_task(files=PROVED)
+    result = recode(workers, "-v", "--recode-validate")
+    result.assert_outcomes(passed=8)
+    text = words(result)
+    assert re.search(r"tiny right right \d", text)
+    assert re.search(r"tiny wrong right \d", text)
+    for interface in ("twice", "half"):
+        mutants = re.search(rf"tiny mutants-answer.{interface} (\d+) of (\d+) noticed", text)
+        assert mutants
+        assert 0 < int(mutants[1]) <= int(mutants[2])
+
+
+@pytest.mark.parametrize(
+    ("files", "check", "says"),
+    [
+        (
+            {"proofs/right/sum/answer.py": RIGHT.replace("0.5", "0.6")},
+            "right",
+            "tiny: proofs/right/sum fails 1 of 3 cases with seed ",
+        ),
+        (
+            {"proofs/wrong/no-sign/answer.py": RIGHT},
+            "wrong",
+            "although it violates '`twice` keeps the sign' (answer.twice). Add a case that fails for it under every seed.",
+        ),
+        (
+            {"proofs/wrong/no-sign/answer.py": RIGHT.replace("0.5", "0.6")},
+            "wrong",
+            "but in none of test_sign: it violates '`twice` keeps the sign' (answer.twice), and fails test_answer.py::test_half.",
+        ),
+        (
+            {"proofs/equivalent.txt": "# nothing\n\nanswer.py twice: return x * TWO -> return x * 3\n"},
+            "mutants-answer.twice",
+            "equivalent.txt:3: names no mutant of the reference.",
+        ),
+        (
+            {"proofs/equivalent.txt": "answer.py twice: return x * TWO -> return x / TWO\n"},
+            "mutants-answer.twice",
+            "equivalent.txt:1: is not equivalent: the tests notice it (test_answer.py::test_twice, seed ",
+        ),
+    ],
+)
+def test_what_a_proof_finds_fails_its_check(
+    make_task: MakeTask, recode: Run, files: dict[str, str | None], check: str, says: str
+) -> None:
+    make_task(files={**PROVED, **files})
+    result = recode("--recode-validate", "-k", check)
+    result.assert_outcomes(failed=1)
+    assert says in words(result)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"proofs/notes.md": "x"}, "notes.md: unknown; proofs/ holds right, wrong and equivalent.txt"),
+        ({"proofs/right/sum/other.py": "x"}, "other.py: is not a target; an answer has only these files: answer.py"),
+        (
+            {"proofs/right/sum/answer.py": None, "proofs/right/sum/x.py": ""},
+            "answer.py: no such file; an answer has every target",
+        ),
+        ({"proofs/right/alone.py": ""}, "alone.py: must be a directory with the targets of one answer"),
+        ({"proofs/wrong/no-sign/requirement.yaml": None}, "requirement.yaml: no such file"),
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("keeps", "drops")},
+            "requirement.yaml:1: requirement: must quote instruction.md or paper.md, word for word",
+        ),
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("answer.twice", "answer.thrice")},
+            "requirement.yaml:2: interface: must be one of answer.twice, answer.half, not 'answer.thrice'",
+        ),
+        (
+            {"proofs/equivalent.txt": "answer.py: a -> b\nanswer.py: a -> b\n"},
+            "equivalent.txt:2: is listed in line 1 too; keep one",
+        ),
+    ],
+)
+def test_a_mistake_in_the_proofs_is_one_line(
+    make_task: MakeTask, recode: Run, files: dict[str, str | None], says: str
+) -> None:
+    make_task(files={**PROVED, **files})
+    result = recode("--recode-validate", "-k", "right")
+    result.assert_outcomes(errors=1)
+    assert says in words(result)
+
+
+CHANGED = """\
+changes:
+  - file: answer.py
+    old: |2
+          return x * TWO
+    new: |2
+          return abs(x * TWO)
+"""
+IN_CHANGES: dict[str, str | None] = {
+    **PROVED,
+    "proofs/wrong/no-sign/answer.py": None,
+    "proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED,
+}
+
+
+def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: MakeTask, recode: Run) -> None:
+    make_task(files=IN_CHANGES)
+    recode("--recode-validate", "-k", "wrong").assert_outcomes(passed=1)
+    right = {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("abs(x * TWO)", "x + x")}
+    make_task(files={**IN_CHANGES, **right})
+    result = recode("--recode-validate", "-k", "wrong")
+    result.assert_outcomes(failed=1)
+    assert "tiny: proofs/wrong/no-sign solves the task" in words(result)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("return x * TWO", "return", 1)},
+            "requirement.yaml:6: changes: this text stands in reference/answer.py 0 times; give whole lines",
+        ),
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("    return x * TWO", "x", 1)},
+            "changes: this text stands in reference/answer.py",
+        ),
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("file: answer.py", "file: a.py")},
+            "must be one of answer.py, not 'a.py'",
+        ),
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + "changes: []\n"},
+            "changes: is an empty list; name at least one of changes of the reference",
+        ),
+        (
+            {"proofs/wrong/no-sign/answer.py": WRONG},
+            "answer.py: give the targets of the answer or `changes` of the reference, not both",
+        ),
+    ],
+)
+def test_a_mistake_in_changes_is_one_line(
+    make_task: MakeTask, recode: Run, files: dict[str, str | None], says: str
+) -> None:
+    make_task(files={**IN_CHANGES, **files})
+    result = recode("--recode-validate", "-k", "right")
+    result.assert_outcomes(errors=1)
+    assert says in words(result)
+
+
+def test_an_episode_does_not_read_the_proofs(make_task: MakeTask, recode: Run) -> None:
+    make_task(files={**PROVED, "proofs/notes.md": "x"})
+    recode("--recode-agent=reference").assert_outcomes(passed=1)
+
+
+def test_survivors_are_listed_with_line_and_interface(make_task: MakeTask, recode: Run) -> None:
+    tests = FILES["tests/test_answer.py"].replace("(1.5) == 3.0", "(0.0) == 0.0")
+    make_task(files={"tests/test_answer.py": tests})
+    result = recode("--recode-validate", "-k", "mutants")
+    result.assert_outcomes(passed=2)
+    text = words(result)
+    assert "tiny: survives every case: answer.py:5 in twice (answer.twice) - return x * TWO + return x" in text
+    line = "answer.py twice: return x * TWO -> return x / TWO"
+    assert line in text
+    # the line can be copied as it is
+    equivalent = {"proofs/equivalent.txt": line + "\n", "tests/test_answer.py": tests}
+    make_task(files=dict(equivalent))
+    again = words(recode("--recode-validate", "-k", "mutants"))
+    assert line not in again
+
+
+def test_the_number_of_seeds(make_task: MakeTask, recode: Run, workers: str) -> None:
+    """An answer that is wrong for one secret number in two is found out by many seeds."""
+    tests = (
+        "import pytest\n\n\n@pytest.mark.interface('answer.half')\ndef test_half(candidate, rng):\n"
+        "    x = float(rng.integers(2))\n    assert candidate.answer.half(x) == x / 2\n"
+    )
+    wrong = "def half(x):\n    return x\n\n\ndef twice(x):\n    return 2 * x\n"
+    make_task(files={"tests/test_answer.py": tests, "proofs/right/even/answer.py": wrong})
+    result = recode(workers, "--recode-validate", "--recode-validate-seeds=40", "-k", "right")
+    result.assert_outcomes(failed=1)
+    assert "proofs/right/even fails 1 of 1 cases" in words(result)
+
+
+def test_the_number_of_seeds_by_ini(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
+    make_task(files=PROVED)
+    pytester.makeini("[pytest]\nrecode_validate_seeds = 0\n")
+    assert "recode_validate_seeds=0 is not a whole number from 1 to 10000" in words(recode("--recode-validate"))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("pytest>=1\n", ""),
+        ("pytest<1\n", "requirements.txt asks for pytest<1, but "),
+        ("no-such-package-at-all\n", "requirements.txt asks for no-such-package-at-all, which is not installed"),
+        ("# pytest<1\n-r other.txt\nhttps://example.org/x.whl\npytest<1; python_version < '3'\n", ""),
+    ],
+)
+def test_requirements_that_the_interpreter_does_not_meet(
+    make_task: MakeTask, recode: Run, line: str, says: str
+) -> None:
+    make_task(files={"environment/requirements.txt": line})
+    result = recode("--recode-validate", "-k", "reference")
+    result.assert_outcomes(passed=1)
+    text = words(result)
+    assert says in text
+    assert ("asks for" in text) == bool(says)
