@@ -96,6 +96,27 @@ def malformed() -> Answer:
     return Answer(raw=b'{"choices": [{"message": {"content": "cut o')
 
 
+class DeadServer:
+    """An address that refuses connections, for as long as the context lasts.
+
+    Its port stays bound: a port that is only free may become another test's server.
+    """
+
+    def __init__(self) -> None:
+        self._socket = socket.socket()
+        # So that a server that is started late can have the same port.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> DeadServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+
 class ChatServer:
     """The server, as a context manager; `requests` grows as they come, `url` ends in `/v1`.
 

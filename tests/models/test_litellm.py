@@ -22,7 +22,19 @@ from pytest_recode.models import Message, ModelContext, Reach, Reply, Tool, Tool
 from pytest_recode.models.ledger import FileLedger, NullLedger
 from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.models.retry import Failure, Retries
-from tests.chat_server import ANY_USAGE, Answer, ChatServer, Script, dropped, fault, garbled, malformed, say, silent
+from tests.chat_server import (
+    ANY_USAGE,
+    Answer,
+    ChatServer,
+    DeadServer,
+    Script,
+    dropped,
+    fault,
+    garbled,
+    malformed,
+    say,
+    silent,
+)
 from tests.chat_server import call as calls
 
 ASKED = [Message(role="system", content="be brief"), Message(role="user", content="hi")]
@@ -30,7 +42,7 @@ TOOL = Tool(name="read", description="Read.", parameters={"type": "object", "pro
 Serve = Callable[[Script], ChatServer]
 
 
-def model(server: ChatServer, name: str = "gpt-5-mini", **fields: Any) -> LitellmModel:
+def model(server: ChatServer | DeadServer, name: str = "gpt-5-mini", **fields: Any) -> LitellmModel:
     waits = fields.pop("waits", [])
     retries = Retries(**{"tries": 3, "base": 0.001, "wait": waits.append} | fields.pop("retries", {}))
     context = {"ledger": NullLedger(), "api_base": server.url, "call_seconds": 20.0}
@@ -268,12 +280,11 @@ def test_a_late_answer_is_one(chat_server: Serve) -> None:
 
 
 def test_nobody_listens() -> None:
-    with ChatServer([]) as gone:
-        made = model(gone, api_base=gone.url.replace("//", "//user:secret@"))
-    error = failing(made)
+    with DeadServer() as dead:
+        error = failing(model(dead, api_base=dead.url.replace("//", "//user:secret@")))
     assert error.fault is ModelFault.CONNECTION
     words = re.escape(
-        f"{gone.url} cannot be reached (Connection refused): start the server there, or correct the address "
+        f"{dead.url} cannot be reached (Connection refused): start the server there, or correct the address "
         "(gave up after 3 tries in "
     )
     assert re.fullmatch(words + r"\d+ s\)", error.detail)
@@ -299,10 +310,9 @@ def test_an_address_is_waited_for_by_one_episode_and_not_by_the_next(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "spent.jsonl"
-    with ChatServer([]) as gone:
-        made = [model(gone, ledger=FileLedger(path), waits=waits) for waits in ([], [], [])]
-    errors = [failing(each) for each in made]
-    reason = f"{gone.url} cannot be reached (Connection refused): start the server there, or correct the address"
+    with DeadServer() as dead:
+        errors = [failing(model(dead, ledger=FileLedger(path))) for _ in range(3)]
+    reason = f"{dead.url} cannot be reached (Connection refused): start the server there, or correct the address"
     assert [error.detail.partition(" (gave up after 3 tries in ")[0] for error in errors] == [
         reason,
         *[f"{reason} (not waited for: this run gave up on it before)"] * 2,
@@ -327,16 +337,16 @@ def test_an_address_that_answers_again_is_waited_for_again(chat_server: Serve, t
 
 def test_what_another_worker_gives_up_is_not_waited_for_any_longer(tmp_path: Path) -> None:
     path = tmp_path / "spent.jsonl"
-    with ChatServer([]) as gone:
-        made = model(gone, ledger=FileLedger(path))
     waits: list[float] = []
+    with DeadServer() as dead:
+        made = model(dead, ledger=FileLedger(path))
 
-    def meanwhile(seconds: float) -> None:
-        waits.append(seconds)
-        FileLedger(path).reached(gone.url, Reach.LOST)
+        def meanwhile(seconds: float) -> None:
+            waits.append(seconds)
+            FileLedger(path).reached(dead.url, Reach.LOST)
 
-    made.retries = Retries(wait=meanwhile)
-    assert failing(made).detail.endswith(" (not waited for: this run gave up on it before)")
+        made.retries = Retries(wait=meanwhile)
+        assert failing(made).detail.endswith(" (not waited for: this run gave up on it before)")
     assert len(waits) == 1
 
 

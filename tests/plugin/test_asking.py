@@ -13,7 +13,7 @@ import pytest
 
 from pytest_recode.clock import Wait
 from pytest_recode.plugin.limits import LimitReached, Timer
-from tests.chat_server import Answer, ChatServer, Request, dropped, fault, say, silent
+from tests.chat_server import Answer, ChatServer, DeadServer, Request, dropped, fault, say, silent
 
 from .conftest import words
 from .test_models import HASTY, ONE_SHOT, RIGHT, WRONG, answers
@@ -67,7 +67,7 @@ def ring(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable
     return lambda: pipe.open("w").close()
 
 
-def asked(server: ChatServer) -> tuple[str, ...]:
+def asked(server: ChatServer | DeadServer) -> tuple[str, ...]:
     return (*ONE_SHOT, "--recode-model=local", f"--recode-api-base={server.url}")
 
 
@@ -347,12 +347,11 @@ def test_resume_waits_anew_for_an_address_that_the_run_before_gave_up(
 ) -> None:
     pytester.makeconftest(HASTY)
     make_task()
-    with ChatServer([]) as gone:
-        pass
-    for resume in ([], ["--recode-resume"]):
-        result = recode("-n0", *asked(gone), *resume)
-        assert "(gave up after 6 tries in " in results()[0]["error"]["message"]
-        assert "trying again for up to 60 s" in words(result)
+    with DeadServer() as dead:
+        for resume in ([], ["--recode-resume"]):
+            result = recode("-n0", *asked(dead), *resume)
+            assert "(gave up after 6 tries in " in results()[0]["error"]["message"]
+            assert "trying again for up to 60 s" in words(result)
     lines = map(json.loads, (pytester.path / "out/spending.jsonl").read_text().splitlines())
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"] * 2
 

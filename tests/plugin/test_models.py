@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.chat_server import Answer, ChatServer, Request, fault, say
+from tests.chat_server import Answer, ChatServer, DeadServer, Request, fault, say
 
 from .conftest import words
 from .test_bad_input import one_line
@@ -142,11 +142,10 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     pytester.makeconftest(HASTY)
     for name in ("a", "b", "c"):
         make_task(name)
-    with ChatServer([]) as gone:
-        pass
-    result = recode(workers, *ONE_SHOT, "--recode-model=local", f"--recode-api-base={gone.url}")
+    with DeadServer() as dead:
+        result = recode(workers, *ONE_SHOT, "--recode-model=local", f"--recode-api-base={dead.url}")
     result.assert_outcomes(errors=3)
-    reason = f"{gone.url} cannot be reached (Connection refused): start the server there, or correct the address"
+    reason = f"{dead.url} cannot be reached (Connection refused): start the server there, or correct the address"
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
     [said] = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
     assert lines[said] == f"recode: model local: {reason}; trying again for up to 60 s"
@@ -195,11 +194,9 @@ def test_a_server_that_is_started_late_is_found(
     """The address is lost in the first episode; the second, before which the server starts, is played as any other."""
     for name in ("a", "b"):
         make_task(name)
-    with ChatServer([]) as gone:
-        pass
-    port = gone.url.rpartition(":")[2].partition("/")[0]
-    pytester.makeconftest(f"{HASTY}{LATE}\nPORT, RIGHT = {port}, {RIGHT!r}\n")
-    recode(*ONE_SHOT, "--recode-model=local", f"--recode-api-base={gone.url}").assert_outcomes(errors=1, passed=1)
+    with DeadServer() as dead:
+        pytester.makeconftest(f"{HASTY}{LATE}\nPORT, RIGHT = {dead.port}, {RIGHT!r}\n")
+        recode(*ONE_SHOT, "--recode-model=local", f"--recode-api-base={dead.url}").assert_outcomes(errors=1, passed=1)
     assert [record["outcome"] for record in results()] == ["error", "solved"]
     lines = map(json.loads, (pytester.path / "out/spending.jsonl").read_text().splitlines())
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost", "answers"]
