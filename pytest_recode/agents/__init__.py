@@ -57,8 +57,8 @@ class Workspace(Protocol):
 
     def write(self, path: str, text: str) -> None: ...
 
-    def run(self, command: str) -> CommandResult:
-        """A shell command, in the sandbox, in the workspace's root."""
+    def run(self, command: str, seconds: float | None = None) -> CommandResult:
+        """A shell command, in the sandbox, in the workspace's root. `seconds`: a limit lower than that of every command."""
 
     def targets(self) -> Files:
         """The target files that exist, as they are now: the only files that leave a workspace."""

@@ -8,11 +8,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_recode.agents.actions import FORMS, ProtocolError, argument_of, kind_of, no_such_action
+from pytest_recode.agents.actions import (
+    FORMS,
+    PART_NAMES,
+    ProtocolError,
+    argument_of,
+    as_it_is,
+    kind_of,
+    no_such_action,
+)
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, VERB, heading, path_in, tail_of
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call, argument_tag, decoded, tag_at, taken_parts
-from pytest_recode.agents.values import FENCE, DamagedError, Value, closes_fence, fenced_at, value_at
+from pytest_recode.agents.values import FENCE, INVISIBLE, DamagedError, Value, closes, closes_fence, fenced_at, value_at
 
 _ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
 _SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
@@ -36,6 +44,8 @@ class ActionReader:
     wrapper: str
     call: Call
     texts: list[Value] = field(default_factory=list)
+    prose_follows: bool = True
+    """Whether prose may follow the action."""
 
     def read(self, said: str, fence: str) -> None:
         """`said` stands behind the heading; `fence` is the fence that was opened between the two. Ends at the next heading, at the end
@@ -63,12 +73,14 @@ class ActionReader:
             if fence and closes_fence(line, fence):
                 fence, self.at = "", self.at + 1
                 continue
-            if self.wrapper and not fence and closes_fence(line, self.wrapper):
+            if self.wrapper and not fence and closes(line, self.wrapper):
                 return
             if self._argument(call, kind, line):
                 blank = False
                 continue
-            if not fence and _over(call, kind, blank=blank):
+            if self.prose_follows and not fence and _over(call, kind, blank=blank):
+                return
+            if not fence and self._left_over(call, kind, line):
                 return
             lost = f"Line {self.at + 1} (`{line.strip()[:80]}`) in `{kind}` is neither an argument nor within one, and would be lost."
             last = max(
@@ -79,11 +91,26 @@ class ActionReader:
         if fence:
             raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
 
+    def _left_over(self, call: Call, kind: str, line: str) -> bool:
+        """Whether this line is the end of a code fence that nobody opened, and the last of the answer: it holds nothing."""
+        complete = set(FORMS[kind].takes) - FORMS[kind].optional <= names_given(call, kind)
+        bare = FENCE.match(line) is not None and not line.strip().strip("`~")
+        return (
+            bare and complete and kind not in ("write", "edit") and not any(map(str.strip, self.lines[self.at + 1 :]))
+        )
+
     def _main(self, call: Call, kind: str, said: str) -> None:
         main = FORMS[kind].main
         if said.startswith("(") and said.endswith(")"):
             call.arguments |= _called(call, said)
             return
+        if said.startswith("(") and main:
+            raise WrongError(
+                ProtocolError(
+                    text=f"Line {call.line} calls `{kind}` as Python does, and the call does not end in this line. Nothing was done.",
+                    kind=kind,
+                )
+            )
         if not main:
             raise DamagedError(f"`{kind}` takes nothing, and line {call.line} has `{said[:80]}` behind it.")
         value = value_at([said], 0, main, f": {said}")
@@ -114,6 +141,14 @@ class ActionReader:
         if name.lower().replace("_", " ") in _ALL_ARGUMENTS:
             return self._given_as_json(call, tail[1:].strip())
         own = argument_of(kind, name)
+        if own is None and as_it_is(kind, name, tail[1:]):
+            self.at += 1
+            return True
+        part = PART_NAMES.get(name.lower()) if own is None and kind not in ("write", "edit") else None
+        if part is not None and re.match(r"[:=][ \t]*[^\s<`~|>\"']", tail):
+            call.parts[part] = "\n".join(filter(None, (call.parts.get(part), tail[1:].strip())))
+            self.at += 1
+            return True
         if own is None:
             if re.match(r"[:=]//|::", tail):
                 return False
@@ -207,22 +242,28 @@ class ActionReader:
             raise DamagedError(
                 f"It is not known whether line {self.at + 2} (`{inner.strip()[:80]}`) belongs to the text. Leave the code fence around it out."
             )
-        if named is not None and not call.values and (named != wanted or (kind == "run" and not call.arguments)):
+        given = names_given(call, kind)
+        if (
+            named is not None
+            and (kind == "run" or not call.values)
+            and (named != wanted or kind == "run")
+            and wanted not in given
+        ):
             self._fenced_arguments(call, kind, fence["ticks"])
             return True
-        if wanted is None or wanted in names_given(call, kind):
+        if wanted is None or wanted in given:
             return False
         value = fenced_at(self.lines, self.at, line)
         path = path_in(value.info)
         if kind == "write" and path:
-            given = next(
+            target = next(
                 (str(call.arguments[name]) for name in call.arguments if argument_of(kind, name) == "path"), None
             )
-            if given is None:
+            if target is None:
                 call.arguments["path"] = path
-            elif given.removeprefix("./") != path.removeprefix("./"):
+            elif target.removeprefix("./") != path.removeprefix("./"):
                 raise DamagedError(
-                    f"`write` names `{given[:80]}`, and its code fence in line {self.at + 1} `{path[:80]}`."
+                    f"`write` names `{target[:80]}`, and its code fence in line {self.at + 1} `{path[:80]}`."
                 )
         self._keep(call, wanted, value)
         return True
@@ -291,7 +332,7 @@ def _over(call: Call, kind: str, *, blank: bool) -> bool:
     given = {str(argument_of(kind, name)): value for name, value in call.arguments.items()}
     if not all(name in given or name in FORMS[kind].optional for name in FORMS[kind].takes):
         return False
-    if set(FORMS[kind].takes) <= {"path"}:
+    if kind in ("list", "read", "submit"):
         return blank and (kind != "list" or bool(given))
     last = max(call.values.values(), key=lambda value: value.end, default=None)
     if last is None or not last.closer:
@@ -317,6 +358,12 @@ def _named(call: Call, said: str) -> str:
     if second and kind_of(verb + second) and not (second[0] == " " and kind_of(verb) == "list"):
         verb, second = verb + second, ""
     call.name = verb.rstrip(".")
+    if INVISIBLE.match(rest.lstrip()):
+        raise DamagedError(
+            f"Line {call.line} holds an invisible character (U+{ord(rest.lstrip()[0]):04X}) behind `{verb[:80]}`. Leave it out."
+        )
+    if rest[:1] == "[" and rest.endswith("]") and not second:  # as in ReAct: read[a.py]
+        return rest[1:-1].strip()
     rest = (second + rest).lstrip("`'\"*]>") if not second else second + rest
     rest = rest.strip().removeprefix(":").strip()
     return "" if not rest.strip("*`_:") else rest

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -46,7 +47,15 @@ FORMS: Mapping[str, Form] = {
         optional=frozenset({"path"}),
         main="path",
     ),
-    "read": Form(does="Read a file.", takes={"path": "file, relative to the workspace"}, main="path"),
+    "read": Form(
+        does="Read a file, or some of its lines.",
+        takes={
+            "path": "file, relative to the workspace",
+            "lines": "the first and the last line, such as 1-40; default: all of it",
+        },
+        optional=frozenset({"lines"}),
+        main="path",
+    ),
     "search": Form(
         does="Find the functions and classes of the repository that fit words or code, the best few with their code.",
         takes={"query": "what it is about: words, names, code"},
@@ -74,7 +83,11 @@ FORMS: Mapping[str, Form] = {
     ),
     "run": Form(
         does="Run a shell command in the workspace and see its output.",
-        takes={"command": "shell command"},
+        takes={
+            "command": "shell command",
+            "timeout": "seconds after which it is stopped; default, and the most: the limit of a command",
+        },
+        optional=frozenset({"timeout"}),
         main="command",
     ),
     "submit": Form(does="Hand in the targets as they are now; this ends the turn.", takes={}),
@@ -103,6 +116,8 @@ ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "command": ("cmd", "bash", "shell", "shell_command"),
     "pattern": ("regex", "regexp"),
     "query": ("queries", "keywords", "words"),
+    "lines": ("view_range", "line_range", "range"),
+    "timeout": ("timeout_seconds", "timeout_sec", "timeout_secs"),
 }
 
 _NEAREST: Mapping[str, str] = {
@@ -115,8 +130,17 @@ _NEAREST: Mapping[str, str] = {
 }
 """What to use instead of names that do not say enough to be understood."""
 
-_AS_IT_IS: Mapping[tuple[str, str], bool] = {("edit", "replace_all"): False}
-"""Arguments of other agents' tools with the value that asks for what the action does anyway."""
+AS_IT_IS: Mapping[tuple[str, str], str] = {
+    ("edit", "replace_all"): "false",
+    ("list", "recursive"): "true",
+    ("read", "encoding"): "utf-8",
+    ("write", "encoding"): "utf-8",
+    **{("run", name): "false" for name in ("run_in_background", "is_background", "background", "is_input", "restart")},
+}
+"""Arguments of other agents' tools with the value that asks for what the action does anyway. docs/agents.md lists them."""
+
+_LINES = re.compile(r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:-|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|)\s*[\])]?", re.ASCII)
+_SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)
 
 _KINDS = {kind: kind for kind in FORMS} | {other: kind for kind, others in ACTION_NAMES.items() for other in others}
 
@@ -173,6 +197,42 @@ def argument_of(kind: str, name: str) -> str | None:
     return next((own for own in takes if plain in ARGUMENT_NAMES.get(own, ())), None)
 
 
+def as_it_is(kind: str, name: str, value: object) -> bool:
+    """Whether an argument that the action does not take asks for what it does anyway."""
+    wanted = AS_IT_IS.get((kind, name.strip().lower().replace("-", "_")))
+    return wanted is not None and isinstance(value, bool | str) and str(value).strip().lower() == wanted
+
+
+def lines_of(value: str) -> tuple[int, int | None]:
+    """The first and the last line that `lines` of a `read` names, from 1; None: to the end. Raises ValueError."""
+    found = _LINES.fullmatch(value.strip())
+    if found is None:
+        raise ValueError(f"`lines` must be the first and the last line, such as 1-40 or 40-, and is `{value[:80]}`")
+    first, last = int(found["first"]), None if found["last"] in ("", "-1") else int(found["last"])
+    if first < 1 or (last is not None and last < first):
+        raise ValueError(
+            f"`lines` must be the first and the last line, counted from 1, such as 1-40, and is `{value[:80]}`"
+        )
+    return first, last
+
+
+def seconds_of(value: str) -> float:
+    """The seconds that `timeout` of a `run` names. Raises ValueError."""
+    found = _SECONDS.fullmatch(value.strip())
+    if found is None or not float(found["seconds"]):
+        raise ValueError(f"`timeout` must be a number of seconds, such as 30, and is `{value[:80]}`")
+    return float(found["seconds"])
+
+
+def _written(own: str, value: object) -> object:
+    """A number, or the pair of numbers of `lines`, as the text that stands for it."""
+    if own == "timeout" and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}" if value < 1e6 else str(value)
+    if own == "lines" and isinstance(value, list) and [type(each) for each in value] == [int, int]:
+        return f"{value[0]}-{value[1]}" if value[1] != -1 else f"{value[0]}-"
+    return value
+
+
 def no_such_action(name: str) -> str:
     """Names the unknown action and the closest valid one."""
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
@@ -226,12 +286,13 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
     given: dict[str, str] = {}
     for other, value in arguments.items():
         own = argument_of(kind, other)
-        if value is None or _AS_IT_IS.get((kind, other)) is value:
+        if value is None or (own is None and as_it_is(kind, other, value)):
             continue
         if own is None:
             takes = ", ".join(f"`{each}`" for each in form.takes)
             own_ones = f"its arguments for this are {takes}" if takes else "it needs no arguments"
             return wrong_use(kind, f"{called} does not take `{other[:80]}`; {own_ones}.")
+        value = _written(own, value)
         if not isinstance(value, str):
             return wrong_use(kind, f"`{other[:80]}` of {called} must be a string, not {json_type(value)}.")
         if own in given:

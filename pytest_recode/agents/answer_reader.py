@@ -7,10 +7,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pytest_recode.agents.action_reader import ActionReader
-from pytest_recode.agents.actions import ACTION_NAMES, FORMS, MAX_ACTIONS, argument_of, kind_of
-from pytest_recode.agents.headings import ARGUMENT, HEADING, Head, acts, heading, path_in, tail_of
-from pytest_recode.agents.structured import Call, decoded, json_calls, looks_like_a_call, opens_call, tagged_calls
-from pytest_recode.agents.values import FENCE, DamagedError, Value, closes_fence, ends, value_at
+from pytest_recode.agents.actions import ACTION_NAMES, FORMS, MAX_ACTIONS, PART_NAMES, argument_of, kind_of
+from pytest_recode.agents.headings import (
+    ARGUMENT,
+    HEADING,
+    SINGLE,
+    Head,
+    acts,
+    calls_as_python,
+    heading,
+    path_in,
+    tail_of,
+)
+from pytest_recode.agents.python_source import holds_code
+from pytest_recode.agents.structured import (
+    ACTION_TAG,
+    PART_TAG,
+    Call,
+    call_within,
+    decoded,
+    json_calls,
+    looks_like_a_call,
+    opens_call,
+    tagged_calls,
+)
+from pytest_recode.agents.values import FENCE, DamagedError, Value, closes, closes_fence, ends, value_at
 
 MAX_DATA = 20
 """Lines of prose that are tried as JSON; one that opens no action is prose."""
@@ -20,6 +41,8 @@ _HIDDEN = re.compile(
     rf"##.{{0,40}}\baction\b[^\w\n]{{0,9}}(?:{'|'.join([*FORMS, *(name for names in ACTION_NAMES.values() for name in names)])})\b",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?")
+_HOW = "Write each action as `### Action: NAME`, its arguments below it."
 _THOUGHT = ("</think>", "</thinking>")
 
 
@@ -41,11 +64,16 @@ class AnswerReader:
     resumed: int = 0  # the line in which a part that was given comes again after an action
     loose_code: int = 0  # the line of a fence of code that belongs to no action
     hint: str = ""
+    unclosed: set[str] = field(default_factory=set)  # closing tags that no further line holds
+    hidden: int = 0  # the line of a tag that opens an action behind other text
 
     def read(self) -> AnswerReader:
         while self.at < len(self.lines):
             line = self.lines[self.at]
             head = heading(line, self.heads)
+            if head is None and not self.calls and not self.wrapper:
+                head = heading(line, (SINGLE,))
+                head = None if head is None or head.word == "action" else head
             if head is None:
                 self._prose(line)
             elif head.word == "action":
@@ -55,14 +83,23 @@ class AnswerReader:
             if len(self.calls) > 50 * MAX_ACTIONS:
                 break
         if self.wrapper and self.calls:
+            what = f"The tag `{self.wrapper.replace('/', '')}`" if self.wrapper[0] == "<" else "The code fence"
             raise DamagedError(
-                "The code fence around your actions is not closed: the answer was cut off, or the line is missing."
+                f"{what} around your actions is not closed: the answer was cut off, or the line is missing."
+            )
+        if self.hidden and self.calls:
+            raise DamagedError(
+                f"The action in line {self.hidden} stands behind other text. Begin each action in a line of its own."
             )
         return self
 
     def _part(self, head: Head) -> None:
-        if self.calls and head.word in self.parts:
-            self.resumed = self.resumed or self.at + 1
+        if self.calls and self.single:
+            raise DamagedError(
+                f"Line {self.at + 1} (`{self.lines[self.at].strip()[:80]}`) stands behind an action: it is not known whether it is a "
+                "comment. Write headings with `###`."
+            )
+        self._checked_part(head.word)
         self.word = head.word
         said = self.parts.setdefault(head.word, [])
         if head.tag:
@@ -76,10 +113,14 @@ class AnswerReader:
         said.append(head.rest)
         self.at += 1
 
+    def _checked_part(self, word: str) -> None:
+        if self.calls and word in self.parts:
+            self.resumed = self.resumed or self.at + 1
+
     # Outside of actions
 
     def _prose(self, line: str) -> None:
-        if self.wrapper and closes_fence(line, self.wrapper):
+        if self.wrapper and closes(line, self.wrapper):
             self.wrapper, self.at = "", self.at + 1
             return
         if FENCE.match(line):
@@ -89,6 +130,8 @@ class AnswerReader:
         if said.rstrip() in _THOUGHT:
             self._thought(line)
             return
+        if said[:1] == "<" and (self._part_in_tags(line) or self._action_in_tags(line)):
+            return
         if opens_call(said):
             self._found("tags", *self._tagged(line))
             return
@@ -97,6 +140,58 @@ class AnswerReader:
         self._check_prose(line)
         self.parts.setdefault(self.word, []).append(line)
         self.at += 1
+
+    def _part_in_tags(self, line: str) -> bool:
+        """Reads `<observation>...</observation>` as a part; False where the line opens none, or nothing closes it."""
+        tag = PART_TAG.match(line)
+        word = PART_NAMES.get(tag["name"].lower()) if tag else None
+        if tag is None or word is None:
+            return False
+        close = f"</{tag['name']}>"
+        rows = range(self.at, len(self.lines) if close not in self.unclosed else self.at)
+        end = next((at for at in rows if close in self.lines[at]), None)
+        if end is None:
+            self.unclosed.add(close)
+            return False
+        whole = "\n".join(self.lines[self.at : end + 1])
+        inner, _, rest = whole[tag.end() :].partition(close)
+        for at, said in enumerate(inner.split("\n"), self.at):
+            if acts(said.lstrip(" \t>-*+")) or opens_call(said) or call_within(said):
+                raise DamagedError(
+                    f"Line {at + 1} (`{said.strip()[:80]}`) looks like an action and stands within `<{tag['name']}>`: it is not known "
+                    "whether it is meant. Write actions behind the parts."
+                )
+            if FENCE.match(said):
+                self.loose_code = self.loose_code or at + 1
+        self._checked_part(word)
+        self.parts.setdefault(word, []).append(inner.strip("\n"))
+        self.word, self.at = "", end + 1
+        if rest.strip():
+            self.lines[end], self.at = rest.lstrip(), end
+        return True
+
+    def _action_in_tags(self, line: str) -> bool:
+        """Reads `<action>` around an action as text; False where it holds JSON or tags, or there is none."""
+        tag = ACTION_TAG.match(line)
+        if tag is None or self.wrapper:
+            return False
+        said, close = line[tag.end() :].strip(), f"</{tag['name']}>"
+        following = said or next((each.strip() for each in self.lines[self.at + 1 :] if each.strip()), "")
+        if following[:1] in ("", "{", "[", "<") or FENCE.match(following):
+            return False
+        if said.endswith(close) and said.count(close) == 1:
+            self._action(Head(word="action", rest=said.removesuffix(close).strip(), tag=""), "tags", self.at + 1)
+            return True
+        self.wrapper = close
+        if heading(following, self.heads) is None:
+            self._action(Head(word="action", rest=said, tag=""), "tags")
+        elif said:
+            raise DamagedError(
+                f"Begin the action in line {self.at + 1} in a line of its own, behind `{tag[0].strip()}`."
+            )
+        else:
+            self.at += 1
+        return True
 
     def _thought(self, line: str) -> None:
         """The end of thoughts whose beginning the provider took away."""
@@ -123,7 +218,7 @@ class AnswerReader:
             self.at += 1
             return
         opened, inner = self.at, self.lines[first]
-        if not self.wrapper and (heading(inner, self.heads) or opens_call(inner)):
+        if not self.wrapper and ((heading(inner, self.heads) and not SINGLE.match(inner)) or opens_call(inner)):
             self.wrapper, self.at = fence["ticks"], first
             return
         if inner.lstrip()[:1] in ("{", "[") and self._json(first, inner, form):
@@ -132,7 +227,14 @@ class AnswerReader:
                 return
             raise DamagedError(f"The code fence with JSON that line {opened + 1} opens is not closed behind it.")
         if self.wrapper:
-            raise DamagedError(f"Line {opened + 1} opens a code fence within another: it is not known what they hold.")
+            raise DamagedError(
+                f"Line {opened + 1} opens a code fence outside of an action, within what stands around your actions: it is not known "
+                "what it holds."
+            )
+        if calls_as_python(inner):
+            raise DamagedError(
+                f"Line {first + 1} (`{inner.strip()[:80]}`) looks like an action and is written as a call of Python. {_HOW}"
+            )
         end = opened + 1
         while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
             if acts(self.lines[end]) or opens_call(self.lines[end]):
@@ -202,10 +304,21 @@ class AnswerReader:
         where = f"Line {self.at + 1} (`{line.strip()[:80]}`)"
         if self.calls and any(ends(value, line) for value in self.texts):
             raise DamagedError(f"{where} could end a text that ended before: choose another word for its last line.")
-        if acts(line.lstrip(" \t>-*+")) and heading(line, self.heads) is None:
-            if HEADING.match(line.lstrip(" \t>-*+")) or len(self.heads) > 1:
+        said = line.lstrip(" \t>-*+")
+        said = said if acts(said) else _LISTED.sub("", line)
+        if acts(said) and heading(line, self.heads) is None:
+            if said != line and (HEADING.match(said) or len(self.heads) > 1):
                 raise DamagedError(f"{where} looks like an action and does not begin in the first column.")
+            if len(self.heads) > 1:
+                raise DamagedError(f"{where} looks like an action, and others are marked in another way. {_HOW}")
             self.hint = self.hint or f"{where} looks like an action and has no `###` before it."
+        if self.calls and line.strip(" \t`*") in FORMS:
+            raise DamagedError(f"{where} is the name of an action and stands under no heading. {_HOW}")
+        if calls_as_python(line):
+            raise DamagedError(f"{where} looks like an action and is written as a call of Python. {_HOW}")
+        if call_within(line):
+            self.hidden = self.hidden or self.at + 1
+            self.hint = self.hint or f"{where} holds an action behind other text: begin it in a line of its own."
         if self.calls and _RESULT.match(line):
             self.resumed = self.resumed or self.at + 1
         if _HIDDEN.search(line[:300]) and heading(line, self.heads) is None:
@@ -221,9 +334,12 @@ class AnswerReader:
         if argument and "<<" in tail_of(argument) and re.search(r"<<-?['\"]?\w+['\"]?$", line.rstrip()):
             raise DamagedError(f"{where} opens a block, and belongs to no action.")
 
-    def _action(self, head: Head) -> None:
+    def _action(self, head: Head, form: str = "headings", end: int | None = None) -> None:
+        """`end`: the action ends before this line, counted from 0."""
         self._checked_order(self.at + 1)
-        self.forms.setdefault("headings", self.at + 1)
+        if self.single:
+            self._checked_comment()
+        self.forms.setdefault(form, self.at + 1)
         call = Call(name="", line=self.at + 1)
         self.at += 1
         said = head.rest
@@ -236,25 +352,44 @@ class AnswerReader:
             if opened and not fence:
                 first = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
                 if first.lstrip()[:1] in ("{", "["):
-                    self._fence_in_prose(line, form="headings")
+                    self._fence_in_prose(line, form=form)
                     return
                 fence, self.at = opened["ticks"], self.at + 1
                 continue
-            if line.lstrip()[:1] in ("{", "[") and self._json(self.at, line, "headings"):
+            if line.lstrip()[:1] in ("{", "[") and self._json(self.at, line, form):
                 return
             if opens_call(line):
-                self._found("headings", *self._tagged(line))
+                self._found(form, *self._tagged(line))
                 return
             said, self.at = line.strip(), self.at + 1
         if not said:
             raise DamagedError(
                 f"The heading in line {call.line} names no action. Write `### Action: read`, for example."
             )
-        reader = ActionReader(lines=self.lines, at=self.at, heads=self.heads, wrapper=self.wrapper, call=call)
+        reader = ActionReader(
+            lines=self.lines[:end],
+            at=self.at,
+            heads=self.heads,
+            wrapper=self.wrapper,
+            call=call,
+            prose_follows=not self.single,
+        )
         reader.read(said, fence)
         self.calls.append(call)
         self.texts += reader.texts
         self.at, self.word = reader.at, ""
+
+    def _checked_comment(self) -> None:
+        """One hash is a comment as well: an action under it must not stand behind code."""
+        if not self.calls and holds_code("\n".join(self.lines[: self.at])):
+            raise DamagedError(
+                f"Line {self.at + 1} (`{self.lines[self.at].strip()[:80]}`) stands behind code: it is not known whether it is a comment. "
+                f"{_HOW}"
+            )
+
+    @property
+    def single(self) -> bool:
+        return SINGLE in self.heads
 
     def _checked_order(self, line: int) -> None:
         if self.resumed:

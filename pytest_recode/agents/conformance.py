@@ -138,7 +138,7 @@ class _Workspace:
     def write(self, path: str, text: str) -> None:
         self._do()
 
-    def run(self, command: str) -> CommandResult:
+    def run(self, command: str, seconds: float | None = None) -> CommandResult:
         self._do()
         return CommandResult(status=0, output="")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 from pytest_recode.agents import Refused, Workspace
-from pytest_recode.agents.actions import Action
+from pytest_recode.agents.actions import Action, lines_of, seconds_of
 from pytest_recode.agents.prompts import cut
 from pytest_recode.agents.python_source import syntax_error
 
@@ -18,6 +19,7 @@ MAX_RESULTS = 40_000
 _FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
 
 
+T = TypeVar("T")
 Search = Callable[[str], str]
 """What a search for these words tells."""
 
@@ -40,7 +42,9 @@ def _do(action: Action, workspace: Workspace, search: Search) -> str:
     if action.kind == "list":
         return "\n".join(workspace.list(path)) or f"No file below {path}."
     if action.kind == "read":
-        return workspace.read(path) or f"{path} is empty."
+        wanted = _asked(lines_of, given["lines"]) if "lines" in given else None
+        text = workspace.read(path)
+        return _lines(path, text, *wanted) if wanted else text or f"{path} is empty."
     if action.kind == "search":
         return search(given["query"])
     if action.kind == "grep":
@@ -55,7 +59,7 @@ def _do(action: Action, workspace: Workspace, search: Search) -> str:
     if action.kind == "edit":
         return edit(workspace, path, given["old"], given["new"])
     if action.kind == "run":
-        return run(workspace, given["command"])
+        return run(workspace, given["command"], _asked(seconds_of, given["timeout"]) if "timeout" in given else None)
     raise AssertionError(f"no way to do {action.kind!r}")
 
 
@@ -97,10 +101,27 @@ def _before(workspace: Workspace, path: str) -> str | None:
         return None
 
 
-def run(workspace: Workspace, command: str) -> str:
-    done = workspace.run(command)
+def _asked(read: Callable[[str], T], value: str) -> T:
+    try:
+        return read(value)
+    except ValueError as error:
+        raise Refused(f"{error}. Nothing of this action was done.") from None
+
+
+def _lines(path: str, text: str, first: int, last: int | None) -> str:
+    """Those of a file from the first to the last that is wanted, under a line that says which they are."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if first > len(lines):
+        raise Refused(f"{path} has {len(lines)} lines, and no line {first}.")
+    last = min(last or len(lines), len(lines))
+    return f"Lines {first} to {last} of {len(lines)}:\n" + "\n".join(lines[first - 1 : last])
+
+
+def run(workspace: Workspace, command: str, timeout: float | None = None) -> str:
+    done = workspace.run(command, timeout)
     if done.timed_out:
-        how = f"Stopped after {done.seconds:.0f} s, the limit of a command; all it had started was ended."
+        limit = "the limit of a command" if timeout is None else "its `timeout`"
+        how = f"Stopped after {done.seconds:.0f} s, {limit}; all it had started was ended."
     elif done.status < 0:
         how = f"Ended by signal {-done.status}."
     else:

@@ -6,17 +6,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_recode.agents.actions import kind_of
+from pytest_recode.agents.actions import argument_of, kind_of
 
 # ASCII: otherwise IGNORECASE lets a long s pass for "s".
 # Every pattern is linear in the line: an answer may be a megabyte of blanks.
 _FLAGS = re.IGNORECASE | re.ASCII
 _WORD = r"(?P<word>observations?|reflections?|plan(?:ning)?|actions?)"
 _NUMBER = r"(?:(?:step[ \t]{1,4})?\d{1,2}[.):]?[ \t]{1,4})?"
-# Two hashes at least: one hash is a comment in Python.
+# Two hashes at least: one hash is a comment in Python and in a shell.
 HEADING = re.compile(rf"{_NUMBER}(?:#{{2,6}}[ \t]*(?:\*\*|__)?|\*\*|__){_NUMBER}{_WORD}(?P<tail>.*)$", _FLAGS)
 # Only where an answer holds no action under a real heading: `Action: read` as some models write it.
-LOOSE = re.compile(rf"{_NUMBER}(?:#[ \t]*)?{_WORD}(?P<tail>[ \t]*:.*)$", _FLAGS)
+LOOSE = re.compile(rf"{_NUMBER}{_WORD}(?P<tail>(?:[ \t]{{1,4}}#?\d{{1,2}})?[ \t]*:.*)$", _FLAGS)
+# Only where an answer holds no action under either: `# Action: read`, outside of fences and arguments.
+SINGLE = re.compile(rf"#[ \t]*(?:\*\*|__)?{_NUMBER}{_WORD}(?P<tail>.*)$", _FLAGS)
 ARGUMENT = re.compile(
     r"[ \t]*(?:[-*+][ \t]+)?(?P<mark>[`*\"'_]{0,3})(?P<name>[A-Za-z][\w-]{0,30}(?:[ ](?:input|str|string|text|path))?)"
     r"(?:(?P<inner>:)(?P=mark)(?P<behind>.*)|(?P=mark)[ \t]*(?P<tail>(?:[:=]|<<).*|))$",
@@ -28,6 +30,11 @@ VERB = re.compile(
 NAMED_FILE = re.compile(
     r"[ \t]*(?:#+[ \t]+|[-*][ \t]+)?(?:file(?:name)?:[ \t]*)?[`*\"']{0,3}(?P<path>(?:[\w.-]+/)*[\w.-]*\w\.[A-Za-z]\w{0,7})[`*\"':]{0,4}$",
     _FLAGS,
+)
+_CALLED = re.compile(
+    r"[ \t]*(?:print\()?(?:(?:functions|default_api|tools)\.)?(?P<name>[A-Za-z]\w{0,40})\("
+    r"(?:[ \t]*\)[ \t]*;?[ \t]*$|[ \t]*(?P<argument>[A-Za-z]\w{0,30})[ \t]*=[ \t]*[rbf]?[\"'])",
+    re.ASCII,
 )
 _PATH = re.compile(r"[`'\"]?(?P<path>[^\s`'\"=:{}(),]*[./][^\s`'\"=:{}(),]*)[`'\"]?")
 
@@ -72,13 +79,23 @@ def heading(line: str, heads: Sequence[re.Pattern[str]]) -> Head | None:
 
 def acts(line: str) -> bool:
     """Whether a line, if it began an answer, would open an action."""
-    head = heading(line, (HEADING, LOOSE)) if "action" in line[:200].lower() else None
+    head = heading(line, (HEADING, LOOSE, SINGLE)) if "action" in line[:200].lower() else None
     if head is None or head.word != "action":
         return False
     if HEADING.match(line):
         return True
     verb = VERB.match(head.rest)
     return verb is not None and kind_of(verb["verb"]) is not None
+
+
+def calls_as_python(line: str) -> bool:
+    """Whether a line begins with an action as Python would call it: `write(path="a.py", ...)`, `submit()`."""
+    match = _CALLED.match(line[:400])
+    kind = kind_of(match["name"]) if match else None
+    if match is None or kind is None or match["name"] == "open":
+        return False
+    argument = match["argument"]
+    return kind == "submit" if argument is None else argument_of(kind, argument) is not None
 
 
 def tail_of(argument: re.Match[str]) -> str:

@@ -28,6 +28,7 @@ from pytest_recode.agents.action_reader import WrongError
 from pytest_recode.agents.actions import (
     FORMS,
     MAX_ACTIONS,
+    PART_NAMES,
     PARTS,
     TEXTS,
     Action,
@@ -39,10 +40,10 @@ from pytest_recode.agents.actions import (
     kind_of,
 )
 from pytest_recode.agents.answer_reader import AnswerReader
-from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, VERB, acts, heading
+from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, SINGLE, VERB, acts, heading
 from pytest_recode.agents.python_source import syntax_error
-from pytest_recode.agents.structured import Call, looks_like_a_call, opens_call
-from pytest_recode.agents.values import FENCE, DamagedError, doubts, value_at
+from pytest_recode.agents.structured import PART_TAG, Call, looks_like_a_call, opens_call
+from pytest_recode.agents.values import FENCE, DamagedError, closes_fence, doubts, value_at
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
 
@@ -86,7 +87,8 @@ def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
 
 
 def _read(lines: list[str]) -> AnswerReader:
-    """Headings without hashes count only where there is no action under a real one."""
+    """Headings without hashes count only where there is no action under a real one, those with a single hash only where there is none
+    under either."""
     reading = AnswerReader(lines=list(lines), heads=(HEADING,))
     damage: Exception | None = None
     try:
@@ -94,11 +96,24 @@ def _read(lines: list[str]) -> AnswerReader:
     except (DamagedError, WrongError) as error:
         damage = error
     real = any((head := heading(line, (HEADING,))) is not None and head.word == "action" for line in lines)
-    if not reading.forms and not real and any(map(acts, lines)):
-        return AnswerReader(lines=lines, heads=(HEADING, LOOSE)).read()
+    if not reading.forms and not real:
+        if any(acts(line) and not SINGLE.match(line) for line in lines):
+            return AnswerReader(lines=lines, heads=(HEADING, LOOSE)).read()
+        if any(_opens_single(lines, at) for at in range(len(lines))):
+            return AnswerReader(lines=lines, heads=(HEADING, LOOSE, SINGLE)).read()
     if damage is not None:
         raise damage
     return reading
+
+
+def _opens_single(lines: Sequence[str], at: int) -> bool:
+    """Whether line `at` is `# Action: read`, or `# Action` and the action follows."""
+    head = heading(lines[at], (SINGLE,)) if lines[at][:1] == "#" else None
+    if head is None or head.word != "action":
+        return False
+    said = head.rest or next((line for line in lines[at + 1 :] if line.strip()), "").strip()
+    verb = VERB.match(said)
+    return said[:1] in ("{", "[") or opens_call(said) or (verb is not None and kind_of(verb["verb"]) is not None)
 
 
 def plain_lines(text: str) -> str:
@@ -133,7 +148,7 @@ def attempts(text: str, called: Sequence[str]) -> bool:
             return True
         if not acts(said):
             continue
-        head = heading(said, (HEADING, LOOSE))
+        head = heading(said, (HEADING, LOOSE, SINGLE))
         verb = VERB.match(head.rest) if head is not None else None
         following = next((each for each in lines[at + 1 :] if each.strip()), "")
         kind = kind_of(verb["verb"]) if verb is not None else None
@@ -149,17 +164,36 @@ def parts_of(text: str) -> dict[str, str]:
     """The parts in a text beside native tool calls, or in an answer whose actions cannot be used; text without headings is
     reflection."""
     parts: dict[str, list[str]] = {}
-    word = "reflection"
-    for line in text[:MAX_ANSWER].split("\n"):
-        head = heading(line.rstrip("\r"), (HEADING,))
+    word, fence, close = "reflection", "", ""
+    lines = text[:MAX_ANSWER].split("\n")
+    last = {found[0]: at for at, line in enumerate(lines) for found in _CLOSING.finditer(line)}
+    for at, line in enumerate(lines):
+        head = heading(line.rstrip("\r"), (HEADING,) if fence or close else (HEADING, SINGLE))
         if head is not None and head.word == "action":
             break
         if head is not None:
             word, line = head.word, "" if head.tag else head.rest
-        said = parts.setdefault(word, [])
-        if line:
-            said.append(line)
+        opened = FENCE.match(line)
+        fence = "" if fence and closes_fence(line, fence) else fence or (opened["ticks"] if opened else "")
+        for piece in _pieces(line):
+            tag = None if close else PART_TAG.fullmatch(piece)
+            if tag and tag["name"].lower() in PART_NAMES and last.get(f"</{tag['name']}>", -1) >= at:
+                word, close = PART_NAMES[tag["name"].lower()], f"</{tag['name']}>"
+            elif close and piece == close:
+                word, close = "reflection", ""
+            elif piece:
+                parts.setdefault(word, []).append(piece)
     return {name: "\n".join(said).strip() for name, said in parts.items()}
+
+
+_CLOSING = re.compile(r"</[A-Za-z]{1,20}>")
+_PIECES = re.compile(r"(</?[A-Za-z]{1,20}>)")
+
+
+def _pieces(line: str) -> list[str]:
+    """A line that begins with a tag, or ends with one, parted at its tags."""
+    bare = line.strip()
+    return _PIECES.split(bare) if bare[:1] == "<" or bare[-1:] == ">" else [line]
 
 
 def render(step: Step) -> str:

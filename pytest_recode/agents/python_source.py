@@ -25,6 +25,16 @@ def syntax_error(text: str) -> str | None:
     return None
 
 
+def holds_code(text: str) -> bool:
+    """Whether `text` is Python that does something: more than comments and names, which a line of prose may be as well."""
+    if syntax_error(text) is not None:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        body = ast.parse(text).body
+    return any(not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call) for node in body)
+
+
 def ends_in_a_string(text: str) -> bool:
     """Whether `text` stops within a string of several lines: so does every beginning of Python that a line of backticks ends, since
     such a line stands nowhere else. The text may be indented, as that for a part of a file is."""

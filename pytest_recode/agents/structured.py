@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_recode.agents.actions import PART_NAMES, json_type, kind_of, no_such_action
+from pytest_recode.agents.actions import MAX_ACTIONS, PART_NAMES, json_type, kind_of, no_such_action
 from pytest_recode.agents.values import DamagedError, Value
 
 _NAME_KEYS = ("action", "name", "tool", "tool_name", "function", "function_name", "recipient_name")
@@ -30,8 +30,15 @@ _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _LISTS = frozenset({"function_calls", "tool_calls", "actions", "tools"})
 _CALLS = frozenset({"tool_call", "function_call", "tool_use", "tool", "action", "function", "invoke"})
 _ARGUMENT_TAGS = frozenset({"parameter", "param", "arg", "argument"})
+PART_TAG = re.compile(r"[ \t]*<(?P<name>[A-Za-z]{1,20})>")
+ACTION_TAG = re.compile(r"[ \t]*<(?P<name>action)>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\w+);|<!\[CDATA\[")
-_HINT = re.compile(r"[\[{\s]*[\"'](?:" + "|".join((*_NAME_KEYS, *_ARGUMENT_KEYS, *_LIST_KEYS)) + r")[\"']\s*:")
+_HOW = "Write each action as a tag that is named like it: `<read><path>a.py</path></read>`."
+_MARK = "[\"'\u201c\u201d\u201e\u00ab\u00bb]"
+_HINT = re.compile(rf"[\[{{\s]*{_MARK}(?:" + "|".join((*_NAME_KEYS, *_ARGUMENT_KEYS, *_LIST_KEYS)) + rf"){_MARK}\s*:")
+_NAMED = re.compile(
+    r"[^`\s\[{,][ \t]*\[?\{[ \t]*\"(?:" + "|".join(_NAME_KEYS) + r")\"[ \t]*:[ \t]*\"(?P<name>[\w.-]{1,80})\""
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -174,6 +181,19 @@ def opens_call(line: str) -> bool:
     return tag is not None and _opens(tag)
 
 
+def call_within(line: str) -> bool:
+    """Whether a line holds an action behind other text: a JSON object that names one, or a tag that opens one and that it or a later
+    line closes. Not in backticks."""
+    if '"' in line and any(kind_of(found["name"]) for found in _NAMED.finditer(line)):
+        return True
+    for tag in _TAG.finditer(line) if "<" in line.lstrip()[1:] else ():
+        behind = line[: tag.start()].strip() and not re.match(r"[\w`]", line[tag.start() - 1])
+        marked = tag["empty"] or tag["equals"] or tag["rest"] or f"</{tag['name']}>" in line
+        if behind and _opens(tag) and (marked or not line[tag.end() :].strip()):
+            return True
+    return False
+
+
 def _opens(tag: re.Match[str]) -> bool:
     name = tag["name"].removeprefix("antml:").lower()
     return name in _LISTS or name in _CALLS or kind_of(name) is not None
@@ -211,10 +231,13 @@ def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
         call, at = _arguments(text, at, Call(name=named, line=line), close)
         calls = [call]
     else:
-        inner = _TAG.match(text, at)
-        if inner is None or not _opens(inner):
-            raise DamagedError(f"`{tag[0][:80]}` in line {line} holds neither a JSON object nor an action.")
-        calls, at = tagged_calls(text, at)
+        calls = []
+        while (inner := _TAG.match(text, at)) and _opens(inner) and len(calls) <= MAX_ACTIONS:
+            found, at = tagged_calls(text, at)
+            calls += found
+            at = _skipped(text, at)
+        if not calls:
+            raise DamagedError(f"`{tag[0][:80]}` in line {line} holds neither a JSON object nor an action. {_HOW}")
     at = _skipped(text, at)
     if not text.startswith(close, at):
         what = text[at:].partition("\n")[0]

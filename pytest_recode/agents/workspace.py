@@ -78,8 +78,14 @@ class SandboxWorkspace:
             raise Refused(f"the text for {path} is no Unicode text: {error.reason}") from None
         self._ask("write", path=path, data=data)
 
-    def run(self, command: str) -> CommandResult:
-        seconds = self._limits.command_seconds
+    def run(self, command: str, seconds: float | None = None) -> CommandResult:
+        limit = self._limits.command_seconds
+        if seconds is not None and seconds > limit:
+            raise Refused(
+                f"a command has at most {limit:g} s, and {seconds:g} s are asked for: nothing was run. Give at most {limit:g} "
+                "seconds, or leave the time limit out"
+            )
+        seconds = limit if seconds is None else seconds
         done = _typed(self._ask("run", longest=seconds, command=command, seconds=seconds), dict)
         return CommandResult(
             status=_typed(done.get("status"), int),

@@ -117,6 +117,29 @@ EXACT: dict[str, Spelling] = {
     "numbered headings": framed(
         "## 4. Action: write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\n## 5. Action: submit\n"
     ),
+    "single hash": framed(
+        "# Observation\nNothing yet.\n# Reflection\nIt is easy.\n# Plan\nWrite it.\n# Action\nwrite\npath: solver.py\ntext <<EOF\n",
+        "\nEOF",
+        "\n# Action\nsubmit\n",
+    ),
+    "single hash and a fence": framed(
+        "I see.\n\n# Action: write\npath: solver.py\n```python\n", "\n```", "\n# Action: submit\n"
+    ),
+    "single hash below other parts": framed(
+        f"{HEAD}# Action: write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\n# Action: submit\n"
+    ),
+    "parts with a single hash": framed(
+        "# Observation\nNone.\n# Plan\nWrite it.\n### Action: write\npath: solver.py\ntext <<EOF\n", "\nEOF"
+    ),
+    "numbered, no hashes": framed("Action 1: write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\nAction 2: submit\n"),
+    "quotation marks": framed("### Action: write\npath: \u201csolver.py\u201d\ntext <<EOF\n", "\nEOF"),
+    "German quotation marks": framed("### Action: write \u201esolver.py\u201c\ntext <<EOF\n", "\nEOF"),
+    "French quotation marks": framed(
+        "### Action: write\npath: \u00ab\u00a0solver.py\u00a0\u00bb\ntext <<EOF\n", "\nEOF"
+    ),
+    "tabs": framed("### Action: write\n\tpath: solver.py\n\ttext <<EOF\n", "\nEOF"),
+    "a fence left over": framed(f"{WRITE}text <<EOF\n", "\nEOF", f"\n{SUBMIT}```\n"),
+    "brackets": framed("Thought: easy.\nAction: write[solver.py]\n```python\n", "\n```", "\nAction: submit\n"),
     "no hashes": framed("Plan: write.\nAction: write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\nAction: submit\n"),
     "four hashes": framed("#### Action: write solver.py\n```python\n", "\n```", "\n#### Action: submit\n"),
     "action on the next line": framed(
@@ -185,6 +208,25 @@ EXACT: dict[str, Spelling] = {
     "function with JSON": lambda text: (
         f"<function=write>{json.dumps({'path': PATH, 'text': text})}</function>\n<function=submit>{{}}</function>"
     ),
+    "parts and actions in tags": framed(
+        "<observation>None.</observation>\n<plan>\nWrite it.\n</plan>\n<action>\nwrite\npath: solver.py\ntext <<EOF\n",
+        "\nEOF",
+        "\n</action>\n<action>submit</action>\n",
+    ),
+    "headings in a tag": framed(
+        "<reflection>Easy.</reflection>\n<action>\n### Action: write\npath: solver.py\ntext <<EOF\n",
+        "\nEOF",
+        f"\n{SUBMIT}</action>\n",
+    ),
+    "tags in a tag": framed(
+        "<observation>None.</observation><action><write>\n<path>solver.py</path>\n<text>\n",
+        "\n</text>\n</write>\n",
+        "<submit/></action>",
+    ),
+    "JSON in tags": lambda text: "\n".join(
+        f"<plan>So.</plan><action>{json.dumps(each)}</action>"
+        for each in ({"action": "write", "args": {"path": PATH, "text": text}}, {"action": "submit"})
+    ).replace("\n<plan>So.</plan>", "\n"),
     "tags below a heading": framed("### Action: write\n<path>solver.py</path>\n<text>\n", "\n</text>"),
 }
 
@@ -202,6 +244,23 @@ FAULTY: dict[str, Spelling] = {
     "unknown action": framed(f"{HEAD}### Action: compose\npath: solver.py\ntext <<EOF\n", "\nEOF"),
     "unknown argument": framed(f"{WRITE}mode: w\ntext <<EOF\n", "\nEOF"),
     "heading of another name": framed("### Write\npath: solver.py\ntext <<EOF\n", "\nEOF"),
+    "list of headings": framed("- **Action**: write\n  - path: solver.py\n  - text <<EOF\n", "\nEOF"),
+    "call of Python": framed(f"{HEAD}write(path=\"solver.py\", text='''", "''')"),
+    "call of Python in a fence": framed('```tool_code\nwrite(path="solver.py", text="x")\n```\n', ""),
+    "call of Python in a heading": framed("### Action: write(path=\"solver.py\", text='''\n", "''')"),
+    "tag behind a word": framed("So: <write>\n<path>solver.py</path>\n<text>\n", "\n</text>\n</write>\n", "<submit/>"),
+    "JSON behind a mark": lambda text: (
+        f'[TOOL_CALLS][{{"name": "write", "arguments": {json.dumps({"path": PATH, "text": text})}}}]\n{SUBMIT}'
+    ),
+    "JSON with quotation marks": lambda text: (
+        f"{{\u201caction\u201d: \u201cwrite\u201d, \u201cpath\u201d: \u201csolver.py\u201d, \u201ctext\u201d: {json.dumps(text)}}}\n{SUBMIT}"
+    ),
+    "a name without a heading": framed(f"{WRITE}text <<EOF\n", "\nEOF", "\nsubmit\n"),
+    "action within a part": framed(
+        "<plan>\n### Action: write\npath: solver.py\ntext <<E_O_F\n", "\nE_O_F\n</plan>\n<action>submit</action>", ""
+    ),
+    "tag of actions without an end": framed(f"<action>\n{WRITE}text <<E_O_F\n", "\nE_O_F"),
+    "invisible character": framed("### Action: write\npath: solver.py\u200b\ntext <<EOF\n", "\nEOF"),
     "two forms": lambda text: f"{json.dumps({'action': 'write', 'path': PATH, 'text': text})}\n{SUBMIT}",
     "some without hashes": framed("Action: write\npath: solver.py\ntext <<EOF\n", "\nEOF"),
     "indented": framed("  ### Action: write\n  path: solver.py\n  text <<EOF\n", "\n  EOF"),

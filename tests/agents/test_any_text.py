@@ -137,12 +137,31 @@ def test_a_faulty_spelling_never_submits(text: str, spelling: str) -> None:
         return  # it has one
     if spelling.startswith("plain lines") and text.strip()[:3] in ('"""', "'''", "```", "~~~"):
         return  # they are none
+    if spelling == "code outside, then submit" and "action" in text.lower():
+        return  # it is an action in a fence
     read = parse(FAULTY[spelling](text))
     if isinstance(read, Step):
         writes = [action for action in read.actions if action.kind == "write"]
         assert all(action.arguments["text"] == text for action in writes), read
         if any(action.kind == "submit" for action in read.actions):
             assert writes or spelling in ("thoughts without an end",), read
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    data=st.data(),
+    text=st.deferred(lambda: st.sampled_from(sources())),
+    fence=st.sampled_from(["", "```\n", "```python\n"]),
+)
+def test_a_comment_in_code_opens_no_action(data: st.DataObject, text: str, fence: str) -> None:
+    lines = text.split("\n")
+    at = data.draw(st.integers(0, len(lines)))
+    comment = data.draw(
+        st.sampled_from(["# Action: submit", "# Action: submit\n", "# Action\nsubmit", "#Action: list"])
+    )
+    code = "\n".join([*lines[:at], comment, *lines[at:]])
+    read = parse(f"{fence}{code}\n{fence[:3]}\n")
+    assert isinstance(read, ProtocolError), (code, read)
 
 
 actions = st.one_of(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_recode.agents.actions import Action, ProtocolError, Step
-from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.actions import PARTS, Action, ProtocolError, Step
+from pytest_recode.agents.protocol import parse, parts_of
 from tests.agents.spellings import EXACT, FAULTY, PATH
 
 CODE = '''\
@@ -46,6 +46,20 @@ SHORT = {
     "### Action: list_files": [("list", {})],
     "### Action: read file.py": [("read", {"path": "file.py"})],
     "### Action: read\nfile: src/a.py": [("read", {"path": "src/a.py"})],
+    "### Action: read\npath: a.py\nview_range: [1, 40]": [("read", {"path": "a.py", "lines": "[1, 40]"})],
+    '{"action": "view", "args": {"path": "a.py", "view_range": [5, -1]}}': [("read", {"path": "a.py", "lines": "5-"})],
+    "### Action: run\ncommand: ls\ntimeout: 60": [("run", {"command": "ls", "timeout": "60"})],
+    "### Action: run\ntimeout: 60\n```bash\nls\npwd\n```": [("run", {"command": "ls\npwd", "timeout": "60"})],
+    "### Action: run\n```\ntimeout: 60\ncommand: ls\n```": [("run", {"command": "ls", "timeout": "60"})],
+    '{"action": "bash", "args": {"command": "ls", "timeout": 60}}': [("run", {"command": "ls", "timeout": "60"})],
+    "### Action: run\ncommand: ls\nis_background: false\ndescription: List them.": [("run", {"command": "ls"})],
+    "### Action: edit\npath: a.py\nold: x\nnew: y\nreplace_all: false": [
+        ("edit", {"path": "a.py", "old": "x", "new": "y"})
+    ],
+    "### Action: list\npath: src\nrecursive: true": [("list", {"path": "src"})],
+    "### Action: run\ncommand: ls\n```": [("run", {"command": "ls"})],
+    "<action>run: ls -la</action>": [("run", {"command": "ls -la"})],
+    '<action>read(path="a.py")</action>': [("read", {"path": "a.py"})],
     "### Action: read\nsrc/a.py": [("read", {"path": "src/a.py"})],
     "### Action: bash\n```bash\nls\npwd\n```": [("run", {"command": "ls\npwd"})],
     "### Action: shell\ncmd: ls": [("run", {"command": "ls"})],
@@ -82,6 +96,20 @@ def test_a_short_answer_is_understood(answer: str) -> None:
             "### Action: run\nls -la",
             "would be lost. Nothing was done. Write it like this:\n\n### Action: run\ncommand:",
         ),
+        (
+            "### Action: read\npath: a.py\nstart_line: 1",
+            "`read` does not take `start_line` (line 3); it takes `path`, `lines`.",
+        ),
+        ("### Action: edit a.py\nold: x\nnew: y\nreplace_all: true", "`edit` does not take `replace_all`"),
+        ("### Action: edit a.py\nold: x\nnew: y\ndescription: z", "`edit` does not take `description`"),
+        ("import numpy\n# Action: submit", "Line 2 (`# Action: submit`) stands behind code"),
+        ("# Action: run\ncommand: cd src\n# Plan: list\npwd", "Line 3 (`# Plan: list`) stands behind an action"),
+        ("```python\n# Action: submit\n\nx = 1\n```", "stands in the code fence that line 1 opens"),
+        ("<plan>x</plan> So: <submit/>", "Line 1 (`So: <submit/>`) holds an action behind other text"),
+        ("<action>\n<name>read</name>\n</action>", "Write each action as a tag that is named like it: `<read>"),
+        ("<action>\nread a.py\n", "The tag `<action>` around your actions is not closed"),
+        ("### Action: read\u200b\npath: a.py", "an invisible character (U+200B) behind `read`"),
+        ("### Action: write a.py\ntext <<E\nx\nE\nsubmit", "is the name of an action and stands under no heading"),
         ("### Action: run\ncommand: ls\ncommand: pwd", "`command` of `run` is given twice."),
         (
             "### Action: write a.py\n```\nx = '''\n```\n'''\n```\n### Action: submit",
@@ -142,6 +170,25 @@ def test_a_spelling_without_one_reading_is_an_error(name: str) -> None:
     read = parse(FAULTY[name]("import numpy as np\n\n\ndef solve(x):\n    return 2 * x"))
     assert isinstance(read, ProtocolError), read
     assert "Nothing was done." in read.text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "# Observation\nA.\n# Reflection\nB.\n# Plan\nC.\n# Action: submit",
+        "# Observation\nA.\n# Reflection: B.\n# Plan\nC.\n### Action: submit",
+        "<observation>A.</observation><reflection>B.</reflection><plan>C.</plan><action>submit</action>",
+        "<observation>\nA.\n</observation>\n<thought>B.</thought>\n<plan>\nC.\n</plan>\n<submit/>",
+    ],
+)
+def test_each_part_is_in_its_own_field(answer: str) -> None:
+    read = parse(answer)
+    assert read == Step(observation="A.", reflection="B.", planning="C.", actions=(Action(kind="submit"),))
+    unusable = answer.replace("submit", "fly")
+    assert isinstance(parse(unusable), ProtocolError)
+    told = {name: said.partition("<")[0] for name, said in parts_of(unusable).items()}
+    assert {name: told[name] for name in PARTS if name != "reflection"} == {"observation": "A.", "planning": "C."}
+    assert told["reflection"].startswith("B.")
 
 
 CONFLICT = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"

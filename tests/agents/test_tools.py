@@ -142,7 +142,7 @@ def test_an_error_is_told_for_its_own_call() -> None:
         (calls(("read", '{"path": "a"} {}')), "The arguments of `read` are JSON with more behind it: ' {}'. Nothing"),
         (
             calls(("read", '{"path": "a", "mode": "r"}')),
-            "`read` does not take `mode`; its arguments for this are `path`. Nothing was done. Call the",
+            "`read` does not take `mode`; its arguments for this are `path`, `lines`. Nothing was done. Call the",
         ),
         (calls(("read", '{"path": "a", "file": "b"}')), "`path` of `read` is given twice."),
         (

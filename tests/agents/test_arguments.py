@@ -1,0 +1,73 @@
+"""Arguments that limit an action: some lines of a file, a time limit of one command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_recode.agents.actions import Action, ProtocolError
+from pytest_recode.agents.doing import do
+from pytest_recode.agents.tools import from_tool_call
+from pytest_recode.models import ToolCall
+from tests.agents.conftest import Open
+
+
+def done(open_walled: Open, name: str, arguments: dict[str, object]) -> tuple[bool, str]:
+    """As a model with native tools calls it."""
+    read = from_tool_call(ToolCall(id="1", name=name, arguments=json.dumps(arguments)))
+    assert not isinstance(read, ProtocolError), read
+    return do(read[0], open_walled(files={"a.py": b"one\ntwo\nthree\n", "empty.py": b""}), str)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("2-3", "Lines 2 to 3 of 3:\ntwo\nthree"),
+        ([1, 2], "Lines 1 to 2 of 3:\none\ntwo"),
+        ([2, -1], "Lines 2 to 3 of 3:\ntwo\nthree"),
+        ("[2, 2]", "Lines 2 to 2 of 3:\ntwo"),
+        ("3-", "Lines 3 to 3 of 3:\nthree"),
+        ([1, 400], "Lines 1 to 3 of 3:\none\ntwo\nthree"),
+        ("", "one\ntwo\nthree\n"),
+    ],
+)
+def test_some_lines_are_read(open_walled: Open, lines: object, told: str) -> None:
+    assert done(open_walled, "read", {"path": "a.py", "view_range": lines}) == (True, told)
+
+
+@pytest.mark.parametrize("lines", ["4-9", "0-3", "3-2", "7", "first", "1-2-3", "-5-1"])
+def test_lines_that_are_none_are_refused(open_walled: Open, lines: str) -> None:
+    ok, told = done(open_walled, "read", {"path": "a.py", "lines": lines})
+    assert not ok
+    assert "a.py has 3 lines, and no line 4" in told or "such as 1-40" in told
+
+
+def test_a_command_has_the_time_limit_that_is_asked_for(open_walled: Open) -> None:
+    ok, told = done(open_walled, "run", {"command": "echo begun; sleep 1000", "timeout": 1})
+    assert ok
+    assert "its `timeout`" in told
+    assert "begun" in told
+    assert done(open_walled, "bash", {"command": "echo so", "timeout": "5 s"}) == (True, "Exit status 0.\nso\n")
+
+
+@pytest.mark.parametrize("timeout", [100_000, "100000", 0, "2m", "5 python a.py"])
+def test_a_time_limit_that_cannot_be_kept_is_refused_and_nothing_is_run(open_walled: Open, timeout: object) -> None:
+    workspace = open_walled()
+    read = from_tool_call(
+        ToolCall(id="1", name="run", arguments=json.dumps({"command": "touch made", "timeout": timeout}))
+    )
+    assert not isinstance(read, ProtocolError), read
+    ok, told = do(read[0], workspace, str)
+    assert not ok
+    assert "seconds" in told
+    assert do(Action(kind="run", arguments={"command": "test -e made || echo none"}), workspace, str)[1].endswith(
+        "none\n"
+    )
+
+
+@pytest.mark.parametrize("given", [{"timeout": True}, {"timeout": [5]}, {"timeout_ms": 5}])
+def test_what_is_no_time_is_refused(given: dict[str, object]) -> None:
+    read = from_tool_call(ToolCall(id="1", name="run", arguments=json.dumps({"command": "ls", **given})))
+    assert isinstance(read, ProtocolError)
+    assert "Nothing was done." in read.text
