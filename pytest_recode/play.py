@@ -232,6 +232,7 @@ class _Books:
             "solved_turn": played[-1].number if solved else None,
             "passed_but_flagged": records.passed_but_flagged(outcome, turns),
             "turns": turns,
+            "abandoned": self.transcript.abandoned.counts(),
             "usage": records.usage(spent),
             "seconds": round(time.monotonic() - self.start, 3),
             "waited": round(self.meter.clock.waited, 3),
@@ -262,7 +263,7 @@ def _books(
             " file there, or give another --recode-out"
         )
     past = past_of(out / "checkpoints" / name, plan.nodeid)
-    transcript = Transcript(out / "episodes" / name)
+    transcript = Transcript(out / "episodes" / name, left.abandoned)
     kept = cast.agent.needs_model and plan.replay is None
     keeper = Keeper(out / "checkpoints" / name, plan.nodeid) if kept else None
     facts = _facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())

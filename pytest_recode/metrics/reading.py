@@ -169,9 +169,10 @@ def _year(record: Mapping[str, Any]) -> int | None:
 
 
 def _sum_of(record: Mapping[str, Any], key: str) -> int | None:
-    """Over the turns that no other episode played; None where a turn does not have it."""
+    """Over the turns that no other episode played, and over those that were not judged; None where a turn does not have it."""
     counts = [turn.get(key) for turn in record["turns"] if not turn.get("shared")]
-    return sum(counts) if all(isinstance(count, int) for count in counts) else None
+    more = (record.get("abandoned") or {}).get(key, 0)
+    return sum(counts) + more if all(isinstance(count, int) for count in counts) else None
 
 
 def from_published(stats: Mapping[str, Any], source: str = "published", *, paper: bool = True) -> tuple[Attempt, ...]:

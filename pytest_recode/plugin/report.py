@@ -405,8 +405,9 @@ class Reporter:
         tampering = any(turn["tampering"] for turn in record["turns"])
         shared = any(turn["shared"] for turn in record["turns"])
         own = [turn for turn in record["turns"] if not turn["shared"]]
-        kept["answers"] = sum(turn.get("steps", 0) for turn in own)
-        kept["unparsed"] = sum(turn.get("unparsed", 0) for turn in own)
+        abandoned = record.get("abandoned") or {}
+        kept["answers"] = sum(turn.get("steps", 0) for turn in [*own, abandoned])
+        kept["unparsed"] = sum(turn.get("unparsed", 0) for turn in [*own, abandoned])
         flagged = findings(record["outcome"], record["turns"])
         self.records.append({**kept, "turns": turns, "tampering": tampering, "flagged": flagged, "shared": shared})
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,61 @@ from pytest_recode.render.records import passed_but_flagged, usage
 from pytest_recode.run_directory import Lines
 
 
+class Abandoned:
+    """Counts the answers of a model in turns that were not judged: an error or the end of the process cut them off. Takes the lines of
+    a transcript in their order."""
+
+    def __init__(self) -> None:
+        self._open: list[_Answers] = []
+        self._judged: list[_Answers] = []
+        self._begins = True  # whether the next answer is the first that a process tells of
+
+    def take(self, event: str, fields: Mapping[str, Any]) -> None:
+        if event == "step" and isinstance(fields.get("turn"), int):
+            if self._begins or self._open[-1].turn != fields["turn"]:
+                self._open.append(_Answers(turn=fields["turn"]))
+            self._begins = False
+            self._open[-1].steps += 1
+            self._open[-1].unparsed += bool(fields.get("error")) or not fields.get("files", True)
+        elif event == "turn" and not fields["shared"]:
+            played = [each for each in self._open if each.turn == fields["turn"]][-1:]
+            self._judged += played
+            self._open = [each for each in self._open if each not in played]
+            self._begins = True
+        elif event in ("episode", "resumed"):
+            self._begins = True
+            if event == "episode":  # it begins anew: none of its turns counts
+                self._open += self._judged
+                self._judged = []
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "steps": sum(each.steps for each in self._open),
+            "unparsed": sum(each.unparsed for each in self._open),
+        }
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Answers:
+    """Of one turn, as one process played it."""
+
+    turn: int
+    steps: int = 0
+    unparsed: int = 0
+
+
 class Transcript:
     """Append-only. Raises `RecordsError` where it cannot be written."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, abandoned: Abandoned | None = None) -> None:
         self.path = path
+        self.abandoned = abandoned or Abandoned()
+        """What its lines tell, and those that it had already."""
         self._lines = Lines(path)
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
         self._lines.append({"event": event, "time": round(time.time(), 3), **fields})
+        self.abandoned.take(event, fields)
 
     def close(self) -> None:
         self._lines.close()
@@ -48,11 +94,13 @@ _HALF_NAME = 80  # bytes: a file system takes 255 in all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """What a transcript already has: the facts of its episode, what the calls in it cost, the numbers of its turns."""
+    """What a transcript already has: the facts of its episode, what the calls in it cost, the numbers of its turns, and the answers in
+    turns that were not judged."""
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     turns: frozenset[int] = frozenset()
+    abandoned: Abandoned = field(default_factory=Abandoned)
 
 
 def earlier(path: Path) -> Earlier:
@@ -63,7 +111,15 @@ def earlier(path: Path) -> Earlier:
         facts=next((entry for entry in reversed(entries) if entry["event"] == "episode"), {}),
         usage=sum(usages, Usage()),
         turns=frozenset(entry["turn"] for entry in entries if entry["event"] == "turn"),
+        abandoned=_abandoned(entries),
     )
+
+
+def _abandoned(entries: Sequence[Mapping[str, Any]]) -> Abandoned:
+    found = Abandoned()
+    for entry in entries:
+        found.take(entry["event"], entry)
+    return found
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
@@ -99,12 +155,14 @@ def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | N
     turns: dict[int, dict[str, Any]] = {}
     usages: list[Usage] = []
     began = last = 0.0
+    abandoned = Abandoned()
     for entry in _entries(path):
         event, last = entry.pop("event"), entry.pop("time")
+        abandoned.take(event, entry)
         if event == "episode":  # what was paid before it began anew is paid all the same
             facts, began, turns = entry, last, {}
         elif event == "turn":
-            turns[entry["turn"]] = {key: entry[key] for key in _TURN}
+            turns[entry["turn"]] = {key: entry[key] for key in _TURN if key in entry}
             usages += [_usage(entry["usage"])] if entry["shared"] else []
         elif event == "usage":
             usages.append(_usage(entry))
@@ -117,6 +175,7 @@ def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | N
         "solved_turn": None,
         "passed_but_flagged": passed_but_flagged(outcome, list(turns.values())),
         "turns": list(turns.values()),
+        "abandoned": abandoned.counts(),
         "usage": usage(sum(usages, Usage())),
         "seconds": round(last - began, 3),
         "isolation": facts["isolation"],
@@ -141,6 +200,8 @@ _TURN = (
     "cases",
     "tampering",
     "seed",
+    "steps",
+    "unparsed",
     "reindented",
     "shared",
     "usage",

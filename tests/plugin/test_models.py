@@ -102,6 +102,35 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
     ]
 
 
+def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
+    make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    """The first answer cannot be parsed and the second never comes; the run that resumes plays the turn anew."""
+    make_task("a")
+
+    resumed: list[bool] = []
+
+    def answer(request: Request) -> Answer:
+        if resumed:
+            return say(WRITES)
+        first = "Step 1 of" in request.prompt.rpartition("# Current content")[2]
+        return say("So be it.") if first else fault(400, "no more")
+
+    with ChatServer(answer) as server:
+        options = ("--recode-model=m", "--recode-out=out", f"--recode-api-base={server.url}")
+        told = words(recode(*options))
+        [record] = results()
+        assert (record["outcome"], record["turns"]) == ("error", [])
+        assert record["abandoned"] == {"steps": 1, "unparsed": 1}
+        assert "answers that could not be parsed: m 1 of 1" in told
+        resumed.append(True)
+        told = words(recode(*options, "--recode-resume"))
+    [record] = results()
+    assert (record["outcome"], record["turns"][0]["steps"]) == ("solved", 1)
+    assert record["abandoned"] == {"steps": 1, "unparsed": 1}
+    assert "answers that could not be parsed: m 1 of 2" in told
+
+
 def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, results: Results) -> None:
     for name in ("a", "b", "c"):
         make_task(name)

@@ -45,6 +45,56 @@ def test_recover_takes_what_is_whole(tmp_path: Path) -> None:
     assert (record["outcome"], record["solved_turn"]) == ("error", None)
 
 
+def step(made: transcript.Transcript, turn: int, error: str = "") -> None:
+    made.log("step", {"turn": turn, "step": 1, "error": error})
+
+
+def test_the_answers_of_turns_that_were_not_judged_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    made = transcript.Transcript(path)
+    made.log("episode", {"task": "t", "isolation": "separate"})
+    step(made, 1, "no action")
+    made.log("turn", {**TURN, "steps": 1, "unparsed": 1})
+    assert made.abandoned.counts() == {"steps": 0, "unparsed": 0}
+    step(made, 2)
+    step(made, 2, "no action")  # the run is killed in turn 2
+    made.close()
+    again = transcript.Transcript(path, transcript.earlier(path).abandoned)
+    assert again.abandoned.counts() == {"steps": 2, "unparsed": 1}
+    again.log("resumed", {"task": "t", "isolation": "separate", "turns": 1})
+    step(again, 2)
+    again.log("turn", {**TURN, "turn": 2, "steps": 1, "unparsed": 0})
+    assert again.abandoned.counts() == {"steps": 2, "unparsed": 1}
+    again.log("turn", {**TURN, "turn": 3, "shared": "another"})
+    step(again, 3, "no action")
+    again.close()
+    record = transcript.recover(path, outcome="error", stop="error", error=None)
+    assert record["abandoned"] == {"steps": 3, "unparsed": 2}
+    assert [(turn["steps"], turn["unparsed"]) for turn in record["turns"][:2]] == [(1, 1), (1, 0)]
+
+
+def test_a_judged_turn_that_is_in_no_checkpoint_counts_as_abandoned_where_the_episode_begins_anew(
+    tmp_path: Path,
+) -> None:
+    made = transcript.Transcript(tmp_path / "a.jsonl")
+    facts = {"task": "t", "isolation": "separate"}
+    for _ in range(2):
+        made.log("episode", facts)
+        step(made, 1, "no action")
+        made.log("turn", {**TURN, "steps": 1, "unparsed": 1})
+    assert made.abandoned.counts() == {"steps": 1, "unparsed": 1}
+
+
+def test_a_turn_whose_line_comes_after_a_kill_is_not_abandoned(tmp_path: Path) -> None:
+    """It was on disk as a checkpoint alone."""
+    made = transcript.Transcript(tmp_path / "a.jsonl")
+    made.log("episode", {"task": "t"})
+    step(made, 1)
+    made.log("resumed", {"task": "t", "turns": 1})
+    made.log("turn", TURN)
+    assert made.abandoned.counts() == {"steps": 0, "unparsed": 0}
+
+
 def test_recover_needs_a_first_line(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"eve')
     with pytest.raises(ValueError, match="has no first line"):
