@@ -3,11 +3,11 @@ else."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pytest_recode.agents.action_heading import read_heading
 from pytest_recode.agents.actions import (
     FORMS,
     PART_NAMES,
@@ -15,23 +15,23 @@ from pytest_recode.agents.actions import (
     argument_of,
     as_it_is,
     kind_of,
-    no_such_action,
 )
-from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, VERB, heading, path_in, tail_of
+from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, heading, path_in, tail_of
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call, argument_tag, decoded, tag_at, taken_parts
-from pytest_recode.agents.values import FENCE, INVISIBLE, DamagedError, Value, closes, closes_fence, fenced_at, value_at
+from pytest_recode.agents.values import (
+    FENCE,
+    DamagedError,
+    Value,
+    WrongError,
+    closes,
+    closes_fence,
+    fenced_at,
+    value_at,
+)
 
 _ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
 _SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
-
-
-class WrongError(Exception):
-    """Ends the reading of an answer in which one action is wrong."""
-
-    def __init__(self, error: ProtocolError) -> None:
-        super().__init__(error.text)
-        self.error = error
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,12 +54,7 @@ class ActionReader:
         Raises DamagedError and WrongError.
         """
         call = self.call
-        main = _named(call, said)
-        kind = kind_of(call.name)
-        if kind is None:
-            raise DamagedError(f"{no_such_action(call.name)} (Line {call.line}.)")
-        if main:
-            self._main(call, kind, main)
+        kind = read_heading(call, said)
         blank = False
         while self.at < len(self.lines):
             line = self.lines[self.at]
@@ -98,27 +93,6 @@ class ActionReader:
         return (
             bare and complete and kind not in ("write", "edit") and not any(map(str.strip, self.lines[self.at + 1 :]))
         )
-
-    def _main(self, call: Call, kind: str, said: str) -> None:
-        main = FORMS[kind].main
-        if said.startswith("(") and said.endswith(")"):
-            call.arguments |= _called(call, said)
-            return
-        if said.startswith("(") and main:
-            raise WrongError(
-                ProtocolError(
-                    text=f"Line {call.line} calls `{kind}` as Python does, and the call does not end in this line. Nothing was done.",
-                    kind=kind,
-                )
-            )
-        if not main:
-            raise DamagedError(f"`{kind}` takes nothing, and line {call.line} has `{said[:80]}` behind it.")
-        value = value_at([said], 0, main, f": {said}")
-        if main == "path" and any(map(str.isspace, value.text)):
-            raise DamagedError(
-                f"Line {call.line} gives `{said[:80]}` as the path of `{kind}`. Write `path: ` and the path below it."
-            )
-        call.arguments[main] = value.text
 
     def _argument(self, call: Call, kind: str, line: str) -> bool:
         """Reads the argument that this line opens; False where it opens none."""
@@ -345,41 +319,3 @@ def _over(call: Call, kind: str, *, blank: bool) -> bool:
 
 def names_given(call: Call, kind: str) -> set[str]:
     return {own for name in call.arguments if (own := argument_of(kind, name)) is not None}
-
-
-def _named(call: Call, said: str) -> str:
-    """Names the call by what stands behind its heading; the rest of that."""
-    match = VERB.match(said)
-    if match is None:
-        raise DamagedError(
-            f"The heading in line {call.line} names no action but `{said[:80]}`. The actions are {', '.join(FORMS)}."
-        )
-    verb, second, rest = match["verb"], match["second"] or "", match["rest"]
-    if second and kind_of(verb + second) and not (second[0] == " " and kind_of(verb) == "list"):
-        verb, second = verb + second, ""
-    call.name = verb.rstrip(".")
-    if INVISIBLE.match(rest.lstrip()):
-        raise DamagedError(
-            f"Line {call.line} holds an invisible character (U+{ord(rest.lstrip()[0]):04X}) behind `{verb[:80]}`. Leave it out."
-        )
-    if rest[:1] == "[" and rest.endswith("]") and not second:  # as in ReAct: read[a.py]
-        return rest[1:-1].strip()
-    rest = (second + rest).lstrip("`'\"*]>") if not second else second + rest
-    rest = rest.strip().removeprefix(":").strip()
-    return "" if not rest.strip("*`_:") else rest
-
-
-def _called(call: Call, said: str) -> dict[str, object]:
-    """The arguments of a call as Python writes it: `(path="a.py")`."""
-    try:
-        node = ast.parse(f"f{said}", mode="eval").body
-        assert isinstance(node, ast.Call)
-        given: dict[str, object] = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg}
-        if len(given) < len(node.keywords) or len(node.args) > 1:
-            raise ValueError("too many")
-        kind = kind_of(call.name)
-        if node.args and kind is not None:
-            given[FORMS[kind].main] = ast.literal_eval(node.args[0])
-    except (SyntaxError, ValueError, AssertionError, RecursionError, MemoryError):
-        raise DamagedError(f"Line {call.line} calls `{call.name[:80]}` with arguments that cannot be read.") from None
-    return given

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pytest_recode.agents.action_reader import ActionReader
-from pytest_recode.agents.actions import ACTION_NAMES, FORMS, MAX_ACTIONS, PART_NAMES, argument_of, kind_of
+from pytest_recode.agents.actions import MAX_ACTIONS, PART_NAMES
 from pytest_recode.agents.headings import (
-    ARGUMENT,
-    HEADING,
     SINGLE,
     Head,
     acts,
     calls_as_python,
     heading,
     path_in,
-    tail_of,
 )
+from pytest_recode.agents.prose import HOW, checked
 from pytest_recode.agents.python_source import holds_code
 from pytest_recode.agents.structured import (
     ACTION_TAG,
@@ -37,12 +35,6 @@ MAX_DATA = 20
 """Lines of prose that are tried as JSON; one that opens no action is prose."""
 
 _RESULT = re.compile(r"[ \t]*[*#`_ ]{0,6}(?:results? of|tool result|output of|observation)\b", re.IGNORECASE)
-_HIDDEN = re.compile(
-    rf"##.{{0,40}}\baction\b[^\w\n]{{0,9}}(?:{'|'.join([*FORMS, *(name for names in ACTION_NAMES.values() for name in names)])})\b",
-    re.IGNORECASE,
-)
-_LISTED = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?")
-_HOW = "Write each action as `### Action: NAME`, its arguments below it."
 _THOUGHT = ("</think>", "</thinking>")
 
 
@@ -233,7 +225,7 @@ class AnswerReader:
             )
         if calls_as_python(inner):
             raise DamagedError(
-                f"Line {first + 1} (`{inner.strip()[:80]}`) looks like an action and is written as a call of Python. {_HOW}"
+                f"Line {first + 1} (`{inner.strip()[:80]}`) looks like an action and is written as a call of Python. {HOW}"
             )
         end = opened + 1
         while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
@@ -300,39 +292,16 @@ class AnswerReader:
         self.at = end
 
     def _check_prose(self, line: str) -> None:
-        """A line of prose that may have been meant as an action or as the end of a text."""
-        where = f"Line {self.at + 1} (`{line.strip()[:80]}`)"
+        """A line of prose that may have been meant as an action, as a result or as the end of a text."""
         if self.calls and any(ends(value, line) for value in self.texts):
-            raise DamagedError(f"{where} could end a text that ended before: choose another word for its last line.")
-        said = line.lstrip(" \t>-*+")
-        said = said if acts(said) else _LISTED.sub("", line)
-        if acts(said) and heading(line, self.heads) is None:
-            if said != line and (HEADING.match(said) or len(self.heads) > 1):
-                raise DamagedError(f"{where} looks like an action and does not begin in the first column.")
-            if len(self.heads) > 1:
-                raise DamagedError(f"{where} looks like an action, and others are marked in another way. {_HOW}")
-            self.hint = self.hint or f"{where} looks like an action and has no `###` before it."
-        if self.calls and line.strip(" \t`*") in FORMS:
-            raise DamagedError(f"{where} is the name of an action and stands under no heading. {_HOW}")
-        if calls_as_python(line):
-            raise DamagedError(f"{where} looks like an action and is written as a call of Python. {_HOW}")
+            raise DamagedError(
+                f"Line {self.at + 1} (`{line.strip()[:80]}`) could end a text that ended before: choose another word for its last line."
+            )
+        self.hint = self.hint or checked(self.lines, self.at, self.heads, acted=bool(self.calls))
         if call_within(line):
             self.hidden = self.hidden or self.at + 1
-            self.hint = self.hint or f"{where} holds an action behind other text: begin it in a line of its own."
         if self.calls and _RESULT.match(line):
             self.resumed = self.resumed or self.at + 1
-        if _HIDDEN.search(line[:300]) and heading(line, self.heads) is None:
-            raise DamagedError(f"{where} looks like an action and does not begin with its heading.")
-        bare = re.sub(r"^(?:#{1,6}[ \t]+|\*\*)|\*\*$", "", line.strip())
-        if bare != line.strip() and (name := bare.strip("`*: \t").rpartition(":")[2].strip("`*: \t")) and kind_of(name):
-            following = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
-            argument = ARGUMENT.match(following)
-            known = argument is not None and argument_of(str(kind_of(name)), argument["name"]) is not None
-            if not following or known or FENCE.match(following) or heading(following, self.heads):
-                raise DamagedError(f"{where} is no heading of an action; write `### Action: {kind_of(name)}`.")
-        argument = ARGUMENT.match(line)
-        if argument and "<<" in tail_of(argument) and re.search(r"<<-?['\"]?\w+['\"]?$", line.rstrip()):
-            raise DamagedError(f"{where} opens a block, and belongs to no action.")
 
     def _action(self, head: Head, form: str = "headings", end: int | None = None) -> None:
         """`end`: the action ends before this line, counted from 0."""
@@ -384,7 +353,7 @@ class AnswerReader:
         if not self.calls and holds_code("\n".join(self.lines[: self.at])):
             raise DamagedError(
                 f"Line {self.at + 1} (`{self.lines[self.at].strip()[:80]}`) stands behind code: it is not known whether it is a comment. "
-                f"{_HOW}"
+                f"{HOW}"
             )
 
     @property

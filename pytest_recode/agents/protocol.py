@@ -24,7 +24,6 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from pytest_recode.agents.action_reader import WrongError
 from pytest_recode.agents.actions import (
     FORMS,
     MAX_ACTIONS,
@@ -43,7 +42,7 @@ from pytest_recode.agents.answer_reader import AnswerReader
 from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, SINGLE, VERB, acts, heading
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import PART_TAG, Call, looks_like_a_call, opens_call
-from pytest_recode.agents.values import FENCE, DamagedError, closes_fence, doubts, value_at
+from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, doubts, value_at
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
 

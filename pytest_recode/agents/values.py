@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_recode.agents.actions import TEXTS
+from pytest_recode.agents.actions import TEXTS, ProtocolError
 
 FENCE = re.compile(r"(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 _TAGGED = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)", re.ASCII)
@@ -39,6 +39,14 @@ INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
 class DamagedError(Exception):
     """Ends the reading of an answer; the text is for the model."""
+
+
+class WrongError(Exception):
+    """Ends the reading of an answer in which one action is wrong."""
+
+    def __init__(self, error: ProtocolError) -> None:
+        super().__init__(error.text)
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,65 @@
+"""Lines of an answer outside of its actions: which of them may have been meant as an action."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pytest_recode.agents.actions import ACTION_NAMES, FORMS, argument_of, kind_of
+from pytest_recode.agents.headings import ARGUMENT, HEADING, acts, calls_as_python, heading, tail_of
+from pytest_recode.agents.structured import call_within
+from pytest_recode.agents.values import FENCE, DamagedError
+
+HOW = "Write each action as `### Action: NAME`, its arguments below it."
+_HIDDEN = re.compile(
+    rf"##.{{0,40}}\baction\b[^\w\n]{{0,9}}(?:{'|'.join([*FORMS, *(name for names in ACTION_NAMES.values() for name in names)])})\b",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?")
+
+
+def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, acted: bool) -> str:
+    """What to tell a model of this line of prose if its answer turns out to hold no action, "" for most lines. `acted`: it stands behind
+    an action.
+
+    Raises DamagedError where the line would be an action that is lost.
+    """
+    line = lines[at]
+    where = f"Line {at + 1} (`{line.strip()[:80]}`)"
+    hint = ""
+    said = line.lstrip(" \t>-*+")
+    said = said if acts(said) else _LISTED.sub("", line)
+    if acts(said) and heading(line, heads) is None:
+        if said != line and (HEADING.match(said) or len(heads) > 1):
+            raise DamagedError(f"{where} looks like an action and does not begin in the first column.")
+        if len(heads) > 1:
+            raise DamagedError(f"{where} looks like an action, and others are marked in another way. {HOW}")
+        hint = f"{where} looks like an action and has no `###` before it."
+    if acted and line.strip(" \t`*") in FORMS:
+        raise DamagedError(f"{where} is the name of an action and stands under no heading. {HOW}")
+    if calls_as_python(line):
+        raise DamagedError(f"{where} looks like an action and is written as a call of Python. {HOW}")
+    if call_within(line):
+        hint = hint or f"{where} holds an action behind other text: begin it in a line of its own."
+    if _HIDDEN.search(line[:300]) and heading(line, heads) is None:
+        raise DamagedError(f"{where} looks like an action and does not begin with its heading.")
+    _check_heading(lines, at, heads, where)
+    argument = ARGUMENT.match(line)
+    if argument and "<<" in tail_of(argument) and re.search(r"<<-?['\"]?\w+['\"]?$", line.rstrip()):
+        raise DamagedError(f"{where} opens a block, and belongs to no action.")
+    return hint
+
+
+def _check_heading(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], where: str) -> None:
+    """Raises DamagedError for a heading that names an action without the word: `### Write`."""
+    line = lines[at].strip()
+    bare = re.sub(r"^(?:#{1,6}[ \t]+|\*\*)|\*\*$", "", line)
+    name = bare.strip("`*: \t").rpartition(":")[2].strip("`*: \t")
+    kind = kind_of(name) if bare != line and name else None
+    if kind is None:
+        return
+    following = next((each for each in lines[at + 1 :] if each.strip()), "")
+    argument = ARGUMENT.match(following)
+    known = argument is not None and argument_of(kind, argument["name"]) is not None
+    if not following or known or FENCE.match(following) or heading(following, heads):
+        raise DamagedError(f"{where} is no heading of an action; write `### Action: {kind}`.")
