@@ -250,6 +250,9 @@ class _Spending:
 
     def retry(self, error: ModelError, pause: float) -> None: ...
 
+    def answered(self, model: str) -> bool:
+        return False
+
     def reached(self, where: str, now: Reach) -> Reach:
         return Reach.ANSWERS
 

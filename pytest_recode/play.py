@@ -66,6 +66,8 @@ def play(
             with interrupts_first():
                 parts = plan.task.load()
                 books.begin(plan, settings, digest(parts))
+                if plan.unmet:
+                    raise UserError(plan.unmet)
                 sandbox.ready(plan.task.environment)
                 stage = Stage(
                     plan=plan,
@@ -116,6 +118,8 @@ def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path)
                 mend = "remove it, and this first turn is played anew"
                 _go_on(stage, place.found, agent, workspace, place.path, mend)
                 books.over(_as_seen_by(stage.plan.nodeid, place.found))
+    elif books.keeper is not None:
+        stage.check()
     return scene(turns=stage.settings.turns, before=tuple(books.turns)).stop
 
 

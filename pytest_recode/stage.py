@@ -53,6 +53,7 @@ class Plan:
     policy: str
     attempt: int  # from 1
     replay: Replay | None = None  # of one stored turn, instead of an episode
+    unmet: str = ""  # why the task's environment is not to be had here; "": nothing is known against it
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,6 +82,9 @@ class Meter:
 
     def fault(self, error: ModelError) -> None:
         self.ledger.fault(error)
+
+    def answered(self, model: str) -> bool:
+        return self.ledger.answered(model)
 
     def reached(self, where: str, now: Reach) -> Reach:
         return self.ledger.reached(where, now)

@@ -48,6 +48,15 @@ def reach_interface(name: str) -> None:
             return
 
 
+def lacking(error: BaseException | None) -> str:
+    """The module that was not found, where that is what an import failed by; "" otherwise."""
+    for _ in range(10):
+        if isinstance(error, ModuleNotFoundError):
+            return (error.name or "")[:100]
+        error = error.__cause__ if error is not None else None
+    return ""
+
+
 def _reach_submodules(module: Any) -> Any:
     """Make `reference.package.module` work without an import in between, as it does for the candidate (PEP 562)."""
 

@@ -4,7 +4,8 @@ It holds the tests and the reference and trusts both. The code under test is rea
 nothing else: what it sends is decoded into plain data, and compared here.
 
 To the host go `collected`, then for each case `started` and `finished`, then `done`; or `broken`, with a text, where
-the tests cannot give a verdict.
+the tests cannot give a verdict. In a rehearsal, before anybody works on the task, nothing is run: the reference is imported, and
+`ready` is the last message.
 
 Self-contained: stdlib, pytest and the wire, Python 3.9+.
 """
@@ -123,7 +124,7 @@ def main(reader: Any, writer: Any) -> None:
             running.run(place, place / "tests", [plugin])
     if not plugin.collected:
         plugin.broke(f"pytest could not start\n{plugin.complaints.getvalue()}")
-    if not plugin.broken:
+    if not plugin.broken and not plugin.rehearsal:
         plugin.say({"op": "done"})
 
 
@@ -162,7 +163,8 @@ class _Plugin:
         self.only: Optional[list[str]] = None
         self.interfaces: list[str] = []
         self.seed = 0
-        self.broken = self.collected = False
+        self.broken = self.collected = self.rehearsal = False
+        self.lacking = ""  # a module that an import of the tests or the reference did not find
         self.complaints = io.StringIO()  # what pytest says on stderr before there are tests to run
         self.errors: list[str] = []
         self.reports: list[tuple[Any, BaseException | None]] = []
@@ -173,13 +175,16 @@ class _Plugin:
         self.only = start["only"]
         self.interfaces = start["interfaces"]
         self.seed = start["seed"]
+        self.rehearsal = start.get("rehearsal", False)
 
     def say(self, message: dict[str, Any]) -> None:
         wire.put_frame(self.link.put, wire.TO_HOST, message)
 
     def broke(self, text: str) -> None:
         if not self.broken:
-            self.say({"op": "broken", "text": text[: account.MAX_MESSAGE]})
+            self.say(
+                {"op": "broken", "text": text[: account.MAX_MESSAGE], "lacking": self.lacking, "python": sys.executable}
+            )
         self.broken = True
 
     # fixtures
@@ -210,6 +215,10 @@ class _Plugin:
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "interface(name): the interface that a hidden test tests")
 
+    def pytest_exception_interact(self, call: pytest.CallInfo[Any], report: Any) -> None:
+        if isinstance(report, pytest.CollectReport) and call.excinfo is not None:
+            self.lacking = self.lacking or authors.lacking(call.excinfo.value)
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.skipped:
             self.errors.append(
@@ -235,11 +244,25 @@ class _Plugin:
         self.say({"op": "collected", "cases": cases})
         self.collected = True
         sys.stderr = sys.__stderr__
+        if self.rehearsal:
+            items[:] = []
+            self._rehearse()
+            return
         if self.only is not None:
             wanted = set(self.only)
             items[:] = [item for item in items if account.case_id(item.nodeid) in wanted]
         gc.freeze()
         gc.enable()
+
+    def _rehearse(self) -> None:
+        try:
+            for interface in self.interfaces:
+                authors.reach_interface(interface)
+        except handles.TestFault as fault:
+            self.lacking = authors.lacking(fault)
+            self.broke(str(fault))
+        else:
+            self.say({"op": "ready"})
 
     def pytest_internalerror(self, excrepr: Any) -> None:
         self.broke(f"pytest failed: {excrepr}")

@@ -104,10 +104,10 @@ class Embedder(Protocol):
 
 
 class Reach(StrEnum):
-    """What a run knows of an address (or of a provider at its usual one)."""
+    """What a run knows of an address (or of a provider at its usual one), or of one model there."""
 
     ANSWERS = "answers"  # whatever it says
-    WAITING = "waiting"  # no connection; somebody tries again
+    WAITING = "waiting"  # no connection, or no whole answer; somebody waits or tries again
     LOST = "lost"  # somebody has tried again for as long as is reasonable
 
 
@@ -135,6 +135,9 @@ class Ledger(Protocol):
 
     def retry(self, error: ModelError, pause: float) -> None:
         """A try failed by `error`; the next one follows after `pause` seconds."""
+
+    def answered(self, model: str) -> bool:
+        """Whether this model has answered in this run."""
 
     def reached(self, where: str, now: Reach) -> Reach:
         """Let every worker know whether `where` can be reached; what was known before. Only an answer ends `LOST`."""

@@ -78,8 +78,9 @@ _NOTICED = 1.0
 """Seconds within which Ctrl-C is: one that comes just before a wait begins would be noticed only at its end."""
 
 
-def within(seconds: float, call: Callable[[], T]) -> T:
-    """`call()`, or `TimeoutError`. The client's own limit restarts with every byte that a server drips."""
+def within(seconds: float, call: Callable[[], T], late: Callable[[], None], after: float) -> T:
+    """`call()`, or `TimeoutError`. The client's own limit restarts with every byte that a server drips. `late()` is called where there
+    is no answer `after` so many seconds."""
     box: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
     def run() -> None:
@@ -92,15 +93,26 @@ def within(seconds: float, call: Callable[[], T]) -> T:
         warnings.simplefilter("ignore")  # litellm's, as above
         threading.Thread(target=run, name="recode-model-call", daemon=True).start()
         deadline = time.monotonic() + seconds
+        told = False
         while (left := deadline - time.monotonic()) > 0:
             with suppress(queue.Empty):
                 value, error = box.get(timeout=min(left, _NOTICED))
                 break
+            if not told and seconds - left >= after:
+                told = True
+                late()
         else:
             raise TimeoutError
     if error is not None:
         raise error
     return value  # type: ignore[return-value]
+
+
+def timeout(seconds: float, connect: float) -> Any:
+    """For the client: `connect` seconds for a connection, and `seconds` between two bytes."""
+    import httpx
+
+    return httpx.Timeout(seconds, connect=connect)
 
 
 def window(entry: Entry) -> int | None:

@@ -3,7 +3,7 @@
 A line per request: `{"model", "call": "begun"}` is in the file before the request is sent, and is overwritten in place by what became
 of it: `{"model", "prompt_tokens", "completion_tokens", "cost_usd"}`, or `{"model", "unanswered"}` with the fault. So a disk that
 fills up in between keeps nothing that was paid out of the file. Beside them `{"model", "fault", "detail"}`, one per fatal fault,
-`{"address", "reach"}` where an address is waited for, given up, or answers again, and `{"run"}` where a later run in the same
+`{"address", "reach"}` where an address (or one model there) is waited for, given up, or answers again, and `{"run"}` where a later run in the same
 directory begins, for which faults and addresses of the run before it do not hold. Every worker writes to the same file under a lock
 and reads what the others wrote.
 """
@@ -45,6 +45,7 @@ class FileLedger:
         self._unpriced = ""  # a model that made calls of unknown price
         self._faults: dict[str, ModelError] = {}
         self._reach: dict[str, Reach] = {}
+        self._answered: set[str] = set()
         self._mutex = threading.Lock()  # flock does not tell the threads of one process apart
 
     def begin(self, run: str) -> None:
@@ -144,6 +145,11 @@ class FileLedger:
     def retry(self, error: ModelError, pause: float) -> None:
         """Nothing is spent by it."""
 
+    def answered(self, model: str) -> bool:
+        with self._opened(write=False) as file:
+            self._catch_up(file)
+        return model in self._answered
+
     def reached(self, where: str, now: Reach) -> Reach:
         """One of all the workers is told each change: the one that gets back what was known before."""
         with self._opened(write=False) as file:
@@ -187,6 +193,7 @@ class FileLedger:
         if "run" in entry:
             self._faults.clear()
             self._reach.clear()
+            self._answered.clear()
             return
         if "call" in entry:
             self._open[place] = len(line)
@@ -204,6 +211,7 @@ class FileLedger:
             return
         if entry["cost_usd"] is None:
             self._unpriced = self._unpriced or entry["model"]
+        self._answered.add(entry["model"])
         self._total += Usage(
             prompt_tokens=entry["prompt_tokens"],
             completion_tokens=entry["completion_tokens"],
@@ -243,6 +251,9 @@ class NullLedger:
     def fault(self, error: ModelError) -> None: ...
 
     def retry(self, error: ModelError, pause: float) -> None: ...
+
+    def answered(self, model: str) -> bool:
+        return False
 
     def reached(self, where: str, now: Reach) -> Reach:
         return Reach.ANSWERS

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, Message, ModelContext, ModelKind, Reach, Reply, Tool, ToolCall, Usage
-from pytest_recode.models.client import cost, litellm, priced, vectors_of, window, within
+from pytest_recode.models.client import cost, litellm, priced, timeout, vectors_of, window, within
 from pytest_recode.models.ledger import unpriced
 from pytest_recode.models.providers import NO_KEY, entry_of, key_of
 from pytest_recode.models.retry import Failure, Retries, failure
@@ -22,6 +22,11 @@ from pytest_recode.models.table import Entry
 LOG = logging.getLogger("pytest_recode")
 
 A = TypeVar("A", Reply, Embedded)
+
+_LONG_PAUSE = 30.0
+"""Seconds between two tries that a person is told of: shorter pauses are many, and soon over."""
+_CONNECT = 20.0
+"""Seconds for a connection, where the client can be told: an address that takes none is not one that thinks."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,6 +45,7 @@ class LitellmModel:
     window: int | None = None
     temperature: float | None = None
     call_seconds: float = 600.0
+    late_seconds: float = 60.0  # of a call, after which a run that has had no answer yet says that it waits
     retries: Retries = field(default_factory=Retries)
     simulated: bool = False
     _extra: dict[str, Any] = field(default_factory=dict)
@@ -60,16 +66,18 @@ class LitellmModel:
     def _insist(self, ask: Callable[[], A | Failure]) -> A:
         """Ask until there is an answer, or no use in asking. Raises what `complete` raises."""
         start = time.monotonic()
+        silent = 0
         for tried in itertools.count(1):
             self.ledger.before_call(self.name)
             answer = ask()
             if not isinstance(answer, Failure):
                 self.ledger.spent(self.name, answer.usage)
-                self.ledger.reached(self._where, Reach.ANSWERS)
+                self._heard()
                 return answer
             self.ledger.unanswered(self.name, answer.fault.value)
             passed = time.monotonic() - start
-            pause = self.retries.pause(tried, answer, passed)
+            silent += answer.silent
+            pause = self.retries.pause(tried, answer, passed, silent)
             lost = self._lost(answer, tried, pause)
             if pause is None or lost:
                 error = self.retries.error(self.name, answer, tried, passed, lost=lost)
@@ -77,22 +85,49 @@ class LitellmModel:
                     self.ledger.fault(error)
                 raise error
             self.ledger.retry(ModelError(answer.fault, self.name, answer.detail), pause)
-            LOG.info("model %s: %s: %s; trying again in %.0f s", self.name, answer.fault.value, answer.detail, pause)
+            self._tell(answer, pause)
             self.retries.wait(pause)
         raise AssertionError("unreachable")
 
     def _lost(self, answer: Failure, tried: int, pause: float | None) -> bool:
         """Whether the run has given up on this address. That it is waited for is said once, by whoever notes it first."""
-        if not answer.unreachable:
+        if not (answer.unreachable or answer.silent):
             if answer.fault is not ModelFault.TIMEOUT:
-                self.ledger.reached(self._where, Reach.ANSWERS)
+                self._heard()
             return False
-        before = self.ledger.reached(self._where, Reach.LOST if pause is None else Reach.WAITING)
-        if before is Reach.ANSWERS and pause is not None and tried == 1:
+        where = self._where if answer.unreachable else self._asked
+        before = self.ledger.reached(where, Reach.LOST if pause is None else Reach.WAITING)
+        if answer.unreachable and before is Reach.ANSWERS and pause is not None and tried == 1:
             LOG.warning(
                 "model %s: %s; trying again for up to %.0f s", self.name, answer.detail, self.retries.knocking
             )  # fmt: skip
         return before is Reach.LOST
+
+    def _heard(self) -> None:
+        for where in (self._where, self._asked):
+            self.ledger.reached(where, Reach.ANSWERS)
+
+    def _tell(self, answer: Failure, pause: float) -> None:
+        """Of the next try. Where minutes pass in silence a person is told, in whichever worker it is."""
+        if answer.silent:
+            LOG.warning(
+                "model %s: %s; trying once more, for up to %g s (--recode-call-seconds)",
+                self.name, answer.detail, self.call_seconds,
+            )  # fmt: skip
+            return
+        level = logging.WARNING if pause >= _LONG_PAUSE and not answer.unreachable else logging.INFO
+        told = (self.name, answer.fault.value, answer.detail, pause)
+        LOG.log(level, "model %s: %s: %s; trying again in %.0f s", *told)
+
+    def _late(self) -> None:
+        """Said once in a run: a model that has answered is known to work, however long it thinks."""
+        if self.ledger.answered(self.name):
+            return
+        if self.ledger.reached(self._asked, Reach.WAITING) is Reach.ANSWERS:
+            LOG.warning(
+                "model %s: no answer in the first %g s (asked at %s); waiting for up to %g s (--recode-call-seconds)",
+                self.name, self.late_seconds, self._where, self.call_seconds,
+            )  # fmt: skip
 
     def _request(
         self, messages: Sequence[Message], tools: Sequence[Tool], schema: Mapping[str, Any] | None
@@ -115,7 +150,8 @@ class LitellmModel:
         if schema is not None and litellm().supports_response_schema(self.entry.model):
             shape = {"name": "answer", "schema": dict(schema), "strict": _strict(schema)}
             request["response_format"] = {"type": "json_schema", "json_schema": shape}
-        return request | self._address() | {"messages": [_message(message) for message in messages]}
+        address = self._address() | {"timeout": timeout(self.call_seconds, min(_CONNECT, self.call_seconds / 2))}
+        return request | address | {"messages": [_message(message) for message in messages]}
 
     def _ask(self, request: Mapping[str, Any]) -> Reply | Failure:
         try:
@@ -145,9 +181,10 @@ class LitellmModel:
     def _called(self, call: Callable[[], Any]) -> Any:
         """What the provider answered, or a Failure."""
         try:
-            return within(self.call_seconds, call)
+            return within(self.call_seconds, call, self._late, self.late_seconds)
         except TimeoutError:
-            return Failure(fault=ModelFault.TIMEOUT, detail=f"no whole answer within {self.call_seconds:g} s")
+            detail = f"no whole answer within {self.call_seconds:g} s"
+            return Failure(fault=ModelFault.TIMEOUT, detail=detail, silent=True)
         except Exception as error:
             if (failed := failure(error)) is None:
                 raise
@@ -171,6 +208,11 @@ class LitellmModel:
             return str(litellm().get_llm_provider(self.entry.model)[1])
         url = urlsplit(self.entry.api_base)
         return url._replace(netloc=url.netloc.rpartition("@")[2], query="").geturl()
+
+    @property
+    def _asked(self) -> str:
+        """This model there: one that hangs says nothing of the others."""
+        return f"{self._where} {self.name}"
 
     def _placed(self, failed: Failure) -> Failure:
         """With whom was asked and how, where that may be what is wrong."""

@@ -25,6 +25,7 @@ class Failure:
     detail: str  # one line
     retry_after: float | None = None
     unreachable: str = ""  # why there was no connection at all; "": there was one
+    silent: bool = False  # the whole time of a call passed without a whole answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +33,13 @@ class Retries:
     """How patient to be: waits of `base` seconds, doubled after each try and jittered, at most `cap`.
 
     The server's own Retry-After takes their place. No try starts once `patience` seconds have passed since the first, or
-    `knocking` seconds where there is no connection: an address that is wrong stays so.
+    `knocking` seconds where there is no connection: an address that is wrong stays so. After `silences` calls without a
+    whole answer none starts either: a server that hangs for minutes seldom answers the same request later, and each of them may be
+    billed.
     """
 
     tries: int = 6
+    silences: int = 2
     base: float = 2.0
     cap: float = 120.0
     patience: float = 1800.0
@@ -49,9 +53,10 @@ class Retries:
             return min(failure.retry_after, self.cap) + self.random.uniform(0, min(self.base, 1.0))
         return min(self.base * 2.0 ** (tried - 1), self.cap) * self.random.uniform(1.0, 1.5)
 
-    def pause(self, tried: int, failure: Failure, passed: float) -> float | None:
-        """Seconds to wait before the next try; None where there is none. `passed`: seconds since the first began."""
-        if failure.fault not in RETRIED or tried >= self.tries:
+    def pause(self, tried: int, failure: Failure, passed: float, silent: int = 0) -> float | None:
+        """Seconds to wait before the next try; None where there is none. `passed`: seconds since the first began; `silent`: how many
+        of the tries got no whole answer in the time of a call."""
+        if failure.fault not in RETRIED or tried >= self.tries or silent >= self.silences:
             return None
         pause = self.seconds(tried, failure)
         return pause if passed + pause <= (self.knocking if failure.unreachable else self.patience) else None
@@ -59,7 +64,9 @@ class Retries:
     def error(self, model: str, failure: Failure, tried: int, seconds: float, *, lost: bool = False) -> ModelError:
         """What to raise after the last try; `lost`: the tries ended because the run had given up on the address before."""
         detail = failure.detail
-        if lost:
+        if lost and failure.silent and tried == 1:
+            detail += " (tried once: this run gave up on it before)"
+        elif lost and not failure.silent:
             detail += " (not waited for: this run gave up on it before)"
         elif failure.fault in RETRIED:
             detail += f" (gave up after {tried} {'try' if tried == 1 else 'tries'} in {seconds:.0f} s)"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NoReturn
 
-from pytest_recode.faults import GraderError, SandboxError
+from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.inside import wire
 from pytest_recode.oracle.programs import GRADER, roots
 from pytest_recode.oracle.shared import check_shared, judge_shared
@@ -61,12 +61,13 @@ def judge(
 
 
 def check(task: Task, parts: Parts, sandbox: Sandbox) -> None:
-    """Raises what can be told before anybody has worked on the task: `GraderError` where it cannot be judged here, `SandboxError`
-    where its environment lacks what is loaded before the task's code."""
+    """Raises what can be told before anybody has worked on the task: `UserError` where tests or reference import what is not
+    installed, `GraderError` where else it cannot be judged here, `SandboxError` where its environment lacks what is loaded
+    before the task's code."""
     if task.oracle.isolation == "shared":
         check_shared(task, parts, sandbox)
     else:
-        launch(sandbox, GRADER, task.environment, task.limits).kill()
+        _Grading(task, parts, {}, sandbox, 0, Fresh.GRADING).rehearse()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,6 +108,7 @@ class _Grading:
         self.heard_seconds = 0.0  # of cases that an answer of the candidate's reached, or may have spoiled
         self.answered = False  # whether a candidate answered in an earlier case of the grader that runs
         self.extended = False  # whether the grading's time was granted once more
+        self.rehearsal = False
 
     def run(self) -> Verdict:
         """One grader as a rule; another for the cases that are left where a candidate may have spoiled it."""
@@ -123,6 +125,15 @@ class _Grading:
             seconds=time.monotonic() - self.start,
             isolation=self.sandbox.isolation,
         )
+
+    def rehearse(self) -> None:
+        """Collect the tests and import the reference, where both will be, and run nothing."""
+        self._check_tests()
+        self.rehearsal = True
+        try:
+            self._grade()
+        finally:
+            self.line.close()
 
     def _check_tests(self) -> None:
         if not self.tests:
@@ -150,6 +161,7 @@ class _Grading:
                 "seed": self.seed,
                 "limit": self.line.answer_limit,
                 "only": only,
+                "rehearsal": self.rehearsal,
             }
             try:
                 wire.send_message(grader, start, time.monotonic() + START_SECONDS)
@@ -157,7 +169,8 @@ class _Grading:
                 how = grader.kill()
                 raise SandboxError(f"the grader's sandbox took no files{f': it {how}' if how else ''}") from None
             self._follow(grader)
-            self._check_complete()
+            if not self.rehearsal:
+                self._check_complete()
             return True
         except _GraderGoneError:
             return not (self.progress.interfaces.keys() - done.keys())
@@ -268,12 +281,29 @@ class _Grading:
         elif op == "broken":
             if self.answered or (self.progress.open is not None and self.progress.open.heard):
                 self._grader_gone(step["text"], "died")
+            if self.rehearsal and step["lacking"]:
+                raise UserError(self._lacks(legible(step["lacking"], keep=""), legible(step["python"], keep="")))
             raise GraderError(legible(f"{self._where()}: {step['text']}"))
-        elif op == "done":
+        elif op == "done" or (op == "ready" and self.rehearsal):
             return True
         else:
             raise GraderError(f"{self._where()}: the grader reports {op!r}, which is no step")
         return False
+
+    def _lacks(self, module: str, python: str) -> str:
+        environment = self.task.environment
+        if self.sandbox.name == "docker":
+            where, step = (
+                f"{python} of its image",
+                "add it to the task's environment/requirements.txt, or name an image that has it",
+            )
+        else:
+            option = f"--recode-env={environment.name}=PATH" if environment.name else "--recode-python=PATH"
+            where, step = python, f"install it there, or name another interpreter with {option}"
+        return (
+            f"task {self.task.id}: its tests or its reference import {module}, which {where} does not have: {step}"
+            " (nothing was asked of a model)"
+        )
 
     def _collected(self, cases: list[dict[str, str]]) -> None:
         found = {case["id"]: case["interface"] for case in cases}

@@ -90,6 +90,41 @@ def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iter
         )
 
 
+def lacks(environment: Environment, python: str) -> str:
+    """One line on packages of its requirements file that the interpreter `python` has not; "": it has them all."""
+    from pytest_recode.sandboxes.interpreters import interpreter
+    from pytest_recode.sandboxes.requirements import unmet
+
+    if environment.requirements is None:
+        return ""
+    missing = [str(each) for each, version in unmet(interpreter(python), environment.requirements) if not version]
+    if not missing:
+        return ""
+    option = f"--recode-env={environment.name}=PATH" if environment.name else "--recode-python=PATH"
+    return (
+        f"{environment.requirements}: {_listed(missing)} {'is' if len(missing) == 1 else 'are'} not installed for {python}, which"
+        f" judges the task: install {'it' if len(missing) == 1 else 'them'} there ({python} -m pip install -r"
+        f" {environment.requirements}), or name another interpreter with {option}"
+    )
+
+
+def other_versions(wanted: Mapping[Environment, Sequence[str]], python: str) -> str:
+    """One line on tasks whose requirements files ask for other versions than are installed; "" where none does."""
+    from pytest_recode.sandboxes.interpreters import interpreter
+    from pytest_recode.sandboxes.requirements import unmet
+
+    told = []
+    for environment, tasks in wanted.items():
+        if environment.requirements is None:
+            continue
+        found = unmet(interpreter(environment.python or python), environment.requirements)
+        other = [f"{each}: {version}" for each, version in found if version]
+        told += [f"{task} ({', '.join(other)})" for task in tasks if other]
+    if not told:
+        return ""
+    return f"other versions are installed than requirements.txt asks for, and verdicts may differ: {_listed(told)}"
+
+
 def _other(environment: Environment, sandbox: str) -> str:
     """What it has, and this sandbox has no use for."""
     if environment.image and sandbox not in ("", "docker"):

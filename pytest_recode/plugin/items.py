@@ -131,6 +131,7 @@ class EpisodeItem(RecodeItem):
             policy=self.policy,
             attempt=self.attempt,
             replay=self.replay,
+            unmet=run.unmet(self.task.environment),
         )
         if kept := run.finished.get(self.nodeid):
             try:
@@ -138,6 +139,9 @@ class EpisodeItem(RecodeItem):
             except UserError as error:
                 raise self._not_played(error) from None
             self._come_to(kept, kept=True)
+            return
+        if record := self._played_before():
+            self._come_to(record)
             return
         try:
             with run.stops.inside(), self.timer.working(self.seconds) as clock:
@@ -166,6 +170,16 @@ class EpisodeItem(RecodeItem):
         finally:
             run.cut_off()
         self._come_to(record)
+
+    def _played_before(self) -> Mapping[str, Any] | None:
+        """The record, where this process has played the episode: a plugin repeats tests, or the session has it twice. The better of two
+        answers is no result."""
+        from pytest_recode.render import transcript
+
+        run = run_of(self.config)
+        if run.plays(self.nodeid):
+            return None
+        return transcript.ended(run.out / "episodes" / transcript.name(self.nodeid))
 
     def _cut_off(self, cut: LimitReached, path: Path) -> dict[str, Any]:
         """What a limit on this item made of the episode whose transcript is at `path`."""
@@ -220,7 +234,9 @@ class EpisodeItem(RecodeItem):
             "recode_error": record["error"]["kind"] if record["error"] else None,
             "recode_simulated": record["simulated"] or None,
         }
-        self.user_properties += [_fact(key, value) for key, value in facts.items() if value is not None]
+        before = {name for name, _ in self.user_properties}
+        told = {key: value for key, value in facts.items() if value is not None and key not in before}
+        self.user_properties += [_fact(key, value) for key, value in told.items()]
 
 
 class ValidateItem(RecodeItem):

@@ -59,7 +59,7 @@ OPTIONS = (
     Option("resume", "flag", False, "", "Go on with the run in --recode-out: what was played to its end is kept, an episode that was cut off goes on after its last whole turn, errors are tried again, and what is new is played."),
     Option("replay-feedback", "path", None, "RUN", "Instead of episodes: every turn of the run in the directory RUN that had feedback, once more from where it began, with that feedback cut to the levels of --recode-feedback (L0 … L4). One turn each; models, agent and settings are RUN's."),
     Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's; with recode-h, and for tasks of RECODE-H and ResearchCodeBench: 0."),
-    Option("call-seconds", "seconds", 600.0, "S", "Limit of one model call, for the whole answer: one that takes longer, also byte by byte, is a failed try. An episode without an answer is an ERROR, never unsolved."),
+    Option("call-seconds", "seconds", 600.0, "S", "Limit of one model call, for the whole answer: one that takes longer, also byte by byte, is a failed try, and repeated once. An episode without an answer is an ERROR, never unsolved."),
     Option("max-cost", "money", None, "USD", "Start no model call once the whole run, over all workers, has cost this much."),
     Option("models-file", "path", None, "FILE", "YAML file of further model names: alias -> {model, api_base, params, cutoff}."),
     Option("no-paper", "flag", False, "", "Leave the paper out of the prompt."),

@@ -89,6 +89,7 @@ class Reporter:
         self.run = run
         self.records: list[Mapping[str, Any]] = []
         self.validations: list[Mapping[str, Any]] = []
+        self.told: set[str] = set()  # the ids of items whose result is known: one that is repeated tells nothing new
         self.met: set[str] = set()  # the ids of all episodes that were started, skipped ones too
         self.unreadable: set[str] = set()  # the ids of what stands for tasks that nobody could read
         self.interrupted: set[str] = set()  # the ids of episodes that were cut off
@@ -150,6 +151,10 @@ class Reporter:
         if facts is not None and not self._unread(report, facts):
             self.met.add(report.nodeid)
         facts = facts or {}
+        if report.when in _RAN and not facts.keys().isdisjoint({"record", "validation"}):
+            if report.nodeid in self.told:
+                return
+            self.told.add(report.nodeid)
         if report.when in _RAN and "record" in facts:
             config = self.run.config
             try:

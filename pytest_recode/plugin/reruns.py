@@ -1,4 +1,5 @@
-"""Each episode is asked once, also where pytest-rerunfailures is installed: the better of two answers is no result.
+"""Each episode is asked once, also where a plugin repeats tests (pytest-rerunfailures, pytest-retry, flaky): the better of two
+answers is no result. What repeats an item by itself gets the result that it has: see `Run.plays`.
 
 Ordinary tests of the session are rerun as ever.
 """
@@ -36,13 +37,15 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """A marker is known to whoever collects: with pytest-xdist to the workers, of which the first speaks."""
+    """Take the marker of such plugins off recode items: pytest-retry, whose option marks every item, ends the session at one
+    that is no function. The marker is known to whoever collects: with pytest-xdist to the workers, of which the first speaks."""
     from pytest_recode.plugin.report import warn
 
     config = session.config
-    if not config.pluginmanager.hasplugin(_PLUGIN) or _given(config) or not distributed.speaks(config):
-        return
-    if any(isinstance(item, TaskItem) and item.get_closest_marker("flaky") for item in session.items):
+    marked = [item for item in session.items if isinstance(item, TaskItem) and item.get_closest_marker("flaky")]
+    for item in marked:
+        item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "flaky"]
+    if marked and not _given(config) and distributed.speaks(config):
         warn(config, f"the flaky marker applies to ordinary tests, {_LINE}", __file__, 0)
 
 

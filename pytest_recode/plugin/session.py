@@ -61,6 +61,8 @@ class Run:
         self.ids: frozenset[str] = frozenset()  # of this run's items, once collected
         self.environments: Mapping[Environment, Sequence[str]] = {}  # of these items' tasks, with the tasks' ids
         self.retried: set[str] = set()  # ids of episodes that an earlier run has an error of
+        self._played: set[str] = set()  # ids of episodes that this process has begun
+        self._repeats = False
         self._sandbox: Sandbox | None = None
         self._held = ExitStack()
         self._hold: Hold | None = None
@@ -165,6 +167,10 @@ class Run:
             return
         from pytest_recode.sandboxes.interpreters import interpreter
 
+        if self.config.getoption("dist", "no") == "each":
+            raise pytest.UsageError(
+                "--dist=each plays each episode in every worker: give -n alone, or --recode-attempts=N for several episodes of each"
+            )
         with _usage():
             interpreter(self.settings.python)
             if self.settings.feedback_from == "person":
@@ -197,6 +203,24 @@ class Run:
         name = self.sandbox_name
         own = name if self.registry.own("sandboxes", name) else ""
         environments.check(self.environments, own, self.settings.environments)
+        if self._on_this_machine and not self.settings.validate:  # which tells it of each task
+            line = environments.other_versions(self.environments, self.settings.python)
+            if line:
+                self.tell(line)
+
+    @property
+    def _on_this_machine(self) -> bool:
+        """Whether an interpreter of this machine judges."""
+        name = self.sandbox_name
+        return name in ("bubblewrap", "process") and self.registry.own("sandboxes", name)
+
+    def unmet(self, environment: Environment) -> str:
+        """Why tasks with this environment cannot be judged here, as far as their requirements tell; "": nothing is against it."""
+        from pytest_recode.plugin import environments
+
+        if not self._on_this_machine:
+            return ""
+        return environments.lacks(environment, environment.python or self.settings.python)
 
     def _check_image(self) -> None:
         """The image that tasks without one share; a task's own is that task's affair. Raises `UserError`."""
@@ -205,7 +229,7 @@ class Run:
             from pytest_recode.sandboxes.docker_ import find_image
 
             try:
-                find_image(self.settings.image)
+                find_image(self.settings.image, self.tell)
             except UserError as error:
                 if self.settings.sandbox != "auto":
                     raise
@@ -249,6 +273,19 @@ class Run:
         if self._sandbox is None:
             self._sandbox = self.registry.sandbox(self.sandbox_name).make(self._context)
         return self._sandbox
+
+    def plays(self, nodeid: str) -> bool:
+        """Whether this process begins this episode for the first time; that one is begun again is told once."""
+        if nodeid not in self._played:
+            self._played.add(nodeid)
+            return True
+        if not self._repeats:
+            self._repeats = True
+            LOG.warning(
+                "%s is run again by pytest or a plugin: its one result stands, since each episode is asked once;"
+                " --recode-attempts=N asks for more", nodeid,
+            )  # fmt: skip
+        return False
 
     def drop_sandbox(self) -> None:
         """After an interrupt in the middle of something: the next item gets a fresh one."""

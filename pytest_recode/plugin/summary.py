@@ -215,6 +215,8 @@ def write(
             told = ", ".join(f"{count}x {words.whose(kind)}" for kind, count in faults.items())
             where = "each cause told once above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
             terminal.line(f"errors, {where}: {told}", red=True)
+            for line in words.causes(records):
+                terminal.line(line, red=True)
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)
         _unfinished(terminal, run, met, interrupted, noun)

@@ -11,6 +11,7 @@ from typing import Any
 Record = Mapping[str, Any]
 
 MOST_NAMES = 5
+_MOST_WORDS = 120
 
 
 def status(record: Record) -> str:
@@ -97,7 +98,26 @@ def nothing_to_replay(run: str, facts: Sequence[Mapping[str, Any]]) -> str:
 
 def same_fault(message: str) -> str:
     """The words of a fault without how long was tried, by which one of them is told from another that is the same."""
-    return re.sub(r" \((gave up after|not waited for)[^()]*\)", "", message)
+    return re.sub(r" \((gave up after|not waited for|tried once)[^()]*\)", "", message)
+
+
+def causes(records: Sequence[Record]) -> list[str]:
+    """A line for each cause that several episodes have in common, with the first of their tasks."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        if record["error"]:
+            found.setdefault(same_fault(record["error"]["message"]), []).append(record)
+    lines = []
+    for cause, group in found.items():
+        if len(group) == 1:
+            continue
+        names = list(dict.fromkeys(record["task"] for record in group))
+        more = f" and {_count(len(names) - MOST_NAMES, 'more task')}" if len(names) > MOST_NAMES else ""
+        said = cause.strip().splitlines()
+        words = said[-1] if group[0]["error"]["kind"] == "internal" else said[0]
+        short = words if len(words) <= _MOST_WORDS else f"{words[:_MOST_WORDS]} …"
+        lines.append(f"  {_count(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {short}")
+    return lines
 
 
 def weaker(records: Sequence[Record]) -> list[str]:

@@ -157,11 +157,11 @@ class _Spare:
             self._fault = exc
 
 
-def find_image(image: str) -> None:
-    """Have the image that tasks without one of their own share ("": the default) here, or pulled. Raises `UserError`,
-    `SandboxError`."""
+def find_image(image: str, tell: Callable[[str], None]) -> None:
+    """Have the image that tasks without one of their own share ("": the default) here, or pulled, of which `tell` is told. Raises
+    `UserError`, `SandboxError`."""
     with connected() as daemon:
-        base_image(daemon, image)
+        base_image(daemon, image, tell)
 
 
 def check(context: SandboxContext) -> str | None:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import io
+import logging
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.task import SECRET, Environment
+
+LOG = logging.getLogger("pytest_recode")
 
 BASE = "python:3.12-slim"
 LABEL = "pytest-recode.image"
@@ -73,16 +76,17 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
     return _layered(client, found, environment.image or base or BASE, environment.requirements)
 
 
-def base_image(client: Any, name: str) -> str:
-    """The id of the run's image, where the task names none; "" is the default. Raises `UserError`."""
+def base_image(client: Any, name: str, tell: Callable[[str], None] = LOG.warning) -> str:
+    """The id of the run's image, where the task names none; "" is the default. `tell` is told what is waited for. Raises `UserError`."""
     if name:
         way_on = "build it, or pull it where there is a network, or name another"
-        return _present(client, name, f"--recode-image={name}", way_on)
+        return _present(client, name, f"--recode-image={name}", way_on, tell)
     return _present(
         client,
         BASE,
         f"the default image {BASE}",
         "pull it where there is a network, or name another with --recode-image",
+        tell,
     )
 
 
@@ -101,14 +105,14 @@ def _hides(directory: Path, path: Path) -> bool:
     return (directory / "reference").is_dir() and path.relative_to(directory).parts[0] in SECRET
 
 
-def _present(client: Any, name: str, what: str, way_on: str) -> str:
+def _present(client: Any, name: str, what: str, way_on: str, tell: Callable[[str], None] = LOG.warning) -> str:
     """The id of a named image."""
     import docker.errors
 
     try:
         return str(client.inspect_image(name)["Id"])
     except docker.errors.ImageNotFound:
-        pass
+        tell(f"docker: the image {name} is not here and is pulled, which may take minutes")
     try:
         repository, separator, tag = name.rpartition(":")
         if not separator or "/" in tag or "@" in name:
@@ -156,6 +160,7 @@ def _build(client: Any, files: dict[str, bytes], dockerfile: str, tag: str, blam
     import docker.errors
 
     said: list[str] = []
+    LOG.warning("docker: the image for %s is built, once, which may take minutes", blame)
     try:
         events = client.build(
             fileobj=_tar(files),

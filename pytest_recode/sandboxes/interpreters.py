@@ -26,7 +26,7 @@ FIXED = {
 _FACTS = """\
 import json, os, site, sys
 needs = [os.path.dirname(os.__file__), *site.getsitepackages()]
-print(json.dumps([sys.executable, sys.prefix, sys.base_prefix, needs, list(sys.version_info[:2])]))
+print(json.dumps([sys.executable, sys.prefix, sys.base_prefix, needs, list(sys.version_info[:2]), sys.path]))
 """
 
 
@@ -38,6 +38,8 @@ class Interpreter:
     prefix: Path
     base_prefix: Path
     libraries: tuple[Path, ...]  # the standard library's directory, and those that packages are installed in
+    path: tuple[str, ...]  # all that it imports from
+    version: str  # "3.12"
 
 
 @cache
@@ -53,7 +55,7 @@ def interpreter(python: str) -> Interpreter:
             timeout=60,
             check=True,
         )
-        executable, prefix, base_prefix, needs, version = json.loads(done.stdout)
+        executable, prefix, base_prefix, needs, version, path = json.loads(done.stdout)
     except FileNotFoundError as exc:
         raise UserError(f"interpreter {python}: no such file; {advice}") from exc
     except subprocess.CalledProcessError as exc:
@@ -68,6 +70,8 @@ def interpreter(python: str) -> Interpreter:
         prefix=Path(prefix),
         base_prefix=Path(base_prefix),
         libraries=tuple(map(Path, needs)),
+        path=tuple(path),
+        version=".".join(map(str, version)),
     )
 
 

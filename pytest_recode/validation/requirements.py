@@ -6,10 +6,9 @@ import json
 import time
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
-
 from pytest_recode.faults import SandboxError
 from pytest_recode.sandboxes import Program, Sandbox
+from pytest_recode.sandboxes.requirements import wanted
 from pytest_recode.task import Task
 
 SECONDS = 30.0
@@ -25,34 +24,18 @@ def unmet(task: Task, sandbox: Sandbox) -> list[str]:
     path = task.environment.requirements
     if path is None:
         return []
-    wanted = [
-        requirement
-        for line in path.read_text("utf-8").splitlines()
-        if (requirement := _requirement(line)) is not None
-        and requirement.url is None
-        and (requirement.marker is None or requirement.marker.evaluate())
-    ]
-    if not wanted:
+    asked = wanted(path)
+    if not asked:
         return []
-    installed = _versions(task, sandbox, [requirement.name for requirement in wanted])
+    installed = _versions(task, sandbox, [requirement.name for requirement in asked])
     found = []
-    for requirement in wanted:
+    for requirement in asked:
         version = installed.get(requirement.name)
         if version is None:
             found.append(f"{path.name} asks for {requirement}, which is not installed where the task is judged")
         elif not requirement.specifier.contains(version, prereleases=True):
             found.append(f"{path.name} asks for {requirement}, but {version} is installed where the task is judged")
     return found
-
-
-def _requirement(line: str) -> Requirement | None:
-    text = line.partition(" #")[0].strip()
-    if not text or text.startswith(("#", "-")):
-        return None
-    try:
-        return Requirement(text)
-    except InvalidRequirement:
-        return None
 
 
 def _versions(task: Task, sandbox: Sandbox, names: list[str]) -> dict[str, str | None]:

@@ -259,11 +259,103 @@ def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
     assert len(server.requests) == 1
 
 
-def test_a_server_that_never_answers(chat_server: Serve) -> None:
+def test_a_server_that_never_answers(chat_server: Serve, tmp_path: Path) -> None:
     server = chat_server([silent(), say("at last")])
-    assert model(server, call_seconds=0.3).complete(ASKED).text == "at last"
+    assert hanging(server, tmp_path / "spent.jsonl").complete(ASKED).text == "at last"
     error = failing(model(chat_server([silent()]), call_seconds=0.3, retries={"tries": 1}))
     assert error.fault is ModelFault.TIMEOUT
+
+
+HANGS = "no whole answer within 1 s"
+
+
+def hanging(server: ChatServer, path: Path) -> LitellmModel:
+    """Whose client has asked before: its first request takes it longer."""
+    asks, server.script = server.script, lambda _: say("known")
+    model(server).complete(ASKED)
+    server.requests.clear()
+    server.script = asks
+    return model(server, ledger=FileLedger(path), call_seconds=1.0, retries={"tries": 6})
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_server_that_hangs_is_tried_twice_by_one_episode_and_once_by_the_next(
+    chat_server: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "spent.jsonl"
+    server = chat_server(lambda _: silent())
+    made = hanging(server, path)
+    first, second = (failing(made).detail for _ in range(2))
+    assert re.fullmatch(rf"{HANGS} \(gave up after 2 tries in \d+ s\)", first)
+    assert second == f"{HANGS} (tried once: this run gave up on it before)"
+    assert len(server.requests) == 3
+    assert said(caplog) == [f"model gpt-5-mini: {HANGS}; trying once more, for up to 1 s (--recode-call-seconds)"]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"]
+
+
+def test_another_model_there_is_not_taken_to_hang_and_an_answer_ends_it(chat_server: Serve, tmp_path: Path) -> None:
+    server = chat_server(lambda _: silent())
+    made = hanging(server, tmp_path / "spent.jsonl")
+    failing(made)
+    server.script = lambda request: silent() if request.number < 3 else say("at last")
+    other = model(server, "gpt-4o-mini", ledger=made.ledger, call_seconds=1.0)
+    assert other.complete(ASKED).text == "at last"  # in its second try
+    assert made.complete(ASKED).text == "at last"
+    server.script = lambda request: silent() if request.number < 6 else say("at last")
+    assert made.complete(ASKED).text == "at last"  # in its second try again
+
+
+def test_a_rate_limit_is_waited_for_as_ever_and_only_long_pauses_are_told(
+    chat_server: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = chat_server([fault(429, "slow down"), fault(429, "slow down", retry_after="45"), silent(), say("x")])
+    assert model(server, call_seconds=2.0, retries={"tries": 6}).complete(ASKED).text == "x"
+    first, second = said(caplog)
+    assert re.fullmatch(r"model gpt-5-mini: rate-limit: slow down; trying again in 45 s", first)
+    assert second.endswith("no whole answer within 2 s; trying once more, for up to 2 s (--recode-call-seconds)")
+
+
+def test_that_the_first_answer_of_a_run_is_late_is_said_once(
+    chat_server: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    late = threading.Event()
+    server = chat_server(lambda _: silent(late))
+    words = f"no answer in the first 0.1 s (asked at {server.url}); waiting for up to 20 s (--recode-call-seconds)"
+
+    class Said(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            late.set()
+
+    logger, handler = logging.getLogger("pytest_recode"), Said()
+    logger.addHandler(handler)
+    try:
+        made = model(server, ledger=FileLedger(tmp_path / "spent.jsonl"))
+        made.late_seconds = 0.1
+        assert made.complete(ASKED).text == "late"
+    finally:
+        logger.removeHandler(handler)
+    assert said(caplog) == [f"model gpt-5-mini: {words}"]
+    assert made.ledger.answered("gpt-5-mini")
+    made._late()
+    assert len(said(caplog)) == 1
+
+
+def test_an_address_that_takes_no_connection_is_one_that_cannot_be_reached(chat_server: Serve) -> None:
+    """As a firewall that drops packets, where a call would wait for all of its time."""
+    with socket.socket() as full, socket.socket() as one, socket.socket() as two:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for each in (one, two):
+            each.setblocking(False)
+            each.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        error = failing(model(chat_server([]), api_base=url, call_seconds=4.0, retries={"tries": 1}))
+    assert error.fault is ModelFault.CONNECTION
+    assert error.detail.startswith(f"{url} cannot be reached (")
 
 
 def test_a_server_that_drips_bytes_is_no_answer_either(chat_server: Serve) -> None:

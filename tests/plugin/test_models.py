@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.chat_server import Answer, ChatServer, DeadServer, Request, fault, say
+from tests.chat_server import Answer, ChatServer, DeadServer, Request, fault, say, silent
 
 from .conftest import words
 from .test_bad_input import one_line
@@ -191,6 +191,33 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     assert set(others) == {f"model local: connection: {reason} (not waited for: this run gave up on it before)"}
 
 
+def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
+    make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
+) -> None:
+    pytester.makeconftest(HASTY)
+    for name in ("a", "b", "c"):
+        make_task(name)
+    with ChatServer(lambda _: silent()) as server:
+        given = ("--recode-model=local", f"--recode-api-base={server.url}", "--recode-call-seconds=1")
+        result = recode(workers, *ONE_SHOT, *given)
+        asked = len(server.requests)
+    result.assert_outcomes(errors=3)
+    assert asked in ({4} if workers == "-n0" else {4, 5})  # two workers may wait at the same time
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
+    told = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
+    assert len(told) == asked - 3
+    hangs = "model local: no whole answer within 1 s"
+    assert {lines[number] for number in told} == {
+        f"recode: {hangs}; trying once more, for up to 1 s (--recode-call-seconds)"
+    }
+    assert max(told) < next(number for number, line in enumerate(lines) if " ERRORS " in line)
+    text = words(result)
+    assert "errors, each cause told once above: 3x the model did not answer in time (model:timeout)" in text
+    assert re.search(r" 3 episodes of [abc], [abc], [abc]: model local: timeout: no whole answer within 1 s", text)
+    messages = [record["error"]["message"] for record in results()]
+    assert sum("(gave up after 2 tries in " in message for message in messages) == asked - 3
+
+
 LATE = """
 
 import json
@@ -333,6 +360,8 @@ def test_a_missing_image_is_one_line_before_anything_is_spent(
             "--recode-image=localhost:1/no-such-image",
         )  # fmt: skip
         assert server.requests == []
+    told = "recode: docker: the image localhost:1/no-such-image is not here and is pulled, which may take minutes"
+    assert words(result).count(told) == 1
     line = one_line(result)
     assert line.startswith("--recode-image=localhost:1/no-such-image is not here and could not be pulled (")
     assert line.endswith("): build it, or pull it where there is a network, or name another")

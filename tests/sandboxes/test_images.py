@@ -142,7 +142,7 @@ def test_an_image_that_is_not_there(daemon: Any) -> None:
 def test_an_image_of_the_run_that_is_not_there() -> None:
     name = "127.0.0.1:1/recode/no-such-image:1"
     with pytest.raises(UserError) as caught:
-        find_image(name)
+        find_image(name, [].append)
     assert str(caught.value).startswith(f"--recode-image={name} is not here and could not be pulled (")
     assert str(caught.value).endswith("): build it, or pull it where there is a network, or name another")
 

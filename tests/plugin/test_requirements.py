@@ -1,0 +1,93 @@
+"""What a task needs and its interpreter lacks is told before a model is asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chat_server import ChatServer
+
+from .conftest import FILES, words
+from .test_models import ONE_SHOT, answers
+
+Run = Callable[..., pytest.RunResult]
+MakeTask = Callable[..., Path]
+Results = Callable[..., list[dict[str, Any]]]
+
+TEST = "tests/test_answer.py"
+REFERENCE = "reference/answer.py"
+LACKING = {
+    "tests": {TEST: f"import nonesuch.part\n{FILES[TEST]}"},
+    "reference": {REFERENCE: f"from nonesuch import part\n{FILES[REFERENCE]}"},
+    "repository": {"repo/constants.py": f"import nonesuch\n{FILES['repo/constants.py']}"},
+}
+
+
+def play(recode: Run, *args: str, sandbox: str = "process") -> tuple[pytest.RunResult, int]:
+    """With the number of requests that were sent."""
+    with ChatServer(answers) as server:
+        given = ("--recode-model=local", f"--recode-api-base={server.url}")
+        result = recode(*ONE_SHOT, *given, *args, sandbox=sandbox)
+        return result, len(server.requests)
+
+
+@pytest.mark.parametrize("where", LACKING)
+@pytest.mark.parametrize("sandbox", ["process", "bubblewrap"])
+def test_what_is_imported_and_not_installed(
+    make_task: MakeTask, recode: Run, results: Results, where: str, sandbox: str
+) -> None:
+    make_task(files=dict(LACKING[where]))
+    result, asked = play(recode, sandbox=sandbox)
+    assert asked == 0
+    result.assert_outcomes(errors=1)
+    [record] = results()
+    assert record["error"] == {
+        "kind": "user",
+        "message": f"task tiny: its tests or its reference import nonesuch, which {sys.executable} does not have: install it there,"
+        " or name another interpreter with --recode-python=PATH (nothing was asked of a model)",
+    }
+
+
+def test_tests_that_are_wrong_are_found_before_a_model_is_asked(
+    make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    make_task("a", files={TEST: "def test_twice(:\n"})
+    make_task("b", files={REFERENCE: "1 / 0\n"})
+    result, asked = play(recode)
+    assert asked == 0
+    result.assert_outcomes(errors=2)
+    assert [record["error"]["kind"] for record in results()] == ["grader", "grader"]
+    assert "the reference's module answer cannot be imported: ZeroDivisionError" in words(result)
+
+
+def test_a_requirement_that_is_not_installed(make_task: MakeTask, recode: Run, results: Results, workers: str) -> None:
+    """The task is not played, and the others are."""
+    root = make_task(
+        "a", files={"environment/requirements.txt": "pytest>=1\nno-such-package>=2\nno-such-os; os_name == 'x'\n"}
+    )
+    make_task("b")
+    _, asked = play(recode, workers)
+    assert asked > 0
+    [error] = [record["error"] for record in results() if record["task"] == "a"]
+    path = root / "environment" / "requirements.txt"
+    assert error == {
+        "kind": "user",
+        "message": f"{path}: no-such-package>=2 is not installed for {sys.executable}, which judges the task: install it there"
+        f" ({sys.executable} -m pip install -r {path}), or name another interpreter with --recode-python=PATH",
+    }
+    assert [record["error"] for record in results() if record["task"] == "b"] == [None]
+
+
+def test_another_version_is_told_and_no_fault(make_task: MakeTask, recode: Run, workers: str) -> None:
+    make_task("a", files={"environment/requirements.txt": "pytest<1\n"})
+    result = recode(workers, "--recode-agent=reference", "--recode-out=out")
+    result.assert_outcomes(passed=1)
+    line = (
+        "recode: other versions are installed than requirements.txt asks for, and verdicts may differ: "
+        f"a (pytest<1: {pytest.__version__})"
+    )
+    assert words(result).count(line) == 1
