@@ -34,6 +34,9 @@ from pytest_recode.agents.values import FENCE, DamagedError, Value, closes, clos
 MAX_DATA = 20
 """Lines of prose that are tried as JSON; one that opens no action is prose."""
 
+MAX_TAGS = 100
+"""Parts that are read out of tags; each costs a copy of the rest of its line."""
+
 _RESULT = re.compile(r"[ \t]*[*#`_ ]{0,6}(?:results? of|tool result|output of|observation)\b", re.IGNORECASE)
 _THOUGHT = ("</think>", "</thinking>")
 
@@ -56,6 +59,7 @@ class AnswerReader:
     resumed: int = 0  # the line in which a part that was given comes again after an action
     loose_code: int = 0  # the line of a fence of code that belongs to no action
     hint: str = ""
+    tags: int = 0  # parts that were read out of tags
     unclosed: set[str] = field(default_factory=set)  # closing tags that no further line holds
     hidden: int = 0  # the line of a tag that opens an action behind other text
 
@@ -137,7 +141,7 @@ class AnswerReader:
         """Reads `<observation>...</observation>` as a part; False where the line opens none, or nothing closes it."""
         tag = PART_TAG.match(line)
         word = PART_NAMES.get(tag["name"].lower()) if tag else None
-        if tag is None or word is None:
+        if tag is None or word is None or self.tags == MAX_TAGS:
             return False
         close = f"</{tag['name']}>"
         rows = range(self.at, len(self.lines) if close not in self.unclosed else self.at)
@@ -155,6 +159,7 @@ class AnswerReader:
                 )
             if FENCE.match(said):
                 self.loose_code = self.loose_code or at + 1
+        self.tags += 1
         self._checked_part(word)
         self.parts.setdefault(word, []).append(inner.strip("\n"))
         self.word, self.at = "", end + 1

@@ -110,7 +110,7 @@ def _opens_single(lines: Sequence[str], at: int) -> bool:
     head = heading(lines[at], (SINGLE,)) if lines[at][:1] == "#" else None
     if head is None or head.word != "action":
         return False
-    said = head.rest or next((line for line in lines[at + 1 :] if line.strip()), "").strip()
+    said = head.rest or next((lines[row] for row in range(at + 1, len(lines)) if lines[row].strip()), "").strip()
     verb = VERB.match(said)
     return said[:1] in ("{", "[") or opens_call(said) or (verb is not None and kind_of(verb["verb"]) is not None)
 

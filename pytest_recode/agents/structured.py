@@ -186,10 +186,13 @@ def call_within(line: str) -> bool:
     line closes. Not in backticks."""
     if '"' in line and any(kind_of(found["name"]) for found in _NAMED.finditer(line)):
         return True
+    begin = len(line) - len(line.lstrip())
     for tag in _TAG.finditer(line) if "<" in line.lstrip()[1:] else ():
-        behind = line[: tag.start()].strip() and not re.match(r"[\w`]", line[tag.start() - 1])
+        behind = tag.start() > begin and not re.match(r"[\w`]", line[tag.start() - 1])
+        if not behind or not _opens(tag):
+            continue
         marked = tag["empty"] or tag["equals"] or tag["rest"] or f"</{tag['name']}>" in line
-        if behind and _opens(tag) and (marked or not line[tag.end() :].strip()):
+        if marked or not line[tag.end() :].strip():
             return True
     return False
 

@@ -191,6 +191,12 @@ def test_each_part_is_in_its_own_field(answer: str) -> None:
     assert told["reflection"].startswith("B.")
 
 
+def test_an_action_behind_more_parts_in_tags_than_are_read_is_not_lost() -> None:
+    read = parse(f"{'<plan>x</plan>' * 101}<submit/>\n<submit/>")
+    assert isinstance(read, ProtocolError)
+    assert "stands behind other text" in read.text
+
+
 CONFLICT = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
 
 
