@@ -6,7 +6,6 @@ used is named in words for the model. What leaks is kept apart: it is used only 
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +16,11 @@ from pytest_recode.feedback import source
 from pytest_recode.feedback.embedded import LEFT_OUT, left_out
 from pytest_recode.feedback.json_answers import Record, interfaces_of, matching, records
 from pytest_recode.feedback.levels import cut
-from pytest_recode.feedback.records import WORDS, code_only, words_only
+from pytest_recode.feedback.records import CATEGORIES, WORDS, Part, code_only, part_of, words_only
 
 MOST_WORDS = 4_000
 MOST_CODE = 60_000
+MOST_NAME = 100
 MOST_DIFFERENCES = 10
 """Records of one interface; more are dropped."""
 
@@ -42,6 +42,10 @@ _CATEGORY_WORDS = {
     "T3": ("knowledge", "context", "domain"),
     "T4": ("repository", "integration", "repo"),
 }
+_CODED = re.compile(
+    r"\b[tT](?:ype)?[\s_-]*\W?[0-4]\b(?:\s*(?:or|and|to|[-/,;|&+])\s*(?:[tT](?:ype)?[\s_-]*)?[0-4]\b)*",
+)
+"""Categories by their numbers: one, or several in a row as in "T2 or 3"."""
 _NOTHING = re.compile(
     r"(?:n/?a|none|null|nil|-+|\.+|…|todo|no (?:change|correction|code)s?(?: (?:is |are )?(?:needed|required|necessary))?|not applicable)\W*",
     re.IGNORECASE,
@@ -65,7 +69,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What an answer may hold. `failing` interfaces each need a record; `others` may have some.
+    """What an answer may hold. `failing` interfaces each need a record; `others` may have some. `part`: which part of a definition the
+    correction of an interface is.
 
     `may_have_code`: fields of words in which code stays. `wrong`: what the words of a field do that they must not, "" for nothing.
     `one_block`: all corrections are of one and the same piece of code, so that one of them is enough.
@@ -77,6 +82,7 @@ class Rules:
     wrong: Callable[[str, str], str] = lambda _field, _words: ""
     one_block: bool = False
     whole: bool = False  # whether corrections are whole definitions
+    part: Callable[[str, str], Part] = lambda _interface, code: part_of(code)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -90,20 +96,25 @@ class Answers:
     rules: Rules
     drafts: dict[str, list[Draft]] = field(default_factory=dict)
     problem: str = ""  # with the last answer as a whole
+    unplaced: tuple[str, ...] = ()  # what records are about that is no interface, where any difference may be told
 
     def add(self, text: str) -> None:
         """Take in an answer. What was accepted before stays; a later answer fills what was missing or could not be used."""
         read = records(text, NAMES)
         self.problem = read.problem
         new: dict[str, list[Draft]] = {}
+        again, self.unplaced = bool(self.unplaced), ()
         for record in read.records:
-            for name in interfaces_of(record, self.rules.known, self.rules.failing):
-                draft = _draft(record, self.rules)
+            names = interfaces_of(record, self.rules.known, self.rules.failing)
+            if not names and not again and self.rules.others:
+                self._unplaced(record)
+            for name in names:
+                draft = _draft(name, record, self.rules)
                 same = [each for each in new.setdefault(name, []) if each == draft]
                 if not same and len(new[name]) < MOST_DIFFERENCES:
                     new[name].append(draft)
         for name, drafts in new.items():
-            self._take_in(name, drafts)
+            self._take_in(name, drafts, more=again)
         self._causes()
 
     def accepted(self) -> tuple[str, ...]:
@@ -125,15 +136,31 @@ class Answers:
         if missing:
             why = f" (of that answer, {self.problem})" if self.problem and self.drafts else ""
             found.append(f"there is no record for {', '.join(missing)}{why}")
+        if self.unplaced:
+            found.append(
+                f"{', '.join(self.unplaced)}: not one of the interfaces: give what can matter of it in one more record of the interface in whose results it shows"
+            )
         return tuple(found)
 
-    def _take_in(self, name: str, drafts: Sequence[Draft]) -> None:
+    def _unplaced(self, record: Record) -> None:
+        under = record.get("under")
+        name = record.get("interface") or (under if isinstance(under, str) and "." in under else None)
+        words = any(re.search(r"[^\W\d_]{2}", _text(record.get(field))) for field in ("description", "analysis"))
+        if isinstance(name, str) and name.strip(" .\u2026") and words and len(self.unplaced) < MOST_DIFFERENCES:
+            self.unplaced = tuple(dict.fromkeys((*self.unplaced, cut(name.strip(), MOST_NAME))))
+
+    def _take_in(self, name: str, drafts: Sequence[Draft], more: bool) -> None:
+        """`more`: whether records of accepted interfaces may be new ones."""
         before = self.drafts.get(name)
         if before is None:
             self.drafts[name] = list(drafts)
             return
         # Who gives all records of an interface once more means each by its place
         meant = before if len(drafts) >= len(before) else [draft for draft in before if draft.problems]
+        if more and not any(draft.problems for draft in before):
+            meant = []
+        said = {draft.fields().get("description") for draft in before}
+        extra = [draft for draft in drafts[len(meant) :] if draft.fields().get("description") not in {None, *said}]
         for old, new in zip(meant, drafts, strict=False):
             if not old.problems:
                 continue
@@ -143,6 +170,12 @@ class Answers:
             old.problems = {
                 each: wrong for each, wrong in {**old.problems, **new.problems}.items() if each not in old.usable
             }
+        before += extra[: MOST_DIFFERENCES - len(before)]
+
+    def corrects(self, name: str, draft: Draft) -> bool:
+        """Whether it has a correction that can be of all faults of its interface: not one of its methods."""
+        code = draft.usable.get("correction")
+        return code is not None and self.rules.part(name, code) is not Part.METHODS
 
     def _causes(self) -> None:
         """Drop what names no cause, and ask for the corrections that no cause makes superfluous."""
@@ -152,7 +185,7 @@ class Answers:
             for draft in drafts
             if "caused_by" in draft.usable
         }
-        corrected = {name for name, drafts in self.drafts.items() if any("correction" in one.usable for one in drafts)}
+        corrected = {name for name, drafts in self.drafts.items() if any(self.corrects(name, one) for one in drafts)}
         for name, drafts in self.drafts.items():
             for draft in drafts:
                 if "caused_by" in draft.usable and _goes_round(name, causes):
@@ -177,24 +210,29 @@ def _goes_round(name: str, causes: Mapping[str, str]) -> bool:
 
 
 def category_of(given: object) -> str:
-    """T0 … T4, however a model wrote it; "" where that cannot be told."""
-    if isinstance(given, list) and len(given) == 1:
-        given = given[0]
-    if isinstance(given, int):
-        given = str(given)
-    if not isinstance(given, str):
+    """T0 … T4, however a model wrote it; "" where that cannot be told, or where several are named."""
+    if isinstance(given, list):
+        named = {category_of(each) for each in given}
+    elif isinstance(given, int) or (isinstance(given, str) and re.fullmatch(r"\W*[0-4]\W*", given)):
+        named = {f"T{digit}" for digit in re.findall(r"^\W*([0-4])\W*$", str(given))}
+    elif isinstance(given, str):
+        named = {f"T{digit}" for match in _CODED.finditer(given) for digit in re.findall(r"[0-4]", match[0])}
+        words = set(re.findall(r"[a-z]+", given.casefold()))
+        named = named or {name for name, meant in _CATEGORY_WORDS.items() if words & set(meant)}
+    else:
         return ""
-    if found := re.fullmatch(r"\W*([0-4])\W*", given) or re.search(r"\b[tT](?:ype)?[\s_-]*\W?([0-4])\b", given):
-        return f"T{found[1]}"
-    words = set(re.findall(r"[a-z]+", given.casefold()))
-    fitting = [name for name, meant in _CATEGORY_WORDS.items() if words & set(meant)]
-    return fitting[0] if len(fitting) == 1 else ""
+    return named.pop() if len(named) == 1 else ""
 
 
-def _draft(record: Record, rules: Rules) -> Draft:
+_PIECES = {Part.LINES: "a piece of a definition", Part.ELIDED: "a definition with parts left out"}
+
+
+def _draft(interface: str, record: Record, rules: Rules) -> Draft:
     draft = Draft()
     if category := category_of(record.get("category")):
         draft.usable["category"] = category
+    else:
+        draft.problems["category"] = f"its category is not one of {', '.join(CATEGORIES)}"
     causes = matching(record.get("caused_by"), rules.known)
     if len(causes) == 1:
         draft.usable["caused_by"] = causes[0]
@@ -219,30 +257,16 @@ def _draft(record: Record, rules: Rules) -> Draft:
     elif len(code) > MOST_CODE:
         problem = f"is longer than {MOST_CODE} characters"
     else:
-        problem = source.parse(code.encode()).problem
+        read = source.parse(code.encode())
+        problem = read.problem or ("" if read.tree is None or read.tree.body else "holds comments and no code")
     if problem:
         draft.problems["correction"] = f"its correction {problem}"
-    elif rules.whole and _is_piece(code):
-        draft.problems["correction"] = "its correction is a piece of a definition: give the whole definition"
+    elif rules.whole and (part := rules.part(interface, code)) not in (Part.WHOLE, Part.METHOD, Part.METHODS):
+        draft.problems["correction"] = f"its correction is {_PIECES[part]}: give the whole definition"
         draft.leaking["correction"] = code
     else:
         draft.usable["correction"] = code
     return draft
-
-
-def _is_piece(code: str) -> bool:
-    """Whether code stands for lines within a function: no definition, and more than imports and plain values."""
-    tree = source.parse(code.encode()).tree
-    body = tree.body if tree is not None else []
-    if any(isinstance(node, source.Definition) for node in body):
-        return False
-    plain = (ast.Import, ast.ImportFrom)
-    return not all(isinstance(node, plain) or _is_plain_value(node) for node in body)
-
-
-def _is_plain_value(node: ast.stmt) -> bool:
-    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-    return value is not None and not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(value))
 
 
 def _text(given: Any) -> str:

@@ -18,8 +18,9 @@ from pytest_recode.feedback import prompts, source, test_output
 from pytest_recode.feedback.answers import Answers, Draft, Rules
 from pytest_recode.feedback.audit import TESTS, faults, secrets_of
 from pytest_recode.feedback.derived import derive
+from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import cut, tally
-from pytest_recode.feedback.records import CATEGORIES, FIELDS, WORDS, Style
+from pytest_recode.feedback.records import CATEGORIES, FIELDS, WORDS, Part, Style, part_of
 from pytest_recode.feedback.researcher import written
 from pytest_recode.models import Message, Model, Usage
 from pytest_recode.task import Files, Parts, Task
@@ -88,6 +89,7 @@ def _ask(
         wrong=wrong,
         one_block=parts.slot is not None,
         whole=parts.slot is None and not style.may_have_code,
+        part=lambda interface, code: _part(interface, code, task, turn.targets),
     )
     form = schema(failing, others)
     answers = Answers(rules=rules)
@@ -108,6 +110,13 @@ def _ask(
     )
 
 
+def _part(interface: str, code: str, task: Task, candidate: Files) -> Part:
+    file = file_of(interface, task.targets)
+    if file is None:
+        return part_of(code)
+    return part_of(code, path_within(interface, file), source.parse(candidate.get(file)))
+
+
 def _again(answers: Answers, problems: Sequence[str]) -> str:
     if not answers.drafts:
         return prompts.AGAIN.format(problems="; ".join(problems))
@@ -120,20 +129,22 @@ def _items(answers: Answers, derived: Sequence[FeedbackItem]) -> tuple[FeedbackI
     found: list[FeedbackItem] = []
     for item in derived:
         first, *more = answers.drafts.get(item.interface) or [Draft()]
-        found.append(_filled(item, first, more))
+        covered = any(answers.corrects(item.interface, each) for each in more)
+        found.append(_filled(item, first, covered))
         found += [_item(item.interface, draft) for draft in more]
     for name in answers.rules.others:
         found += [_item(name, draft) for draft in answers.drafts.get(name, ())]
     return tuple(found)
 
 
-def _filled(derived: FeedbackItem, draft: Draft, more: Sequence[Draft]) -> FeedbackItem:
-    """A record with what it lacks derived, but for what it need not have: a fault that lies elsewhere is corrected there."""
+def _filled(derived: FeedbackItem, draft: Draft, covered: bool) -> FeedbackItem:
+    """A record with what it lacks derived, but for what it need not have: a fault that lies elsewhere is corrected there. `covered`: another
+    record of the interface has its correction."""
     item, fields = _item(derived.interface, draft), draft.fields()
     needless: set[str] = set()
     if "caused_by" in fields:
         needless = {"analysis", "suggestion", "correction"}
-    elif any("correction" in each.usable for each in more):
+    elif covered:
         needless = {"correction"}
     lacking = [name for name in FIELDS if name not in fields and name not in needless and getattr(derived, name)]
     return replace(

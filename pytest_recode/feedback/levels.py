@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback.interfaces import file_of
+from pytest_recode.feedback import source
+from pytest_recode.feedback.interfaces import file_of, path_within
+from pytest_recode.feedback.records import Part, part_of
+from pytest_recode.task import Files
 from pytest_recode.verdict import Exc, Outcome, Verdict
 
 LEVELS = (0, 1, 2, 3, 4)
@@ -60,17 +64,26 @@ class Correction:
     code: str
 
 
-def render(verdict: Verdict, items: Sequence[FeedbackItem], level: int, turn: int, *, targets: Sequence[str]) -> str:
+def render(
+    verdict: Verdict,
+    items: Sequence[FeedbackItem],
+    level: int,
+    turn: int,
+    *,
+    targets: Sequence[str],
+    candidate: Files = MappingProxyType({}),
+) -> str:
     """What an agent gets to read after turn `turn` (from 1), at `level` (0 … 4).
 
-    `items`: of the failing interfaces, and perhaps of others. `targets` tell which file a correction belongs to.
+    `items`: of the failing interfaces, and perhaps of others. `targets` tell which file a correction belongs to, and `candidate` (the targets that
+    were graded) whether a class in it is whole.
     """
     lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
     lines += exceptions(verdict)
     if level >= 1:
         told: set[str] = set()
         for item in items:
-            lines += _item(verdict, item, level, targets, first=item.interface not in told)
+            lines += _item(verdict, item, level, targets, candidate, first=item.interface not in told)
             told.add(item.interface)
     return "\n".join(lines) + "\n"
 
@@ -139,7 +152,9 @@ def wrong_values(verdict: Verdict, interface: str) -> bool:
 _VALUES = frozenset({"mismatch", "shape", "length", "keys", "assertion"})
 
 
-def _item(verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[str], *, first: bool) -> list[str]:
+def _item(
+    verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[str], candidate: Files, *, first: bool
+) -> list[str]:
     """One record; the symptom of its interface is told with the `first` of them."""
     symptom = sentence("; ".join(kinds(verdict, item.interface)))
     lines = ["", f"Interface: {item.interface}"]
@@ -157,8 +172,23 @@ def _item(verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[st
         targets[0] if len(targets) == 1 else None
     )  # a case of a unittest script
     if level >= 4 and item.correction.strip() and file:
-        lines += ["Correction:", fenced(item, file)]
+        # A block is whole as it is, and derived code is the authors' own, whatever their comments say
+        known = file_of(item.interface, targets) is None or item.authors.get("correction") == "derived"
+        before = source.parse(candidate.get(file))
+        part = Part.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
+        lines += [f"Correction{_PARTS[part]}:", fenced(item, file, "" if part in _LAID_IN else " piece")]
     return lines
+
+
+_PARTS = {
+    Part.WHOLE: "",
+    Part.LINES: " (a piece: lines of a definition, whose other lines stay)",
+    Part.ELIDED: " (a piece: a definition with parts left out, which stay)",
+    Part.METHOD: " (a method, which replaces that of its class)",
+    Part.METHODS: " (a piece: methods, which replace those of their class)",
+}
+_LAID_IN = (Part.WHOLE, Part.METHOD)
+"""What `CORRECTION` matches: a program that laid in the others would delete what they leave out."""
 
 
 def _exception(exception: Exc, times: int) -> list[str]:
@@ -174,12 +204,12 @@ def _exception(exception: Exc, times: int) -> list[str]:
     return lines + ["      at " + " ".join(cut(frame, MOST_FRAME).split()) for frame in frames]
 
 
-def fenced(item: FeedbackItem, file: str) -> str:
-    """`item`'s correction as the fence that `corrections` reads; the fence is longer than any within the code."""
+def fenced(item: FeedbackItem, file: str, kind: str = "") -> str:
+    """`item`'s correction as the fence that `corrections` reads, without a `kind`; the fence is longer than any within the code."""
     longest = max((len(run) for run in re.findall(r"`+", item.correction)), default=0)
     fence = "`" * max(3, longest + 1)
     code = item.correction.strip("\n")
-    return f"{fence}python file={file} interface={item.interface}\n{code}\n{fence}"
+    return f"{fence}python{kind} file={file} interface={item.interface}\n{code}\n{fence}"
 
 
 def sentence(text: str) -> str:

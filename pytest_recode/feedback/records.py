@@ -7,7 +7,9 @@ import itertools
 import keyword
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from textwrap import dedent
 
 from pytest_recode.feedback import source
@@ -37,6 +39,79 @@ class Style:
     def may_have_code(self) -> frozenset[str]:
         """The fields of words in which code stays."""
         return frozenset(name for level, name in enumerate(WORDS, 1) if level >= self.code_from)
+
+
+class Part(StrEnum):
+    """What a correction is, where it is no whole definition."""
+
+    WHOLE = ""
+    LINES = "lines of a definition"
+    ELIDED = "a definition with parts left out"
+    METHOD = "the method that its interface names"
+    METHODS = "methods without their class"
+
+
+_LEFT_AS_IT_IS = re.compile(
+    r"^\s*#\W*(?:\.\.\.|…|(?:(?:the )?(?:rest|remainder|remaining|other|existing|previous)\b.*"
+    r"\b(?:unchanged|same|as before|as is|here|code|stays?|remains?|omitted)|unchanged|same as before|as before)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A comment in the place of code: "# ... existing code ...", "# the rest stays the same"."""
+
+
+def part_of(code: str, path: Sequence[str] = (), before: source.Source | None = None) -> Part:
+    """Whether a correction is whole definitions, imports and plain values, or else which part of them it is.
+
+    `path` of its interface within the file ("Class", "method"). `before`: the file as the candidate has it; a class of the correction that lacks
+    public methods or decorators that it has there would take them away.
+    """
+    tree = source.parse(code.encode(errors="replace")).tree
+    body = tree.body if tree is not None else []
+    definitions = [node for node in body if isinstance(node, source.Definition)]
+    if not definitions:
+        plain = all(isinstance(node, ast.Import | ast.ImportFrom) or _is_plain_value(node) for node in body)
+        return Part.WHOLE if plain else Part.LINES
+    if _LEFT_AS_IT_IS.search(code) or any(_leaves_out(inner) for node in definitions for inner in ast.walk(node)):
+        return Part.ELIDED
+    if any(_takes_away(node, source.definition(before, [node.name])) for node in definitions if before is not None):
+        return Part.ELIDED
+    if not any(map(_is_method, definitions)):
+        return Part.WHOLE
+    alone = len(path) > 1 and [node.name for node in definitions] == [path[-1]] and len(body) == 1
+    return Part.METHOD if alone else Part.METHODS
+
+
+def _is_plain_value(node: ast.stmt) -> bool:
+    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    return value is not None and not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(value))
+
+
+def _leaves_out(node: ast.AST) -> bool:
+    """Whether three dots stand for statements: beside others, or as all there is of a function that is no overload and not abstract."""
+    if not isinstance(node, source.Definition):
+        return False
+    dots = [
+        isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and each.value.value is ...
+        for each in node.body
+    ]
+    documented = len(dots) - (ast.get_docstring(node) is not None)
+    stub = isinstance(node, ast.ClassDef) or bool(node.decorator_list)
+    return any(dots) and not (documented == 1 and stub)
+
+
+def _takes_away(node: source.Definition, before: source.Definition | None) -> bool:
+    if not isinstance(node, ast.ClassDef) or not isinstance(before, ast.ClassDef):
+        return False
+    ours, theirs = ({each.name for each in one.body if isinstance(each, source.Definition)} for one in (node, before))
+    lost = {name for name in theirs - ours if not name.startswith("_") or name == "__init__"}
+    return bool(lost) or bool(before.decorator_list and not node.decorator_list)
+
+
+def _is_method(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    first = [*node.args.posonlyargs, *node.args.args][:1]
+    return bool(first) and first[0].arg in ("self", "cls")
 
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)

@@ -79,7 +79,7 @@ def written(
     # Only now: code that is left out cannot be measured
     words = [name for name in WORDS if name not in style.may_have_code]
     kept = tuple(_changed(item, {name: left_out(getattr(item, name)) for name in words}) for item in found)
-    text = render(turn.verdict, kept, level, turn.number, targets=task.targets)
+    text = render(turn.verdict, kept, level, turn.number, targets=task.targets, candidate=turn.targets)
     return Feedback(level=level, text=text, turn=turn.number, items=kept, source=source, audit=audit)
 
 
@@ -92,7 +92,7 @@ def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:
     return replace(
         given,
         level=level,
-        text=render(turn.verdict, given.items, level, turn.number, targets=task.targets),
+        text=render(turn.verdict, given.items, level, turn.number, targets=task.targets, candidate=turn.targets),
         usage=Usage(),
     )
 

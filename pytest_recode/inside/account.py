@@ -40,11 +40,18 @@ def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
     return name, f"{case_id(item.nodeid)} {wrong}" if wrong else ""
 
 
-def account(reports: list[tuple[Any, BaseException | None]], link: Any) -> dict[str, Any]:
-    """What a case comes to: passed, if setup, call and teardown passed and nothing went wrong that the test hid."""
+def account(reports: list[tuple[Any, BaseException | None]], link: Any, *, xpass: bool = False) -> dict[str, Any]:
+    """What a case comes to: passed, if setup, call and teardown passed and nothing went wrong that the test hid.
+
+    `xpass`: whether a test that is marked as expected to fail, and ran to its end without a failure, has passed.
+    """
     phases = [report.when for report, _ in reports]
     ran = phases[:1] == ["setup"] and set(phases[1:-1]) == {"call"} and phases[-1] == "teardown"  # subtests: more calls
-    bad = [(report, error) for report, error in reports if report.outcome != "passed" or hasattr(report, "wasxfail")]
+    bad = [
+        (report, error)
+        for report, error in reports
+        if report.outcome != "passed" or (hasattr(report, "wasxfail") and not xpass)
+    ]
     texts, kind, exception, wrong = [], "", None, False
     if ran and not bad and link.failed is None and not link.fault:
         if link.heard:

@@ -26,7 +26,7 @@ class Mismatch(AssertionError):
     """Not equivalent.
 
     `kind` is "mismatch" (other values), "shape", "length" (of a list or tuple), "keys" (of a dict; elements of a set), "dtype" (also:
-    another type) or "protocol" (an opaque handle).
+    another type) or "protocol" (an opaque handle; "dtype" where it is that of a builtin or numpy type).
     """
 
     def __init__(self, kind: str, text: str) -> None:
@@ -78,7 +78,7 @@ class _Comparison:
         """`scale`: the largest expected magnitude in the list that these values are items of."""
         if getattr(type(actual), "_recode_opaque", False):
             raise Mismatch(
-                "protocol",
+                getattr(type(actual), "_recode_kind", "protocol"),
                 f"{path} is {actual!r}, expected {values.name(expected)}; read a plain value from it instead: an attribute, "
                 "the result of a method or, of an iterator, list(...)",
             )

@@ -150,7 +150,7 @@ def _go_on(session: pytest.Session, plugin: _Plugin) -> None:
 class _Unheard:
     """In place of a Link where nothing is judged."""
 
-    heard, failed, fault = True, None, ""
+    heard, failed, fault, wording = True, None, "", False
 
     def renew(self) -> None: ...
 
@@ -268,6 +268,15 @@ class _Plugin:
         self.broke(f"pytest failed: {excrepr}")
 
     # running
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_assertrepr_compare(self) -> Generator[None, None, None]:
+        """pytest iterates over the operands, sorts and formats them to say how they differ. The assertion has failed by then."""
+        self.link.wording = True
+        try:
+            yield
+        finally:
+            self.link.wording = False
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.link.renew()

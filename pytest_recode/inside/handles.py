@@ -36,6 +36,7 @@ class _Opaque:
 
     __slots__ = ("__weakref__", "_recode_link", "_recode_type")
     _recode_opaque = True
+    _recode_kind = "protocol"  # of a case that a refused operation fails
 
     def __init__(self, link: Link, type_name: str) -> None:
         object.__setattr__(self, "_recode_link", link)
@@ -152,6 +153,7 @@ class _Named:
 
     __slots__ = ()
     _recode_type: str
+    _recode_kind = "dtype"  # the reference's result could do what was asked: this is a result of another type
 
     def __repr__(self) -> str:
         return f"<{self._recode_type} of the candidate>"
@@ -220,15 +222,25 @@ _REFUSED = (  # noqa: SIM905 - names to read, not a list of strings
 
 
 def _refuse(name: str) -> Callable[..., Any]:
-    def refused(self: _Opaque, *_: Any, **__: Any) -> Any:
+    def refused(self: _Opaque, *others: Any, **_: Any) -> Any:
         text = (
             f"__{name}__ of {self._recode_type}: this is an opaque candidate object (type {self._recode_type}); read a "
             "plain value from it instead: an attribute or the result of a method"
         )
-        self._recode_link.fail("protocol", text)
+        if not self._recode_link.wording:
+            self._recode_link.fail(_kind_of(self, name, others), text)
         raise Misuse(text)
 
     return refused
+
+
+def _kind_of(handle: _Opaque, name: str, others: tuple[Any, ...]) -> str:
+    """What a refused operation says of the result. A class in the place of a type that travels is of another type."""
+    asked_for_a_type = name in ("eq", "ne") and any(
+        isinstance(other, _Named) or codec.type_name(other) is not None for other in others
+    )
+    looked_up = name == "hash" and isinstance(handle, CallableHandle)
+    return "dtype" if asked_for_a_type or looked_up else handle._recode_kind
 
 
 for _name in (*_REFUSED, "iter", "next"):

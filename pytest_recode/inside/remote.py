@@ -77,6 +77,9 @@ class Link:
         self.raised: list[BaseException] = []  # by functions of the test's, within a call
         self.dropped: list[int] = []
         self.depth = 0
+        self.wording = (
+            False  # whether pytest words an assertion that has failed: nothing it asks of a handle is the test's
+        )
 
     def fail(self, kind: str, text: str) -> None:
         if self.failed is None:

@@ -23,10 +23,10 @@ else:
 
 
 class Teller:
-    """A plugin beside the runner's own."""
+    """A plugin beside the runner's own. `xpass`: whether an unexpected pass is a pass, as in pytest's JUnit report."""
 
-    def __init__(self, say: shared.Say) -> None:
-        self.say = say
+    def __init__(self, say: shared.Say, *, xpass: bool = False) -> None:
+        self.say, self.xpass = say, xpass
         self.ended = False
         self.reports: list[tuple[Any, BaseException | None]] = []
 
@@ -55,7 +55,7 @@ class Teller:
     def comes_to(self) -> dict[str, Any]:
         """The case whose reports came in since the last one."""
         reports, self.reports = self.reports, []
-        told = account.account(reports, _Asked)
+        told = account.account(reports, _Asked, xpass=self.xpass)
         errors = [error for report, error in reports if error is not None and report.failed]
         if errors:
             raised = tracebacks.account(errors[0])

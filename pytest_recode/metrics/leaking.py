@@ -12,11 +12,15 @@ from pytest_recode.metrics.run_notes import events
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaking:
-    """Of some feedbacks: how many repeated enough to be cut, the longest runs in tokens, the mean shares."""
+    """Of some feedbacks: how many repeated enough to be cut, the longest runs in tokens, the mean shares.
+
+    `encoded`: of the `passages`, those in another form than the secret has; None where a transcript does not say.
+    """
 
     feedbacks: int
     leaked: int
     passages: int
+    encoded: int | None
     reference_run: int
     tests_run: int
     reference_share: float
@@ -39,6 +43,7 @@ def leaking(audits: Iterable[Mapping[str, Any]]) -> Leaking:
         feedbacks=len(given),
         leaked=sum(audit["cut"] > 0 for audit in given),
         passages=sum(audit["cut"] for audit in given),
+        encoded=sum(audit["encoded"] for audit in given) if all("encoded" in audit for audit in given) else None,
         reference_run=max((audit["reference_run"] for audit in given), default=0),
         tests_run=max((audit["tests_run"] for audit in given), default=0),
         reference_share=sum(audit["reference_share"] for audit in given) / len(given) if given else 0.0,

@@ -89,6 +89,7 @@ def _leaks(rows: Rows) -> Table | None:
                     "feedbacks": found.feedbacks,
                     "leaked": found.leaked,
                     "passages": found.passages,
+                    "encoded": found.encoded,
                     "reference_run": found.reference_run,
                     "reference_share": 100 * found.reference_share,
                     "tests_run": found.tests_run,
@@ -106,13 +107,17 @@ def _leaks(rows: Rows) -> Table | None:
             Column(key="feedbacks", head="feedbacks", kind="count"),
             Column(key="leaked", head="cut in", kind="count"),
             Column(key="passages", head="passages", kind="count"),
+            Column(key="encoded", head="of them encoded", kind="count"),
             Column(key="reference_run", head="longest of reference", kind="count"),
             Column(key="reference_share", head="% of words", kind="percent"),
             Column(key="tests_run", head="longest of tests", kind="count"),
             Column(key="tests_share", head="% of words", kind="percent"),
         ),
         rows=tuple(lines),
-        notes=("longest: tokens in a row that instruction, paper, repository and candidate do not have",),
+        notes=(
+            "longest: tokens in a row that instruction, paper, repository and candidate do not have",
+            "encoded: in another form than reference and tests have, or no language; in no longest run and no share",
+        ),
     )
 
 

@@ -461,10 +461,127 @@ def test_of_a_sloppy_answer_nothing_is_lost_and_nothing_is_asked_again(chat_serv
         assert set(item.authors.values()) == {"model"}
 
 
-def test_a_piece_of_a_definition_is_kept_where_nothing_better_comes(chat_server: Serve) -> None:
+def test_a_piece_of_a_definition_is_kept_where_nothing_better_comes_and_named_so(chat_server: Serve) -> None:
     piece = answer(record(correction="total = sum(weights)"), record("stats.deviation"))
-    item = asked(chat_server([say(piece), say(piece)])).items[0]
+    feedback = asked(chat_server([say(piece), say(piece)]))
+    item = feedback.items[0]
     assert (item.correction, item.authors["correction"]) == ("total = sum(weights)", "model")
+    assert (
+        "Correction (a piece: lines of a definition, whose other lines stay):\n"
+        "```python piece file=stats.py interface=stats.mean\ntotal = sum(weights)\n```\n"
+    ) in feedback.text
+    assert [each.interface for each in corrections(feedback.text)] == ["stats.deviation"]
+
+
+PIECES = {
+    "a comment for the rest": "def mean(values, weights=None):\n    # ... existing code ...\n    return total / sum(weights)",
+    "the rest in words": "def mean(values, weights=None):\n    total = 1\n    # the rest stays the same\n",
+    "dots in a comment": "class Running:\n    # …\n    def push(self, value, weight=1.0):\n        return 1\n",
+    "dots after a statement": "def mean(values, weights=None):\n    total = sum(weights)\n    ...\n",
+    "a method of dots": "class Running:\n    def __init__(self): ...\n\n    def push(self, value):\n        return 1\n",
+}
+
+
+@pytest.mark.parametrize("code", PIECES.values(), ids=PIECES)
+def test_a_definition_with_parts_left_out_is_asked_for_again_and_else_named_so(chat_server: Serve, code: str) -> None:
+    piece = say(answer(record(correction=code), record("stats.deviation")))
+    server = chat_server([piece, say(GOOD)])
+    assert "Correction (" not in asked(server).text
+    assert "its correction is a definition with parts left out: give the whole definition" in server.requests[1].prompt
+    text = asked(chat_server([piece, piece])).text
+    assert "Correction (a piece: a definition with parts left out, which stay):\n```python piece file=stats.py " in text
+    assert [each.interface for each in corrections(text)] == ["stats.deviation"]
+
+
+CLASS = "class Running:\n    def push(self, value, weight=1.0):\n        return 1\n"
+BEGUN = "import dataclasses\n\n@dataclasses.dataclass\nclass Running:\n    total: float\n    def push(self): ...\n    def pop(self): ...\n"
+
+
+@pytest.mark.parametrize("code", [CLASS, f"@dataclass\n{CLASS}"], ids=["no decorator", "no pop"])
+def test_a_class_that_would_take_methods_or_decorators_away_is_a_piece(chat_server: Serve, code: str) -> None:
+    played = turn(BEGUN, case("stats.Running.push"))
+    server = chat_server([say(answer(record("stats.Running.push", correction=code)))] * 2)
+    text = asked(server, played=played).text
+    assert "its correction is a definition with parts left out: give the whole definition" in server.requests[1].prompt
+    assert "Correction (a piece: a definition with parts left out, which stay):\n" in text
+    assert corrections(text) == ()
+    whole = code.replace("return 1", "return 1\n\n    def pop(self):\n        return 2")
+    server = chat_server(
+        [say(answer(record("stats.Running.push", correction="@dataclass\n" + whole.removeprefix("@dataclass\n"))))]
+    )
+    assert len(corrections(asked(server, played=played).text)) == len(server.requests) == 1
+
+
+def test_a_correction_of_one_method_is_none_of_another_fault_of_the_class(chat_server: Serve) -> None:
+    played = turn(STUB, case("stats.Running"))
+    push = record("stats.Running", correction="def push(self, value, weight=1.0):\n    return 1")
+    pop = record("stats.Running", description="There is no pop.", correction="")
+    given = {**pop, "correction": "def pop(self):\n    return 2"}
+    server = chat_server([say(answer(push, pop)), say(answer(given))])
+    text = researcher(task(("stats.Running",)), parts(), model(server))([played], 4).text
+    assert "stats.Running (its record 2): its correction is empty" in server.requests[1].prompt
+    assert text.count("Correction (a piece: methods, which replace those of their class):\n```python piece ") == 2
+    assert corrections(text) == ()
+
+
+def test_a_correction_of_comments_alone_is_none(chat_server: Serve) -> None:
+    bad = answer(record(correction="# put the old body back"), record("stats.deviation"))
+    server = chat_server([say(bad), say(bad)])
+    item = asked(server).items[0]
+    assert "stats.mean: its correction holds comments and no code" in server.requests[1].prompt
+    assert item.authors["correction"] == "derived"
+
+
+def test_what_is_said_of_no_interface_is_asked_for_again_where_all_differences_are_wanted(chat_server: Serve) -> None:
+    helper = record("stats._squares", description="Squares lose their sign.")
+    first = say(
+        answer(
+            record(),
+            record("stats.deviation"),
+            helper,
+            record("…"),
+            record("stats.EPSILON", description="-", analysis=""),
+        )
+    )
+    server = chat_server([first, say(answer({**helper, "interface": "stats.deviation"}))])
+    feedback = styled(server, scope="all")
+    assert (
+        "Still needed: stats._squares: not one of the interfaces: give what can matter of it in one more record of the interface in "
+        "whose results it shows." in server.requests[1].prompt
+    )
+    assert [(item.interface, item.description) for item in feedback.items] == [
+        ("stats.mean", "The mean is off."),
+        ("stats.deviation", "The mean is off."),
+        ("stats.deviation", "Squares lose their sign."),
+    ]
+    server = chat_server([first])
+    asked(server)
+    assert len(server.requests) == 1
+
+
+def test_more_records_than_were_asked_for_again_are_kept(chat_server: Serve) -> None:
+    again = answer(record(suggestion="Use the sum."), record(description="Weights of zero are divided by."))
+    server = chat_server([say(answer(record(suggestion=""), record("stats.deviation"))), say(again)])
+    items = asked(server).items
+    assert [(item.description, item.suggestion) for item in items[:2]] == [
+        ("The mean is off.", "Use the sum."),
+        ("Weights of zero are divided by.", "Divide by the sum of the weights."),
+    ]
+
+
+def test_in_the_style_of_recode_h_a_piece_is_taken_and_named_so(chat_server: Serve) -> None:
+    server = chat_server([say(answer(record(correction="total = sum(weights)"), record("stats.deviation")))])
+    text = styled(server, code_from=1).text
+    assert len(server.requests) == 1
+    assert "Correction (a piece: lines of a definition, whose other lines stay):\n" in text
+
+
+def test_a_lone_method_is_named_as_one(chat_server: Serve) -> None:
+    played = turn(STUB, case("stats.Running.push"))
+    code = "def push(self, value, weight=1.0):\n    self.total += value * weight\n    return self.total"
+    text = asked(chat_server([say(answer(record("stats.Running.push", correction=code)))]), played=played).text
+    assert "Correction (a method, which replaces that of its class):\n```python file=stats.py " in text
+    assert [each.code for each in corrections(text)] == [f"{code}\n"]
 
 
 def test_whole_records_of_an_answer_that_was_cut_off_are_kept(chat_server: Serve) -> None:
@@ -512,9 +629,53 @@ def test_words_with_lone_surrogates_and_controls_can_be_sent_on(chat_server: Ser
     feedback.text.encode()
 
 
-def test_an_unknown_category_is_replaced_by_the_derived_one(chat_server: Serve) -> None:
-    server = chat_server([say(answer(record(category="T9"), record("stats.deviation")))])
-    assert [item.category for item in asked(server).items] == ["T0", "T3"]
+NO_CATEGORY = [
+    "T9",
+    "T2 or T3",
+    "T2/T3",
+    "T2, T3",
+    "Type 2 or 3",
+    "T1 and T4",
+    ["T2", "T3"],
+    "alignment or knowledge",
+    "2 or 3",
+    "",
+]
+
+
+@pytest.mark.parametrize("given", [*NO_CATEGORY, None, 7, True, {"T2": 0.5}], ids=str)
+def test_a_category_that_is_none_or_several_is_asked_for_again(chat_server: Serve, given: object) -> None:
+    again = answer({"interface": "stats.mean", "category": "T4"})
+    server = chat_server([say(answer(record(category=given), record("stats.deviation"))), say(again)])
+    feedback = asked(server)
+    assert "Still needed: stats.mean: its category is not one of T0, T1, T2, T3, T4." in server.requests[1].prompt
+    assert [item.category for item in feedback.items] == ["T4", "T3"]
+    assert feedback.items[0].description == "The mean is off."
+
+
+def test_a_category_is_named_beside_what_else_is_needed(chat_server: Serve) -> None:
+    bad = record(category="T2 or T3", correction="")
+    server = chat_server([say(answer(bad, record("stats.deviation"))), say(answer(record()))])
+    asked(server)
+    assert (
+        "stats.mean: its category is not one of T0, T1, T2, T3, T4; stats.mean: its correction is empty."
+        in server.requests[1].prompt
+    )
+
+
+def test_a_category_that_never_comes_is_the_derived_one(chat_server: Serve) -> None:
+    bad = say(answer(record(category="T9"), record("stats.deviation")))
+    mean, deviation = asked(chat_server([bad, bad])).items
+    assert [mean.category, deviation.category] == ["T0", "T3"]
+    assert (mean.authors["category"], deviation.authors["category"]) == ("derived", "model")
+
+
+@pytest.mark.parametrize(
+    "given", ["T2 (alignment)", "T2: it needs 3 steps", "T2, T2", ["T2", "t2"], "Type-2", "2.", "**T2**", "[T2]"]
+)
+def test_a_category_that_is_one_is_not_asked_for_again(chat_server: Serve, given: object) -> None:
+    server = chat_server([say(answer(record(category=given), record("stats.deviation")))])
+    assert [item.category for item in asked(server).items] == ["T2", "T3"]
 
 
 def test_a_model_that_cannot_be_asked_is_an_error_and_no_worse_feedback(chat_server: Serve) -> None:

@@ -31,7 +31,14 @@ def episode(task: str, level: str = "L2") -> tuple[dict[str, Any], list[dict[str
             "turn": 1,
             "level": level,
             "source": "task",
-            "audit": {"reference_run": 9, "reference_share": 0.25, "tests_run": 0, "tests_share": 0.0, "cut": 2},
+            "audit": {
+                "reference_run": 9,
+                "reference_share": 0.25,
+                "tests_run": 0,
+                "tests_share": 0.0,
+                "cut": 2,
+                "encoded": 1,
+            },
             "text": f"Feedback on turn 1, level {level}.\nhidden tests: 4 of 4 fail.\n",
             "items": [{"interface": "m.f", **WORDS}],
         },
@@ -99,11 +106,29 @@ def test_what_leaked_is_a_table(played: Path, report: Report) -> None:
     done = report(played, "--table=leaks", "--format=json")
     assert done.returncode == 0, done.stderr
     [table] = json.loads(done.stdout)["tables"]
-    keys = ("feedback", "words", "feedbacks", "leaked", "passages", "reference_run", "reference_share", "tests_run")
+    keys = (
+        "feedback",
+        "words",
+        "feedbacks",
+        "leaked",
+        "passages",
+        "encoded",
+        "reference_run",
+        "reference_share",
+        "tests_run",
+    )
     assert {tuple(row[key] for key in keys) for row in table["rows"]} == {
-        ("L2", "task", 2, 1, 2, 9, 25.0, 0),
-        ("L3", "task", 1, 1, 2, 9, 25.0, 0),
+        ("L2", "task", 2, 1, 2, 2, 9, 25.0, 0),
+        ("L3", "task", 1, 1, 2, 1, 9, 25.0, 0),
     }
+    assert "of them encoded" in report(played, "--table=leaks").stdout
+
+
+def test_what_a_transcript_does_not_say_of_encoded_passages_is_no_zero(played: Path, report: Report) -> None:
+    older = played / "episodes/a.jsonl"
+    older.write_text(older.read_text().replace(', "encoded": 1', ""))
+    [table] = json.loads(report(played, "--table=leaks", "--format=json").stdout)["tables"]
+    assert {row["feedback"]: row["encoded"] for row in table["rows"]} == {"L2": None, "L3": 1}
 
 
 def test_transcripts_that_are_gone_are_counted(played: Path, report: Report) -> None:

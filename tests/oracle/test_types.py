@@ -218,6 +218,123 @@ def test_what_a_test_may_not_do_with_a_type_fails_the_case(test: str, words: str
     assert words in case.message
 
 
+OTHER_TYPES = """
+    import numpy as np
+
+    class Own:
+        pass
+
+    kind, precision, exact, own = int, np.float32, np.dtype("f4"), Own
+    kinds, by_kind, either = [int, np.float32], {"x": int}, {int, np.float32}
+
+    def make():
+        return int
+
+    def number():
+        return np.float32
+"""
+
+
+@pytest.mark.parametrize(
+    ("assertion", "kind"),
+    [
+        ("candidate.m.kind == float", "mismatch"),
+        ("float == candidate.m.kind", "mismatch"),
+        ("candidate.m.kind != int", "assertion"),
+        ("candidate.m.kind is float", "mismatch"),
+        ("candidate.m.kind in (float, str)", "assertion"),
+        ("candidate.m.kind in {float, str}", "assertion"),
+        ("candidate.m.kind not in [int]", "assertion"),
+        ("float in candidate.m.kinds", "assertion"),
+        ("candidate.m.make() == float", "mismatch"),
+        ("candidate.m.make() == candidate.m.precision", "mismatch"),
+        ("candidate.m.precision == np.float64", "mismatch"),
+        ("candidate.m.exact == np.float64", "mismatch"),
+        ("candidate.m.exact == 'float64'", "mismatch"),
+        ("np.dtype('f8') == candidate.m.exact", "dtype"),
+        ("np.zeros(1).dtype == candidate.m.exact", "dtype"),
+        ("candidate.m.exact in (np.float64, np.int64)", "assertion"),
+        ("candidate.m.kinds == [float, np.float32]", "mismatch"),
+        ("candidate.m.by_kind == {'x': float}", "mismatch"),
+        ("candidate.m.either == {float, np.float64}", "dtype"),  # sorted, to be printed
+        ("{float: 1}[candidate.m.kind]", "assertion"),
+        ("{float: 1}.get(candidate.m.kind) == 1", "mismatch"),
+        ("{candidate.m.kind: 1, candidate.m.precision: 2} == {float: 1, str: 2}", "mismatch"),
+        ("candidate.m.make() == pytest.approx(1.0)", "mismatch"),
+        ("pytest.approx(1.0) == candidate.m.make()", "dtype"),
+        ("candidate.m.number() == pytest.approx(1.0)", "mismatch"),
+        ("candidate.m.make() > 1", "dtype"),
+        ("np.allclose(candidate.m.make(), 1.0)", "dtype"),
+        ("len(candidate.m.make()) == 2", "dtype"),
+        ("candidate.m.own == float", "dtype"),
+        ("float == candidate.m.own", "dtype"),
+        ("candidate.m.own == candidate.m.kind", "dtype"),
+        ("candidate.m.own in (float, int)", "dtype"),
+        ("candidate.m.own == np.dtype('f8')", "dtype"),
+        ("{float: 1}.get(candidate.m.own) == 1", "dtype"),
+        ("assert_equivalent(candidate.m.make(), 1.0) is None", "dtype"),
+    ],
+)
+def test_another_type_is_a_wrong_answer_and_no_fault_of_the_pipe(assertion: str, kind: str, bare: Sandbox) -> None:
+    tests = f"""
+        import numpy as np
+        import pytest
+        from pytest_recode.testing import assert_equivalent
+
+        def test_it(candidate):
+            assert {assertion}
+    """
+    right = """
+        import numpy as np
+
+        kind, precision, exact, own = float, np.float64, np.dtype("f8"), float
+        kinds, by_kind, either = [float, np.float32], {"x": float}, {float, np.float64}
+
+        def make():
+            return 1.0
+
+        def number():
+            return 1.0
+    """
+    case = only(grade(bare, tests, OTHER_TYPES, right))
+    assert (case.outcome, case.kind) == (Outcome.FAILED, kind), case.message
+
+
+def test_what_words_an_assertion_hides_no_misuse_before_or_after_it(bare: Sandbox) -> None:
+    tests = """
+        def test_before(candidate):
+            try:
+                candidate.m.own == 1
+            except TypeError:
+                pass
+            assert candidate.m.kind == int
+
+        def test_after(candidate):
+            try:
+                assert candidate.m.kind == float
+            except AssertionError:
+                pass
+            iter(candidate.m.kind)
+
+        def test_caught(candidate):
+            try:
+                assert candidate.m.kind == float
+                iter(candidate.m.kind)
+            except (AssertionError, TypeError):
+                pass
+            try:
+                list(candidate.m.own)
+            except TypeError:
+                pass
+    """
+    verdict = grade(bare, tests, OTHER_TYPES)
+    assert [(case.outcome, case.kind) for case in verdict.cases] == [
+        (Outcome.FAILED, "protocol"),
+        (Outcome.FAILED, "dtype"),
+        (Outcome.FAILED, "protocol"),
+    ]
+
+
 def test_the_error_class_of_a_candidate_cannot_be_expected(bare: Sandbox) -> None:
     tests = """
         import pytest

@@ -84,6 +84,41 @@ def test_a_skip_of_the_candidates_is_a_failed_case(bare: Sandbox, tmp_path: Path
     assert outcomes(graded(bare, task, answer)) == {"test_double": "passed", "test_triple": "failed"}
 
 
+EXPECTED_TO_FAIL = """\
+        import pytest
+        from pkg.scale import double, triple
+
+        @pytest.mark.xfail(reason="slow", strict=STRICT)
+        def test_double():
+            assert double(7) == 14
+
+        def test_triple():
+            assert triple(7) == 21
+"""
+
+
+def test_an_unexpected_pass_is_a_pass_as_in_pytests_report(bare: Sandbox, tmp_path: Path) -> None:
+    task = task_of(write(tmp_path, {"test.py": EXPECTED_TO_FAIL.replace("STRICT", "False")}), 1)
+    verdict = graded(bare, task, RIGHT)
+    assert verdict.solved
+    assert [case.junit for case in verdict.cases] == ["passed", "passed"]
+    verdict = graded(bare, task, RIGHT.replace("x + x\n\n", "x\n\n"))
+    assert outcomes(verdict) == {"test_double": "failed", "test_triple": "passed"}
+    assert {case.id: case.junit for case in verdict.cases}["test_double"] == "skipped"
+
+
+def test_an_unexpected_pass_that_is_strict_is_an_error_of_the_canonicals(bare: Sandbox, tmp_path: Path) -> None:
+    manifest = write(tmp_path, {"test.py": EXPECTED_TO_FAIL.replace("STRICT", "True")})
+    assert "[XPASS(strict)] slow" in problem(bare, manifest)
+
+
+def test_an_expected_failure_of_the_canonicals_is_an_error(bare: Sandbox, tmp_path: Path) -> None:
+    tests = EXPECTED_TO_FAIL.replace("STRICT", "False").replace("== 14", "== 15")
+    assert "test_double: call: expected to fail (slow), which is no pass" in problem(
+        bare, write(tmp_path, {"test.py": tests})
+    )
+
+
 def test_cases_beyond_the_expected_are_neither_run_nor_counted(bare: Sandbox, tmp_path: Path) -> None:
     tests = FILES["test.py"] + "\n        def test_more():\n            assert False\n"
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})))
