@@ -130,7 +130,7 @@ class Answers:
                 if draft.no_cause and not draft.problems.keys().isdisjoint({"suggestion", "correction"}):
                     found.append(f"{which}: {draft.no_cause}")  # else the model thinks that it needs neither
                 found += [f"{which}: {wrong}" for wrong in draft.problems.values()]
-        missing = [name for name in self.rules.failing if name not in self.drafts]
+        missing = [name for name in (*self.rules.failing, *self.causes()) if name not in self.drafts]
         if missing and self.problem and not self.drafts:
             found.append(self.problem)
         if missing:
@@ -141,6 +141,11 @@ class Answers:
                 f"{', '.join(self.unplaced)}: not one of the interfaces: give what can matter of it in one more record of the interface in whose results it shows"
             )
         return tuple(found)
+
+    def causes(self) -> tuple[str, ...]:
+        """Interfaces whose tests pass, and which records name as their cause: what is to be changed must be said of them."""
+        named = (draft.usable.get("caused_by", "") for drafts in self.drafts.values() for draft in drafts)
+        return tuple(dict.fromkeys(name for name in named if name in self.rules.others))
 
     def _unplaced(self, record: Record) -> None:
         under = record.get("under")

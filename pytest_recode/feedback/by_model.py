@@ -127,6 +127,10 @@ def _again(answers: Answers, problems: Sequence[str]) -> str:
 def _items(answers: Answers, derived: Sequence[FeedbackItem]) -> tuple[FeedbackItem, ...]:
     """Of each failing interface its records, or what is derived; then those of other interfaces."""
     found: list[FeedbackItem] = []
+    silent = {name for name in answers.causes() if name not in answers.drafts}
+    for draft in (draft for drafts in answers.drafts.values() for draft in drafts):
+        if draft.usable.get("caused_by") in silent:  # else nothing would say what to change
+            del draft.usable["caused_by"]
     for item in derived:
         first, *more = answers.drafts.get(item.interface) or [Draft()]
         covered = any(answers.corrects(item.interface, each) for each in more)

@@ -559,6 +559,19 @@ def test_what_is_said_of_no_interface_is_asked_for_again_where_all_differences_a
     assert len(server.requests) == 1
 
 
+def test_a_cause_that_passes_needs_a_record_of_its_own(chat_server: Serve) -> None:
+    caused = record("stats.deviation", caused_by="stats.Running.push", suggestion="", correction="")
+    first = say(answer(record(), caused))
+    push = "class Running:\n    def __init__(self):\n        self.total = 0\n\n    def push(self, value, weight=1.0):\n        return 1\n"
+    server = chat_server([first, say(answer(record("stats.Running.push", correction=push)))])
+    feedback = styled(server, scope="all")
+    assert "Still needed: there is no record for stats.Running.push." in server.requests[1].prompt
+    assert "Cause: The fault is in stats.Running.push." in feedback.text
+    assert [each.interface for each in corrections(feedback.text)] == ["stats.mean", "stats.Running.push"]
+    item = styled(chat_server([first, first]), scope="all").items[1]
+    assert (item.caused_by, item.authors["suggestion"], item.authors["correction"]) == ("", "derived", "derived")
+
+
 def test_more_records_than_were_asked_for_again_are_kept(chat_server: Serve) -> None:
     again = answer(record(suggestion="Use the sum."), record(description="Weights of zero are divided by."))
     server = chat_server([say(answer(record(suggestion=""), record("stats.deviation"))), say(again)])
