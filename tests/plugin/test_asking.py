@@ -316,7 +316,7 @@ def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
     make_task(manifest="limits: {episode_seconds: 0.5}\n")
     with ChatServer(script) as server:
         result = recode("-n0", *asked(server), "--recode-call-seconds=1")
-        assert len(server.requests) == 2
+        assert len(server.requests) == (2 if kind == "timeout" else 6)
     result.assert_outcomes(errors=1)
     [record] = results()
     assert record["turns"] == []
@@ -350,7 +350,7 @@ def test_resume_waits_anew_for_an_address_that_the_run_before_gave_up(
     with DeadServer() as dead:
         for resume in ([], ["--recode-resume"]):
             result = recode("-n0", *asked(dead), *resume)
-            assert "(gave up after 2 tries in " in results()[0]["error"]["message"]
+            assert "(gave up after 6 tries in " in results()[0]["error"]["message"]
             assert "trying again for up to 60 s" in words(result)
     lines = map(json.loads, (pytester.path / "out/spending.jsonl").read_text().splitlines())
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"] * 2
