@@ -66,8 +66,6 @@ def play(
             with interrupts_first():
                 parts = plan.task.load()
                 books.begin(plan, settings, digest(parts))
-                if plan.unmet:
-                    raise UserError(plan.unmet)
                 sandbox.ready(plan.task.environment)
                 stage = Stage(
                     plan=plan,

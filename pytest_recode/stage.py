@@ -53,7 +53,6 @@ class Plan:
     policy: str
     attempt: int  # from 1
     replay: Replay | None = None  # of one stored turn, instead of an episode
-    unmet: str = ""  # why the task's environment is not to be had here; "": nothing is known against it
 
 
 @dataclass(slots=True, kw_only=True)

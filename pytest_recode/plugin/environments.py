@@ -90,39 +90,25 @@ def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iter
         )
 
 
-def lacks(environment: Environment, python: str) -> str:
-    """One line on packages of its requirements file that the interpreter `python` has not; "": it has them all."""
+def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str) -> str:
+    """One line on tasks whose requirements files ask for what the judging interpreter does not have; "" if there are none.
+
+    A warning and no fault: `opencv-python-headless` serves a task that asks for `opencv-python`. What the tests or the reference
+    import and do not find is a fault, and each task's own check finds it before a model is asked.
+    """
     from pytest_recode.sandboxes.interpreters import interpreter
     from pytest_recode.sandboxes.requirements import unmet
 
-    if environment.requirements is None:
-        return ""
-    missing = [str(each) for each, version in unmet(interpreter(python), environment.requirements) if not version]
-    if not missing:
-        return ""
-    option = f"--recode-env={environment.name}=PATH" if environment.name else "--recode-python=PATH"
-    return (
-        f"{environment.requirements}: {_listed(missing)} {'is' if len(missing) == 1 else 'are'} not installed for {python}, which"
-        f" judges the task: install {'it' if len(missing) == 1 else 'them'} there ({python} -m pip install -r"
-        f" {environment.requirements}), or name another interpreter with {option}"
-    )
-
-
-def other_versions(wanted: Mapping[Environment, Sequence[str]], python: str) -> str:
-    """One line on tasks whose requirements files ask for other versions than are installed; "" where none does."""
-    from pytest_recode.sandboxes.interpreters import interpreter
-    from pytest_recode.sandboxes.requirements import unmet
-
-    told = []
+    described = []
     for environment, tasks in wanted.items():
         if environment.requirements is None:
             continue
         found = unmet(interpreter(environment.python or python), environment.requirements)
-        other = [f"{each}: {version}" for each, version in found if version]
-        told += [f"{task} ({', '.join(other)})" for task in tasks if other]
-    if not told:
+        packages = [f"{each}: {version or 'not installed'}" for each, version in found]
+        described += [f"{task} ({', '.join(packages)})" for task in tasks if packages]
+    if not described:
         return ""
-    return f"other versions are installed than requirements.txt asks for, and verdicts may differ: {_listed(told)}"
+    return f"requirements.txt asks for other packages than are installed, and verdicts may differ: {_listed(described)}"
 
 
 def _other(environment: Environment, sandbox: str) -> str:

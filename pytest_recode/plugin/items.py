@@ -131,7 +131,6 @@ class EpisodeItem(RecodeItem):
             policy=self.policy,
             attempt=self.attempt,
             replay=self.replay,
-            unmet=run.unmet(self.task.environment),
         )
         if kept := run.finished.get(self.nodeid):
             try:

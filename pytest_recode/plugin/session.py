@@ -204,7 +204,7 @@ class Run:
         own = name if self.registry.own("sandboxes", name) else ""
         environments.check(self.environments, own, self.settings.environments)
         if self._on_this_machine and not self.settings.validate:  # which tells it of each task
-            line = environments.other_versions(self.environments, self.settings.python)
+            line = environments.unmet_requirements(self.environments, self.settings.python)
             if line:
                 self.tell(line)
 
@@ -213,14 +213,6 @@ class Run:
         """Whether an interpreter of this machine judges."""
         name = self.sandbox_name
         return name in ("bubblewrap", "process") and self.registry.own("sandboxes", name)
-
-    def unmet(self, environment: Environment) -> str:
-        """Why tasks with this environment cannot be judged here, as far as their requirements tell; "": nothing is against it."""
-        from pytest_recode.plugin import environments
-
-        if not self._on_this_machine:
-            return ""
-        return environments.lacks(environment, environment.python or self.settings.python)
 
     def _check_image(self) -> None:
         """The image that tasks without one share; a task's own is that task's affair. Raises `UserError`."""
