@@ -37,7 +37,12 @@ MAX_DATA = 20
 MAX_TAGS = 100
 """Parts that are read out of tags; each costs a copy of the rest of its line."""
 
-_RESULT = re.compile(r"[ \t]*[*#`_ ]{0,6}(?:results? of|tool result|output of|observation)\b", re.IGNORECASE)
+_RESULT = re.compile(
+    r"[ \t]*[*#`_ ]{0,6}(?:results? of|tool (?:results?|outputs?|responses?)|output of|observation|feedback on turn)\b"
+    r"|[ \t]*<(?:tool_|function_)?(?:results?|outputs?|responses?)>",
+    re.IGNORECASE,
+)
+"""What a model that imagines a result, or the next turn, begins it with: words of this project's prompts, and of templates of chats."""
 _THOUGHT = ("</think>", "</thinking>")
 
 
@@ -110,7 +115,7 @@ class AnswerReader:
         self.at += 1
 
     def _checked_part(self, word: str) -> None:
-        if self.calls and word in self.parts:
+        if self.calls and (word in self.parts or word == "observation"):  # there is nothing to observe yet
             self.resumed = self.resumed or self.at + 1
 
     # Outside of actions

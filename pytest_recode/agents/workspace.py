@@ -80,7 +80,7 @@ class SandboxWorkspace:
 
     def run(self, command: str, seconds: float | None = None) -> CommandResult:
         limit = self._limits.command_seconds
-        if seconds is not None and seconds > limit:
+        if seconds is not None and not seconds <= limit:  # so that NaN is refused
             raise Refused(
                 f"a command has at most {limit:g} s, and {seconds:g} s are asked for: nothing was run. Give at most {limit:g} "
                 "seconds, or leave the time limit out"

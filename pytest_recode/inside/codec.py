@@ -106,40 +106,40 @@ class _Encoder:
             raise WireError(f"a value of more than {MAX_NODES} parts cannot travel")
         if depth > MAX_DEPTH:
             raise WireError(f"a value nested more than {MAX_DEPTH} deep cannot travel")
-        kind = type(value)
+        kind = type(value)  # not `isinstance`: a proxy passes for what it stands for, and is none
         if value is None or kind is bool or kind is str:
             return value
-        if self.numpy is not None and isinstance(value, (self.numpy.ndarray, self.numpy.generic)):
+        if self.numpy is not None and issubclass(kind, (self.numpy.ndarray, self.numpy.generic)):
             return self._array(value)  # before float, str and bytes: some numpy scalars derive from them
-        if isinstance(value, int):
+        if issubclass(kind, int):
             return self._int(int.__int__(value))
-        if isinstance(value, float):
+        if issubclass(kind, float):
             return self._float(float.__float__(value))
-        if isinstance(value, str):
+        if issubclass(kind, str):
             return str.__str__(value)
-        if isinstance(value, list):
+        if issubclass(kind, list):
             return self._list(value, depth)
-        if isinstance(value, tuple):
+        if issubclass(kind, tuple):
             return ["t", *[self.tree(item, depth + 1) for item in tuple.__iter__(value)]]
-        if isinstance(value, dict):
+        if issubclass(kind, dict):
             pairs = ["d"]
             for key, item in dict.items(value):
                 pairs += (self.tree(key, depth + 1), self.tree(item, depth + 1))
             return pairs
-        return self._rare(value, depth)
+        return self._rare(value, kind, depth)
 
-    def _rare(self, value: Any, depth: int) -> Any:
-        if isinstance(value, complex):
+    def _rare(self, value: Any, kind: type, depth: int) -> Any:
+        if issubclass(kind, complex):
             return ["c", self._float(value.real), self._float(value.imag)]
-        if isinstance(value, (bytes, bytearray)):
-            return ["b" if isinstance(value, bytes) else "y", self._buffer(memoryview(value).cast("B"))]
-        if isinstance(value, (set, frozenset)):
-            tag = "s" if isinstance(value, set) else "z"
+        if issubclass(kind, (bytes, bytearray)):
+            return ["b" if issubclass(kind, bytes) else "y", self._buffer(memoryview(value).cast("B"))]
+        if issubclass(kind, (set, frozenset)):
+            tag = "s" if issubclass(kind, set) else "z"
             return [tag, *[self.tree(item, depth + 1) for item in value]]
         if value is Ellipsis:
             return ["E"]
-        if isinstance(value, (slice, range)):
-            tag = "S" if isinstance(value, slice) else "r"
+        if issubclass(kind, (slice, range)):
+            tag = "S" if issubclass(kind, slice) else "r"
             return [tag, *[self.tree(x, depth + 1) for x in (value.start, value.stop, value.step)]]
         return ["@", *self.refer(value)]
 

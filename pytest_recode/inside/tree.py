@@ -130,6 +130,12 @@ class Tree:
         finally:
             os.close(where)
 
+    def clear(self, path: str) -> None:
+        """Remove the directory `path` where nothing but empty directories is left in it: a file took its place."""
+        if os.path.isdir(path) and not os.path.islink(path):
+            for below, _, _ in os.walk(path, topdown=False):
+                os.rmdir(below)
+
     def walk(self, path: str, notes: list[str], most: int = MAX_LISTED) -> Iterator[str]:
         parts = self.parts_of(path)
         start = "/".join(parts)

@@ -128,6 +128,7 @@ class _Workspace:
                 self.tree.remove(path)
         for path, (data, mode) in files.items():
             with _Guard(path):
+                self.tree.clear(path)
                 self.tree.write(self.tree.parts_of(path), data, mode)
         return True
 

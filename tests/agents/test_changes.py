@@ -41,6 +41,18 @@ def test_another_workspace_becomes_the_same(open_workspace: Open) -> None:
     )
 
 
+def test_a_file_in_the_place_of_a_directory_and_the_other_way_round(open_workspace: Open) -> None:
+    files = {"solver.py": b"pass\n", "lib/deep/helpers.py": b"x = 1\n", "README.md": b"read me\n"}
+    first = open_workspace(files=files)
+    first.run("rm -r lib README.md; echo file > lib; mkdir README.md; echo y > README.md/z")
+    kept = first.changes()
+    assert kept.removed == ("README.md", "lib/deep/helpers.py")
+    second = open_workspace(files=files)
+    second.lay(kept)
+    assert second.changes() == kept
+    assert second.read("lib") == "file\n"
+
+
 def test_a_change_that_hides_its_time_is_one(open_workspace: Open) -> None:
     workspace = open_workspace()
     workspace.run(

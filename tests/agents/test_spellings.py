@@ -136,6 +136,17 @@ def test_a_short_answer_is_understood(answer: str) -> None:
             "### Action: read a.py\n\nResult of read a.py:\nx = 1\n\n### Action: submit",
             "with a result in line 3 and then acts again",
         ),
+        *(
+            (f"### Action: read a.py\n\n{imagined}\n\n### Action: submit", "in line 3 and then acts again")
+            for imagined in (
+                "# Feedback on turn 1\n\nAll hidden tests passed.",
+                "Tool output:\n5 passed",
+                "<tool_response>\n5 passed\n</tool_response>",
+                "<function_results>5 passed</function_results>",
+                "### Observation\n5 passed",
+                "<observation>5 passed</observation>",
+            )
+        ),
         (
             "### \U0001f6e0 Action: run\ncommand: ls\n### Action: submit",
             "looks like an action and does not begin with its heading",

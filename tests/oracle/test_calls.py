@@ -291,6 +291,42 @@ def test_a_value_that_cannot_travel_is_a_failed_case(bare: Sandbox) -> None:
     assert "the candidate returned what cannot travel: a numpy value of dtype object cannot travel" in case.message
 
 
+def test_a_proxy_is_an_object_like_any_other(bare: Sandbox) -> None:
+    """It passes for what it stands for, and the functions of that type do not take it."""
+    tests = """
+        import pytest
+
+        @pytest.mark.parametrize("kind", ["weak", "float", "str", "array"])
+        def test_f(candidate, kind):
+            assert candidate.m.f(kind).answer == 42
+    """
+    code = """
+        import weakref
+        import numpy as np
+
+        class Held(dict):
+            answer = 42
+
+        class Proxy:
+            answer = 42
+
+            def __init__(self, kind):
+                self.kind = kind
+
+            @property
+            def __class__(self):
+                return self.kind
+
+        held = Held()
+
+        def f(kind):
+            kinds = {"float": float, "str": str, "array": np.ndarray}
+            return weakref.proxy(held) if kind == "weak" else Proxy(kinds[kind])
+    """
+    verdict = grade(bare, tests, code)
+    assert verdict.passed, [case.message for case in verdict.cases]
+
+
 def test_a_hundred_megabytes_travel(walls: Sandbox) -> None:
     tests = """
         import numpy as np
