@@ -287,4 +287,6 @@ def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requiremen
     assert len(proofs.wrong) >= 20
     assert {wrong.interface for wrong in proofs.wrong} == set(task.interfaces)
     [check] = [check for check in checks(task) if check.name == name]
-    assert validate(task, check, sandbox, seed=20261123).problem == ""
+    graded: list[None] = []
+    assert validate(task, check, sandbox, seed=20261123, graded=lambda: graded.append(None)).problem == ""
+    assert len(graded) == len(proofs.right if name == "right" else proofs.wrong)

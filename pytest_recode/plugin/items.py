@@ -257,7 +257,10 @@ class ValidateItem(RecodeItem):
         self.recode = {"validation": facts}
         try:
             with self.timer.working(self.seconds), interrupts_first():
-                found = validate(self.task, check, run.sandbox, run.settings.seed, run.settings.validate_seeds)
+                settings = run.settings
+                found = validate(
+                    self.task, check, run.sandbox, settings.seed, settings.validate_seeds, graded=self.timer.restart
+                )
         except LimitReached as cut:
             run.drop_sandbox()
             facts["error"] = {"kind": "time", "message": f"{cut} before the check came to its end: raise that limit"}

@@ -79,6 +79,7 @@ class Timer:
         self._working = False
         self._before: Any = None
         self._set = False
+        self._own: Limit | None = None
 
     def start(self, limit: Limit, ignored: Callable[[], bool] = lambda: False) -> bool:
         """Whether an alarm can be set here: only the main thread has signals."""
@@ -109,16 +110,22 @@ class Timer:
     def working(self, seconds: float | None) -> Iterator[Clock]:
         """With a fresh clock. `seconds` are the item's own limit, for where there is no other; None: there is none."""
         self.clock = clock = Clock()
-        own = not self._set and seconds is not None
-        if own and seconds is not None:
-            self.start(Limit(seconds=seconds, name="the time limit of this item", clock=clock), _debugging)
+        if not self._set and seconds is not None:
+            self._own = Limit(seconds=seconds, name="the time limit of this item", clock=clock)
+            self.start(self._own, _debugging)
         self._working = True
         try:
             yield clock
         finally:
             self._working = False
-            if own:
+            if self._own is not None:
+                self._own = None
                 self.stop()
+
+    def restart(self) -> None:
+        """Count the item's own limit from now on, for items of many gradings. A limit of the user's goes on."""
+        if self._own is not None:
+            self.start(self._own, _debugging)
 
 
 def _debugging() -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from pytest_recode.feedback.audit import leaks_of
@@ -37,8 +37,8 @@ class Validation:
 class _Gradings:
     """Grades answers, and remembers the slowest grading."""
 
-    def __init__(self, task: Task, parts: Parts, sandbox: Sandbox) -> None:
-        self._task, self._parts, self._sandbox = task, parts, sandbox
+    def __init__(self, task: Task, parts: Parts, sandbox: Sandbox, graded: Callable[[], None]) -> None:
+        self._task, self._parts, self._sandbox, self._graded = task, parts, sandbox, graded
         self.seconds = 0.0
         self.isolation = sandbox.isolation
 
@@ -52,18 +52,29 @@ class _Gradings:
         verdict = judge(task, self._parts, answer.targets, self._sandbox, seed=seed, stop_at_failure=alone)
         self.seconds = max(self.seconds, time.monotonic() - start)
         self.isolation = verdict.isolation
+        self._graded()
         return verdict
 
 
-def validate(task: Task, check: Check, sandbox: Sandbox, seed: int | None = None, seeds: int = 1) -> Validation:
+def validate(
+    task: Task,
+    check: Check,
+    sandbox: Sandbox,
+    seed: int | None = None,
+    seeds: int = 1,
+    *,
+    graded: Callable[[], None] = lambda: None,
+) -> Validation:
     """Grade the answers of `check`; those that are `seeded`, under `seeds` secret seeds, or under `seed` alone.
+
+    `graded` is called after each grading. There may be a thousand, so a caller that limits the time limits each of them.
 
     Raises `GraderError`, `SandboxError`, `UserError`.
     """
     parts = task.load()
     proofs = proofs_of(task)
     sandbox.ready(task.environment)
-    gradings = _Gradings(task, parts, sandbox)
+    gradings = _Gradings(task, parts, sandbox, graded)
     if check.mutated:
         return _mutants(task, check, parts, proofs, gradings, seed)
     problems, warnings = [], []

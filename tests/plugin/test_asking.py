@@ -291,6 +291,16 @@ def test_the_items_own_limit_stands_still_during_a_wait() -> None:
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+def test_the_items_own_limit_begins_anew_with_each_grading() -> None:
+    timer = Timer()
+    with timer.working(1000.0):
+        signal.setitimer(signal.ITIMER_REAL, 1.0)  # nearly all of it has passed
+        timer.restart()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 500.0
+    timer.restart()
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
 BAD = {
     "hangs": (lambda _: silent(), "timeout", "no whole answer within 1 s"),
     "drips": (lambda _: Answer(drip=True), "timeout", "no whole answer within 1 s"),
