@@ -67,7 +67,7 @@ def test_before_anything_was_asked(bench: Bench, proxy: DaemonProxy) -> None:
     with pytest.raises(SandboxError, match=GONE):
         bench.sandbox.ready(Environment())
     with pytest.raises(SandboxError, match=GONE):
-        docker_.find_image("")
+        docker_.find_image("", [].append)
     bench.sandbox.close()  # it has nothing to remove
     assert (docker_.KIND.check(SandboxContext(run="x", python="")) or "").startswith(GONE)
 
