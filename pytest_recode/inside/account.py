@@ -5,7 +5,10 @@ Part of the grader. Self-contained: stdlib, pytest and its neighbours, Python 3.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +41,33 @@ def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
     function = getattr(item, "originalname", None) or item.name
     name, wrong = naming.interface_named(function, item.path.stem, interfaces)
     return name, f"{case_id(item.nodeid)} {wrong}" if wrong else ""
+
+
+def returned(item: pytest.Item) -> str:
+    """What is wrong with a test whose code returns a value; "" if it returns none.
+
+    Read at collection: pytest notices it when the test runs, and then the candidate decides whether the value is None. An error by
+    its choice would take the episode out of every share.
+    """
+    test = getattr(item, "function", None)
+    if test is None:
+        return ""
+    try:
+        source = textwrap.dedent(inspect.getsource(inspect.unwrap(test)))
+        [function] = ast.parse(source).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return ""  # it has no source of its own
+    inner = list(ast.iter_child_nodes(function))
+    while inner:
+        node = inner.pop()
+        if isinstance(node, ast.Return) and not (
+            node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+        ):
+            text = ast.unparse(node)[:80]
+            return f"{case_id(item.nodeid)}: `{text}`: a test is to assert, not to return something"
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            inner += ast.iter_child_nodes(node)
+    return ""
 
 
 def account(reports: list[tuple[Any, BaseException | None]], link: Any, *, xpass: bool = False) -> dict[str, Any]:

@@ -236,6 +236,7 @@ class _Plugin:
         cases = []
         for item in items:
             interface, wrong = account.interface_of(item, self.interfaces)
+            wrong = wrong or account.returned(item)
             if wrong:
                 self.broke(wrong)
                 items[:] = []

@@ -149,8 +149,6 @@ def test_a_file_that_skips_itself(bare: Sandbox) -> None:
 
 
 def test_a_test_that_cannot_fail_as_it_is_written(bare: Sandbox) -> None:
-    returns = "def test_f(candidate):\n    return candidate.m.f(1) == 2\n"
-    assert "test_m.py::test_f gives no verdict: " in fault(bare, returns)
     in_a_tuple = "def test_f(candidate):\n    assert (candidate.m.f(1) == 2, 'wrong')\n"
     text = fault(bare, in_a_tuple)
     assert "test_m.py" in text
@@ -276,3 +274,25 @@ def test_helpers_beside_the_tests(sandbox: Sandbox) -> None:
         """,
     }
     assert grade(sandbox, tests, CODE).solved
+
+
+RETURNING = {
+    "a call": "def test_f(candidate):\n    return candidate.m.f(1)\n",
+    "in a branch": "def test_f(candidate):\n    if candidate.m.f(1):\n        return 1\n",
+    "of a class": "class TestIt:\n    def test_f(self, candidate):\n        return candidate.m.f(1) == 1\n",
+}
+
+
+@pytest.mark.parametrize("test", RETURNING)
+def test_a_test_that_returns_a_value_is_no_test_whatever_the_candidate_answers(bare: Sandbox, test: str) -> None:
+    """Otherwise a candidate chooses: its case passes where its value is None, and is an error where it is not."""
+    with pytest.raises(GraderError, match="a test is to assert, not to return something"):
+        grade(bare, RETURNING[test], "def f(x): return None\n")
+
+
+def test_a_test_may_return_early_and_its_helpers_may_return(bare: Sandbox) -> None:
+    test = (
+        "def test_f(candidate):\n    def twice(x):\n        return 2 * x\n\n"
+        "    assert (lambda x: x)(candidate.m.f(1)) == 1\n    if twice(1) == 2:\n        return\n    return None\n"
+    )
+    assert grade(bare, test, CODE).solved
