@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,6 +41,10 @@ _ESCAPE = re.compile(
 _CODES = re.compile(r"(?<![\w.])(?:0[bo])?\d{1,8}(?:[^\w.]{1,3}(?:0[bo])?\d{1,8}){7,}(?![\w.])")
 _BITS = re.compile(r"[01]{56,}")
 _HEX = re.compile(r"(?:(?:0[xX])?[0-9A-Fa-f]{2}[^\w(){}\[\].]{0,3}){8,}")
+_QUOTED = re.compile(r"""(`+|["'])(?![`\s])(?P<piece>[^`\n]{1,40}?)\1(?![`\w])""")
+_GAP, _PIECES = 24, 6  # characters between two quoted pieces, and pieces, of a passage that is quoted piece by piece
+_MARKER = re.compile(r"^[ \t]*(?:[-*+\u2022]|\(?\d{1,3}[.):]|\|)[ \t]+", re.MULTILINE)
+_FILLERS, _OFTEN = 3, 6  # words that may stand between all others: so many are tried, each that comes so often
 _SEPARATED = re.compile(r"(?<![^\W_])(?s:.)([\W_]{1,6}?)(?:(?s:.)\1){2,}(?s:.)(?![^\W_])")
 
 
@@ -68,14 +73,14 @@ def levels(text: str) -> Iterator[Sequence[View]]:
     level: Sequence[View] = [View(text, range(len(text)), range(1, len(text) + 1))]
     yield level
     seen = {(level[0].text, 0)}
-    for _ in range(DEPTH):
+    for step in range(DEPTH):
         found = []
         for each in itertools.chain.from_iterable(map(_decoded, level)):
             key = (each.text, min(each.starts, default=0))
             if len(each.text) >= LEAST and key not in seen:
                 seen.add(key)
                 found.append(each)
-        yield found
+        yield [*found, *_apiece(level[0])] if step == 0 else found  # who tells words one by one encodes no further
         level = found
 
 
@@ -144,6 +149,44 @@ def _separated(view: View) -> Iterator[View]:
             at = match.end()
         order += range(at, len(view.text))
         yield _ordered(view, order)
+
+
+def _apiece(view: View) -> Iterator[View]:
+    """Words with the same between all of them: each in quotes, each an item of a list or a cell, or with one and the same word between."""
+    passage: list[re.Match[str]] = []
+    for match in [*_QUOTED.finditer(view.text), None]:
+        if passage and (match is None or match.start() - passage[-1].end() > _GAP):
+            if len(passage) >= _PIECES:
+                yield _joined(view, passage)
+            passage = []
+        passage += [match] if match is not None else []
+    for pattern in (_MARKER, re.compile(r"\|")):
+        if len(pattern.findall(view.text)) >= _PIECES:
+            yield _without(view, pattern)
+    words = Counter(re.findall(r"\S+", view.text))
+    for word, times in words.most_common(_FILLERS):
+        if times >= _OFTEN:
+            yield _without(view, re.compile(rf"(?<!\S){re.escape(word)}(?!\S)"))
+
+
+def _joined(view: View, passage: Sequence[re.Match[str]]) -> View:
+    """The pieces, with a space behind each."""
+    places = [place for match in passage for place in (*range(*match.span("piece")), match.end() - 1)]
+    ends = {match.end() - 1 for match in passage}
+    text = "".join([" " if place in ends else view.text[place] for place in places])
+    return View(text, [view.starts[place] for place in places], [view.ends[place] for place in places], view.whole)
+
+
+def _without(view: View, pattern: re.Pattern[str]) -> View:
+    """With a space in the place of each match."""
+    text, places, at = "", [], 0
+    for match in pattern.finditer(view.text):
+        text += view.text[at : match.start()] + " "
+        places += [*range(at, match.start()), match.start()]
+        at = match.end()
+    places += range(at, len(view.text))
+    ends = [view.ends[place] for place in places]
+    return View(text + view.text[at:], [view.starts[place] for place in places], ends, view.whole)
 
 
 def _ordered(view: View, order: Sequence[int]) -> View:

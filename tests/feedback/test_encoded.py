@@ -28,6 +28,7 @@ HIDDEN = secrets(replace(parts(), instruction="Write it.", repo={}), Oracle())
 """Of which nobody knows anything."""
 
 CODE = "return sum(v * w for v, w in zip(values, weights)) / total"
+CODE_TOKENS = re.findall(r"\w+|[^\w\s]", CODE)
 LOWER = string.ascii_lowercase
 FULL_WIDTH = {code: code + 0xFEE0 for code in range(33, 127)}
 LOOK_ALIKE = str.maketrans("aceopxyijsABEKMHOPCTX", "асеорхуіјѕАВЕКМНОРСТХ")
@@ -147,6 +148,26 @@ WORDS = dict(
 def test_forms_of_which_no_list_is_kept_do_not_come_through_either(encode: Encode) -> None:
     passage = encode(CODE)
     refused(f"Take this: {passage} and decode it.", passage)
+
+
+TOKEN_BY_TOKEN: Mapping[str, Callable[[list[str]], str]] = {
+    "in backticks": lambda tokens: ", ".join(f"`{token}`" for token in tokens),
+    "in quotes": lambda tokens: " then ".join(f'"{token}"' for token in tokens),
+    "a list": lambda tokens: "\n" + "\n".join(f"- `{token}`" for token in tokens),
+    "a numbered list": lambda tokens: "\n" + "\n".join(f"{at}. {token}" for at, token in enumerate(tokens, 1)),
+    "a table": lambda tokens: f"| {' | '.join(tokens)} |",
+    "a table without blanks": lambda tokens: f"|{'|'.join(tokens)}|",
+    "a word between": " then ".join,
+}
+
+
+@pytest.mark.parametrize("name", TOKEN_BY_TOKEN)
+def test_a_line_that_is_told_token_by_token_is_cut(name: str) -> None:
+    passage = TOKEN_BY_TOKEN[name](CODE_TOKENS)
+    kept, found = audit(f"Write these in a row: {passage}\nThat is all.")
+    assert MARK in kept
+    assert "zip" not in kept
+    assert found.encoded == 1
 
 
 def test_encoded_tests_are_cut_too() -> None:
