@@ -78,10 +78,13 @@ def outcome(answer: str, text: str, *, path: str = PATH) -> str:
 
 
 def written(spelling: str, text: str) -> str:
-    """The text as it is meant in this spelling: a YAML literal does not say how many blank lines end it, and a line break next to a
-    tag belongs to the tag."""
+    """The text as it is meant in this spelling: a YAML literal does not say how many blank lines end it, its first line sets the
+    indentation where no number does, and a line break next to a tag belongs to the tag."""
     if spelling.startswith("YAML"):
         lines = text.split("\n")
+        if spelling != "YAML literal, four blanks":
+            first = next((line for line in lines if line.strip(" ")), "")
+            lines = [line[len(first) - len(first.lstrip(" ")) :] for line in lines]
         while lines and not lines[-1]:
             lines.pop()
         return "\n".join(lines)
