@@ -49,6 +49,11 @@ KINDS = {
 }
 """What may be said of `Case.kind`; an unknown kind is said as ""."""
 
+CONSEQUENCES = """\
+Several interfaces fail. One can also fail because another one is wrong that it uses, or that its hidden tests use. What is said of it below \
+may then not apply."""
+"""The words about an interface are written as if the fault were in it, which a verdict alone does not tell."""
+
 MOST_EXCEPTIONS = 5
 MOST_MESSAGE = 500
 MOST_FRAMES = 10
@@ -81,6 +86,8 @@ def render(
     lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
     lines += exceptions(verdict)
     if level >= 1:
+        if len(verdict.failing_interfaces) > 1:
+            lines += ["", CONSEQUENCES]
         told: set[str] = set()
         for item in items:
             lines += _item(verdict, item, level, targets, candidate, first=item.interface not in told)

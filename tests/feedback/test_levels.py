@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback.levels import FIRST_LINE, INTERFACE, Correction, corrections, render
+from pytest_recode.feedback.levels import CONSEQUENCES, FIRST_LINE, INTERFACE, Correction, corrections, render
 from pytest_recode.verdict import Exc, Outcome, Verdict
 from tests.feedback.scene import case
 
@@ -62,6 +62,17 @@ def mean(values):
 @pytest.mark.parametrize(("level", "text"), list(enumerate((L0, L1, L2, L3, L4))))
 def test_a_level_says_what_the_one_below_says_and_a_field_more(level: int, text: str) -> None:
     assert said(level) == text
+
+
+def test_where_several_interfaces_fail_the_words_about_one_may_not_apply() -> None:
+    both = (ITEM, replace(ITEM, interface="stats.deviation"))
+    cases = (case(), case("stats.deviation"), case("stats.deviation", passed=True))
+    for level in range(1, 5):
+        text = said(level, *cases, items=both)
+        assert text.count(CONSEQUENCES) == 1
+        assert text.index(CONSEQUENCES) < text.index("Interface: stats.mean")
+        assert "another one is wrong" not in said(level, items=both)  # the other one passes
+    assert "interfaces" not in said(0, *cases, items=both)
 
 
 def test_the_candidates_own_exception_is_told_from_l0_on() -> None:
