@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -110,6 +111,9 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
             )
         chosen = dict(zip(targets, code, strict=False))
     problems = []
+    for path, count in Counter(str(name) for _, name in named if name in chosen).items():
+        if count > 1:
+            problems.append(f"Your answer had {count} blocks for {path}; only the last one was used.")
     missing = [path for path in targets if path not in chosen]
     if missing:
         problems.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, form_of
@@ -15,10 +16,15 @@ MAX_NAMED = 120
 MAX_TARGET = 60_000
 """Characters of one target shown at each step: some 15,000 tokens; research code is far smaller."""
 
+_CUT_BEFORE = re.compile(r"\n\[\.\.\. \d+ bytes cut \.\.\.\]\n")
+"""What `inside/jail.py` puts in the place of what it cuts out of a command's output."""
+
 ROLE = """\
 You are an engineer who implements research code: the method of a scientific paper, inside an existing repository. \
 Hidden tests judge the target files: they run what the instruction asks for and compare it with the authors' \
-implementation. When they fail you get feedback and another turn."""
+implementation. They may draw new inputs each time, so the number of failing cases can change although the code did not. When they fail \
+you get feedback and another turn. The level of a feedback is how much it tells: from L0, that tests fail, to L4, which adds the correcting \
+code."""
 
 RULES = f"""\
 Rules:
@@ -160,11 +166,16 @@ def targets_text(brief: Brief, targets: Files, above: Mapping[str, str] | None =
 
 
 def cut(text: str, limit: int) -> str:
-    """`text` with its middle left out past `limit` characters, and a note that says so."""
+    """`text` with its middle left out past `limit` characters, and a note that says so.
+
+    The note of a sandbox that cut the text before is lost with the middle, so the numbers are then the least that they can be.
+    """
     if len(text) <= limit:
         return text
     half = limit // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half} of {len(text)} characters left out ...]\n{text[-half:]}"
+    least = "at least " if _CUT_BEFORE.search(text, half, len(text) - half) else ""
+    out = f"{least}{len(text) - 2 * half} of {least}{len(text)} characters left out"
+    return f"{text[:half]}\n[... {out} ...]\n{text[-half:]}"
 
 
 def fence_for(text: str) -> str:

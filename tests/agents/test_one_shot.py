@@ -39,7 +39,6 @@ def read(text: str, targets: tuple[str, ...]) -> Found:
         "```\nx = 1\n```",
         "~~~python\nx = 1\n~~~\nDone.",
         "````python\nx = 1\n````",
-        "First try:\n```python solver.py\nx = 0\n```\nBetter:\n```python solver.py\nx = 1\n```",
         "**solver.py**\n```python\nx = 1\n```\nUse it:\n```python\nsolve(3)\n```",
         "The solution:\n```python\nx = 1\n```\n\n### tests/test_solver.py\n\n```python\nassert x == 1\n```",
         "<think>\n```python\nx = 0\n```\n</think>\n```python\nx = 1\n```",
@@ -53,6 +52,13 @@ def test_the_last_python_block_is_the_only_target(text: str) -> None:
     found = read(text, ONE)
     assert found.files == {"solver.py": "x = 1"}
     assert found.problems == ()
+
+
+def test_the_last_of_several_blocks_counts_and_the_others_are_told_of() -> None:
+    text = "First try:\n```python solver.py\nx = 0\n```\nBetter:\n```python ./solver.py\nx = 1\n```"
+    found = read(text, ONE)
+    assert found.files == {"solver.py": "x = 1"}
+    assert found.problems == ("Your answer had 2 blocks for solver.py; only the last one was used.",)
 
 
 def test_each_target_has_its_own_block() -> None:
@@ -138,6 +144,18 @@ def test_feedback_and_the_own_answer_are_in_the_next_prompt(open_walled: Open) -
     assert "## solver.py\n\n```\nx = 1\n```" in now.content
     assert "turn 2 of 10" in now.content
     assert workspace.targets() == {"solver.py": b"x = 2\n"}
+
+
+def test_blocks_that_were_not_used_are_in_the_transcript_and_in_the_next_prompt(open_workspace: Open) -> None:
+    told = "Your answer had 2 blocks for solver.py; only the last one was used."
+    twice = "```python solver.py\nimport math\n```\n```python solver.py\nx = math.pi\n```"
+    model, workspace, log = Scripted([twice, coded(1)]), open_workspace(), Logged()
+    agent = KIND.make(a_context(model, log=log))
+    move = agent.act(a_brief(), None, workspace)
+    assert (move.submitted, move.unparsed) == (True, 0)
+    agent.act(a_brief(), Feedback(level=0, text="It fails.", turn=1), workspace)
+    assert told in model.asked[1][-1].content
+    assert [line["problems"] for line in log.of("step")] == [[told], []]
 
 
 def coded(number: int) -> str:

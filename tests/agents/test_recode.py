@@ -383,6 +383,21 @@ def test_large_results_are_cut_with_a_note(open_walled: Open) -> None:
     assert len(played.results()[0]) < 17_000
 
 
+def test_a_result_that_the_sandbox_had_cut_is_not_said_to_have_been_shorter(open_walled: Open) -> None:
+    run = Action(kind="run", arguments={"command": "head -c 108898 /dev/zero | tr '\\0' y"})
+    played = Played(open_walled(), render(Step(actions=(run,))), SUBMIT)
+    played.turn()
+    assert re.search(r"\[\.\.\. at least 49\d+ of at least 65\d+ characters left out \.\.\.\]", played.last())
+
+
+def test_a_model_is_told_that_inputs_change_and_what_a_level_is(open_walled: Open) -> None:
+    played = Played(open_walled(), SUBMIT)
+    played.turn()
+    system = played.model.asked[0][0].content
+    assert "may draw new inputs each time, so the number of failing cases can change" in system
+    assert "from L0, that tests fail, to L4" in system
+
+
 # Native tools
 
 
