@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import dropwhile, takewhile
 from typing import Any
 
 from pytest_recode.faults import ModelError, ModelFault
@@ -108,7 +109,7 @@ def _fault(error: Exception) -> ModelFault:
     import httpx
     import openai
 
-    text = str(error).lower()
+    text = str(error).partition(_TRACEBACK)[0].lower()  # what follows holds the model's reply, which may be about keys
     codes = {code for part in _chain(error) for code in _codes(part)}
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else 0
@@ -155,21 +156,37 @@ _BEHIND = re.compile(r"\.?\s*Handle with `litellm\.\w+`\.?\s*$")
 
 def _detail(error: Exception) -> str:
     """The provider's words in one line, without litellm's own, and without any secret of the environment."""
-    text = _BEHIND.sub("", _BEFORE.sub("", " ".join(str(error).split())))
-    return _plain(_said(text) or type(error).__name__)
+    text = _untraced(_said(_BEHIND.sub("", _BEFORE.sub("", str(error).strip()))))
+    return _plain(" ".join(text.split()) or type(error).__name__)
+
+
+_TRACEBACK = "Traceback (most recent call last):"
+
+
+def _untraced(text: str) -> str:
+    """`text` with the exception alone in the place of a traceback and all behind it.
+
+    litellm answers a reply that it cannot read with its own traceback, followed by the whole reply.
+    """
+    before, _, trace = text.partition(_TRACEBACK)
+    if not trace:
+        return text
+    lines = dropwhile(lambda line: not line.strip() or line[0].isspace(), trace.split("\n"))  # frames are indented
+    raised = " ".join(takewhile(str.strip, lines)).partition("For further information visit")[0]
+    return ": ".join(filter(None, (before.strip(), raised.strip())))
 
 
 def _said(text: str) -> str:
     """The message in a provider's JSON, where `text` is that and has one."""
     try:
-        body = json.loads(text.removeprefix("b'").removesuffix("'"))
+        body = json.loads(text.removeprefix("b'").removesuffix("'"), strict=False)
     except (ValueError, RecursionError):
         return text
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
     told = body.get("error", body) if isinstance(body, dict) else None
     message = told.get("message") if isinstance(told, dict) else told
-    return " ".join(message.split()) if isinstance(message, str) and message.strip() else text
+    return message if isinstance(message, str) and message.strip() else text
 
 
 def _plain(text: str) -> str:

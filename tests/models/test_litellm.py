@@ -194,7 +194,15 @@ def test_a_server_that_counts_no_tokens_has_them_estimated(chat_server: Serve) -
     assert usage.cost_usd == pytest.approx((usage.prompt_tokens * 0.25 + 100 * 2.0) / 1e6)
 
 
+PARTS = Answer(
+    raw=json.dumps(
+        {"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "An invalid API key."}]}}]}
+    ).encode()
+)
+"""A text in parts, which is for requests: no reply of this protocol has it."""
+
 RETRIED = [
+    (PARTS, ModelFault.SERVER),
     (fault(429), ModelFault.RATE_LIMIT),
     (fault(500), ModelFault.SERVER),
     (fault(502), ModelFault.SERVER),
@@ -225,6 +233,27 @@ def test_a_lasting_fault_is_an_error_of_its_kind(chat_server: Serve, answer: Ans
     assert not error.fatal
     assert re.search(r"\(gave up after 3 tries in \d+ s\)", error.detail)
     assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (PARTS, "Input should be a valid string"),
+        (Answer(raw=b'{"choices": [{"message": "hi"}]}'), "'str' object has no attribute 'get'"),
+        (Answer(raw=b'{"choices": [{"message": {"content": "x"}}], "usage": "y"}'), "must be a mapping"),
+        (
+            fault(500, 'CUDA error\nTraceback (most recent call last):\n  File "/srv/a.py", line 1, in f\nKeyError: 1'),
+            "KeyError: 1",
+        ),
+        (malformed(), ""),
+    ],
+)
+def test_a_reply_that_cannot_be_read_is_told_in_a_line_without_a_traceback(
+    chat_server: Serve, answer: Answer, words: str
+) -> None:
+    error = failing(model(chat_server([answer] * 9)))
+    assert words in error.detail
+    assert not re.search(r"Traceback|\.py\b|received_args|\n|\^\^", str(error))
 
 
 @pytest.mark.parametrize(
