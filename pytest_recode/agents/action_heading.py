@@ -14,40 +14,42 @@ from pytest_recode.agents.values import INVISIBLE, DamagedError, WrongError, val
 _OPEN_CALL = re.compile(r"\([ \t]*[A-Za-z_]\w*[ \t]*=")
 
 
-def read_heading(call: Call, said: str) -> str:
-    """The kind of the action that `said` names; the name and the arguments in it are added to `call`. Raises DamagedError and WrongError."""
-    main = _named(call, said)
+def read_heading(call: Call, said: str, line: int) -> str:
+    """The kind of the action that `said`, in this line, names; the name and the arguments in it are added to `call`.
+
+    Raises DamagedError and WrongError."""
+    main = _named(call, said, line)
     kind = kind_of(call.name)
     if kind is None:
-        raise DamagedError(f"{no_such_action(call.name)} (Line {call.line}.)")
+        raise DamagedError(f"{no_such_action(call.name)} (Line {line}.)")
     if main:
-        call.arguments |= _main(call, kind, main)
+        call.arguments |= _main(call, kind, main, line)
     return kind
 
 
-def _main(call: Call, kind: str, said: str) -> dict[str, object]:
+def _main(call: Call, kind: str, said: str, line: int) -> dict[str, object]:
     main = FORMS[kind].main
     if said.startswith("(") and said.endswith(")"):
-        return _called(call, said)
+        return _called(call, said, line)
     if _OPEN_CALL.match(said) or (main == "path" and said.startswith("(")):
-        what = f"Line {call.line} calls `{kind}` as Python does, and the call does not end in this line."
+        what = f"Line {line} calls `{kind}` as Python does, and the call does not end in this line."
         raise WrongError(ProtocolError(text=f"{what} Nothing was done.", kind=kind))
     if not main:
-        raise DamagedError(f"`{kind}` takes nothing, and line {call.line} has `{said[:80]}` behind it.")
-    value = value_at([said], 0, main, f": {said}")
+        raise DamagedError(f"`{kind}` takes nothing, and line {line} has `{said[:80]}` behind it.")
+    value = value_at([*[""] * (line - 1), said], line - 1, main, f": {said}")  # so that an error names this line
     if main == "path" and any(map(str.isspace, value.text)):
         raise DamagedError(
-            f"Line {call.line} gives `{said[:80]}` as the path of `{kind}`. Write `path: ` and the path below it."
+            f"Line {line} gives `{said[:80]}` as the path of `{kind}`. Write `path: ` and the path below it."
         )
     return {main: value.text}
 
 
-def _named(call: Call, said: str) -> str:
+def _named(call: Call, said: str, line: int) -> str:
     """Names the call by what stands behind its heading; the rest of that."""
     match = VERB.match(said)
     if match is None:
         raise DamagedError(
-            f"The heading in line {call.line} names no action but `{said[:80]}`. The actions are {', '.join(FORMS)}."
+            f"The heading in line {line} names no action but `{said[:80]}`. The actions are {', '.join(FORMS)}."
         )
     verb, second, rest = match["verb"], match["second"] or "", match["rest"]
     if second and kind_of(verb + second) and not (second[0] == " " and kind_of(verb) == "list"):
@@ -55,7 +57,7 @@ def _named(call: Call, said: str) -> str:
     call.name = verb.rstrip(".")
     if INVISIBLE.match(rest.lstrip()):
         raise DamagedError(
-            f"Line {call.line} holds an invisible character (U+{ord(rest.lstrip()[0]):04X}) behind `{verb[:80]}`. Leave it out."
+            f"Line {line} holds an invisible character (U+{ord(rest.lstrip()[0]):04X}) behind `{verb[:80]}`. Leave it out."
         )
     if rest[:1] == "[" and rest.endswith("]") and not second:  # as in ReAct: read[a.py]
         return rest[1:-1].strip()
@@ -64,7 +66,7 @@ def _named(call: Call, said: str) -> str:
     return "" if not rest.strip("*`_:") else rest
 
 
-def _called(call: Call, said: str) -> dict[str, object]:
+def _called(call: Call, said: str, line: int) -> dict[str, object]:
     """The arguments of a call as Python writes it: `(path="a.py")`."""
     try:
         with warnings.catch_warnings():
@@ -78,5 +80,5 @@ def _called(call: Call, said: str) -> dict[str, object]:
         if node.args and kind is not None:
             given[FORMS[kind].main] = ast.literal_eval(node.args[0])
     except (SyntaxError, ValueError, AssertionError, RecursionError, MemoryError):
-        raise DamagedError(f"Line {call.line} calls `{call.name[:80]}` with arguments that cannot be read.") from None
+        raise DamagedError(f"Line {line} calls `{call.name[:80]}` with arguments that cannot be read.") from None
     return given

@@ -15,6 +15,7 @@ from pytest_recode.agents.actions import (
     argument_of,
     as_it_is,
     kind_of,
+    unless_as_it_is,
 )
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, heading, path_in, tail_of
 from pytest_recode.agents.python_source import syntax_error
@@ -47,14 +48,14 @@ class ActionReader:
     prose_follows: bool = True
     """Whether prose may follow the action."""
 
-    def read(self, said: str, fence: str) -> None:
-        """`said` stands behind the heading; `fence` is the fence that was opened between the two. Ends at the next heading, at the end
-        of `wrapper`, or where prose begins.
+    def read(self, said: str, fence: str, said_at: int) -> None:
+        """`said` stands behind the heading or below it, in line `said_at`, from 1; `fence` is the fence that was opened between the two.
+        Ends at the next heading, at the end of `wrapper`, or where prose begins.
 
         Raises DamagedError and WrongError.
         """
         call = self.call
-        kind = read_heading(call, said)
+        kind = read_heading(call, said, said_at)
         blank = False
         while self.at < len(self.lines):
             line = self.lines[self.at]
@@ -81,6 +82,12 @@ class ActionReader:
             last = max(
                 (value for value in call.values.values() if value.closer), key=lambda value: value.end, default=None
             )
+            if kind == "run" and "command" in names_given(
+                call, kind
+            ):  # its form, with a command of one line, would be no help
+                raise DamagedError(
+                    f"{lost} Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
+                )
             lost += f" The text before it ended in line {last.end} (`{last.closer}`)." if last is not None else ""
             raise WrongError(ProtocolError(text=f"{lost} Nothing was done.", kind=kind))
         if fence:
@@ -129,7 +136,8 @@ class ActionReader:
             takes = ", ".join(f"`{each}`" for each in FORMS[kind].takes) or "nothing"
             raise WrongError(
                 ProtocolError(
-                    text=f"`{kind}` does not take `{name}` (line {self.at + 1}); it takes {takes}. Nothing was done.",
+                    text=f"`{kind}` does not take `{name}`{unless_as_it_is(kind, name)} (line {self.at + 1}); it takes {takes}. "
+                    "Nothing was done.",
                     kind=kind,
                 )
             )

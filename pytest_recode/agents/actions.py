@@ -203,6 +203,12 @@ def as_it_is(kind: str, name: str, value: object) -> bool:
     return wanted is not None and isinstance(value, bool | str) and str(value).strip().lower() == wanted
 
 
+def unless_as_it_is(kind: str, name: str) -> str:
+    """What to add where an argument is refused that one value of it would not be; "" for the others."""
+    wanted = AS_IT_IS.get((kind, name.strip().lower().replace("-", "_")))
+    return f", except as `{wanted}`" if wanted else ""
+
+
 def lines_of(value: str) -> tuple[int, int | None]:
     """The first and the last line that `lines` of a `read` names, from 1; None: to the end. Raises ValueError."""
     found = _LINES.fullmatch(value.strip())
@@ -272,7 +278,9 @@ def in_calls(error: ProtocolError) -> str:
         return error.text
     if not FORMS[error.kind].takes:
         return f"{error.text} Call the tool `{error.kind}` without arguments."
-    return f"{error.text} Call the tool `{error.kind}` with these arguments, all of them strings: {arguments_of(error.kind)}"
+    optional = ", ".join(f"`{name}`" for name in FORMS[error.kind].takes if name in FORMS[error.kind].optional)
+    told = f" ({optional} may be left out)" if optional else ""
+    return f"{error.text} Call the tool `{error.kind}` with these arguments{told}: {arguments_of(error.kind)}"
 
 
 def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError:
@@ -290,8 +298,8 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
             continue
         if own is None:
             takes = ", ".join(f"`{each}`" for each in form.takes)
-            own_ones = f"its arguments for this are {takes}" if takes else "it needs no arguments"
-            return wrong_use(kind, f"{called} does not take `{other[:80]}`; {own_ones}.")
+            own_ones = f"its arguments are {takes}" if takes else "it needs no arguments"
+            return wrong_use(kind, f"{called} does not take `{other[:80]}`{unless_as_it_is(kind, other)}; {own_ones}.")
         value = _written(own, value)
         if not isinstance(value, str):
             return wrong_use(kind, f"`{other[:80]}` of {called} must be a string, not {json_type(value)}.")

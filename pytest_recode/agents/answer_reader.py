@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pytest_recode.agents.action_reader import ActionReader
-from pytest_recode.agents.actions import MAX_ACTIONS, PART_NAMES
+from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, PART_NAMES
+from pytest_recode.agents.fences import PYTHON
 from pytest_recode.agents.headings import (
     SINGLE,
     Head,
@@ -43,6 +44,7 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 """What a model that imagines a result, or the next turn, begins it with: words of this project's prompts, and of templates of chats."""
+_SHELLS = ("bash", "sh", "shell", "console")
 _THOUGHT = ("</think>", "</thinking>")
 
 
@@ -321,7 +323,7 @@ class AnswerReader:
         self.forms.setdefault(form, self.at + 1)
         call = Call(name="", line=self.at + 1)
         self.at += 1
-        said = head.rest
+        said, at = head.rest, call.line
         fence = ""
         while not said and self.at < len(self.lines):  # the action stands in the next line
             line = self.lines[self.at]
@@ -333,6 +335,9 @@ class AnswerReader:
                 if first.lstrip()[:1] in ("{", "["):
                     self._fence_in_prose(line, form=form)
                     return
+                said = self._fence_for_an_action(opened["info"], first, call.line)
+                if said:
+                    break
                 fence, self.at = opened["ticks"], self.at + 1
                 continue
             if line.lstrip()[:1] in ("{", "[") and self._json(self.at, line, form):
@@ -340,7 +345,7 @@ class AnswerReader:
             if opens_call(line):
                 self._found(form, *self._tagged(line))
                 return
-            said, self.at = line.strip(), self.at + 1
+            said, at, self.at = line.strip(), self.at + 1, self.at + 1
         if not said:
             raise DamagedError(
                 f"The heading in line {call.line} names no action. Write `### Action: read`, for example."
@@ -353,10 +358,27 @@ class AnswerReader:
             call=call,
             prose_follows=not self.single,
         )
-        reader.read(said, fence)
+        reader.read(said, fence, at)
         self.calls.append(call)
         self.texts += reader.texts
         self.at, self.word = reader.at, ""
+
+    def _fence_for_an_action(self, info: str, first: str, line: int) -> str:
+        """The action that a fence below a heading without one stands for: a script of a shell is meant to be run. "" for a fence around
+        an action, which begins with its name. `first` is the first line in the fence."""
+        language = (info.split() or [""])[0].lower()
+        word = (first.split() or [""])[0]
+        named = first.strip() in FORMS or (word in FORMS and word != "grep") or calls_as_python(first)
+        if named or opens_call(first) or heading(first, self.heads):
+            return ""
+        if language in _SHELLS:
+            return "run"
+        if language in PYTHON:
+            raise DamagedError(
+                f"The heading in line {line} names no action, and the code of line {self.at + 1} stands below it. To write it to a file, "
+                f"begin with `### Action: write` and `path: {path_in(info) or 'FILE.py'}`; the code follows."
+            )
+        return ""
 
     def _checked_comment(self) -> None:
         """One hash is a comment as well: an action under it must not stand behind code."""

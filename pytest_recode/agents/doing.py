@@ -33,7 +33,8 @@ def do(action: Action, workspace: Workspace, search: Search, *, among: int = 1) 
     try:
         return True, cut(_do(action, workspace, search), room)
     except Refused as refused:
-        return False, cut(f"Refused: {refused}", room)
+        more = ". `list` shows the files." if str(refused).startswith("there is no ") else ""
+        return False, cut(f"Refused: {refused}{more}", room)
 
 
 def _do(action: Action, workspace: Workspace, search: Search) -> str:
@@ -79,6 +80,8 @@ def edit(workspace: Workspace, path: str, old: str, new: str) -> str:
         raise Refused(f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique.")
     line = text[: text.index(old)].count("\n") + 1
     changed = text.replace(old, new)
+    if changed == text:
+        raise Refused(f"the old and the new text are the same, so that nothing in {path} was changed.")
     workspace.write(path, changed)
     return f"Edited {path} at line {line}.{damage(path, text, changed)}"
 

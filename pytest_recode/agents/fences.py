@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_recode.agents.headings import NAMED_FILE
+from pytest_recode.agents.headings import NAMED_FILE, interface_in
 from pytest_recode.agents.python_source import ends_in_a_string
 from pytest_recode.agents.values import DamagedError
 
@@ -110,6 +110,12 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
                 f"is meant. Begin the fence with a line such as ```python {targets[0]}."
             )
         chosen = dict(zip(targets, code, strict=False))
+    for path, piece in chosen.items():
+        if interface := interface_in(piece.info):
+            raise DamagedError(
+                f"The code that begins in line {piece.line} is the correction of one interface (`interface={interface[:80]}`), and a "
+                f"block replaces the whole of {path}. Write the whole file in a fence without `interface=`: ```python {path}."
+            )
     problems = []
     for path, count in Counter(str(name) for _, name in named if name in chosen).items():
         if count > 1:

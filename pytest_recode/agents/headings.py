@@ -36,6 +36,7 @@ _CALLED = re.compile(
     r"(?:[ \t]*\)[ \t]*;?[ \t]*$|[ \t]*(?P<argument>[A-Za-z]\w{0,30})[ \t]*=[ \t]*[rbf]?[\"'])",
     re.ASCII,
 )
+_INTERFACE = re.compile(r"(?:^|[\s{,])interface=[\"']?(?P<interface>[^\s\"'`,}]+)", _FLAGS)
 _PATH = re.compile(r"[`'\"]?(?P<path>[^\s`'\"=:{}(),]*[./][^\s`'\"=:{}(),]*)[`'\"]?")
 
 
@@ -101,6 +102,12 @@ def calls_as_python(line: str) -> bool:
 def tail_of(argument: re.Match[str]) -> str:
     """What stands behind the name of an argument, from the colon on."""
     return f":{argument['behind']}" if argument["inner"] and argument["behind"] is not None else argument["tail"]
+
+
+def interface_in(info: str) -> str:
+    """The interface that the line of a fence names, as feedback writes a correction: `python file=a.py interface=a.solve`."""
+    found = _INTERFACE.search(info)
+    return found["interface"] if found else ""
 
 
 def path_in(info: str) -> str:

@@ -39,7 +39,7 @@ from pytest_recode.agents.actions import (
     kind_of,
 )
 from pytest_recode.agents.answer_reader import AnswerReader
-from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, SINGLE, VERB, acts, heading
+from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, SINGLE, VERB, acts, heading, interface_in
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import PART_TAG, Call, looks_like_a_call, opens_call
 from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, doubts, value_at
@@ -301,6 +301,11 @@ def _made(call: Call, lines: Sequence[str]) -> Action:
     value = next((each for name, each in call.values.items() if argument_of("write", name) == "text"), None)
     if value is None:
         return made
+    if interface := interface_in(value.info):
+        raise DamagedError(
+            f"The code fence in line {value.opened} holds the correction of one interface (`interface={interface[:80]}`), and `write` "
+            f"replaces the whole of {path[:200]}. Write the whole file in a fence without `interface=`, or use `edit`."
+        )
     python = path.endswith(".py")
     wrong = syntax_error(text) if python else None
     later = doubts(value, lines)

@@ -17,7 +17,7 @@ def syntax_error(text: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            ast.parse(text.removeprefix("\ufeff"))  # Python skips a byte order mark at the beginning of a file
     except SyntaxError as error:
         return f"line {error.lineno or 1}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
@@ -31,7 +31,7 @@ def holds_code(text: str) -> bool:
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        body = ast.parse(text).body
+        body = ast.parse(text.removeprefix("\ufeff")).body
     return any(not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call) for node in body)
 
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.fences import fences, unsure
+from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.protocol import MAX_ANSWER, plain_lines, without_thoughts
-from pytest_recode.agents.values import DamagedError
+from pytest_recode.agents.values import FENCE, DamagedError
 
 VERBS = ("READ", "RETRIEVE", "REPLACE", "BROWSE", "SUBMIT")
 
@@ -146,6 +147,12 @@ def _replace(
         return ProtocolError(
             text=f"There are {len(targets)} targets: write REPLACE and the path of one of them ({', '.join(targets)}), then its code"
             " from the next line on. Nothing was done."
+        )
+    first = FENCE.match(next((line for line in body.split("\n") if line.strip()), ""))
+    if first is not None and (interface := interface_in(first["info"])):
+        return ProtocolError(
+            text=f"The code of REPLACE is the correction of one interface (`interface={interface[:80]}`), and REPLACE writes the whole"
+            f" of {path or targets[0]}. Nothing was done. Write the whole file, in a fence without `interface=` or without a fence."
         )
     code = body.rstrip("\n")
     lines = code.rstrip().split("\n")

@@ -13,10 +13,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_recode.agents.actions import MAX_ACTIONS, PART_NAMES, json_type, kind_of, no_such_action
+from pytest_recode.agents.actions import (
+    FORMS,
+    MAX_ACTIONS,
+    PART_NAMES,
+    TEXTS,
+    argument_of,
+    json_type,
+    kind_of,
+    no_such_action,
+)
 from pytest_recode.agents.values import DamagedError, Value
 
 _NAME_KEYS = ("action", "name", "tool", "tool_name", "function", "function_name", "recipient_name")
@@ -67,7 +77,8 @@ def decoded(text: str, at: int = 0) -> tuple[Any, int]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise DuplicateKeyError("a key is given twice")
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise DuplicateKeyError(f"the key `{twice[:80]}` is given twice")
     return found
 
 
@@ -223,15 +234,18 @@ def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
             at = _skipped(text, at)
         return calls, at + len(close)
     named = tag["equals"] or _attribute(tag, "name") or ("" if name in _CALLS else name)
+    given = _attributes(tag, line) if named == name else {}
     if tag["empty"]:
         if not named:
             raise DamagedError(f"`{tag[0][:80]}` in line {line} names no action.")
-        return [Call(name=named, line=line)], tag.end()
+        return [Call(name=named, line=line, arguments=dict(given))], tag.end()
     at = _skipped(text, tag.end())
     if text[at : at + 1] in ("{", "["):
+        if given:
+            raise DamagedError(f"`{tag[0][:80]}` in line {line} has attributes, and JSON in it: use one of the two.")
         calls, at = _json_within(text, at, named, line)
     elif named:
-        call, at = _arguments(text, at, Call(name=named, line=line), close)
+        call, at = _arguments(text, at, Call(name=named, line=line, arguments=dict(given)), close)
         calls = [call]
     else:
         calls = []
@@ -265,10 +279,14 @@ def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
     """The arguments of `call`, each a tag of its own, up to `close`."""
     while not text.startswith(close, at):
         tag = _TAG.match(text, at)
+        if tag is None and not call.arguments and not call.parts and (plain := _plain(text, at, call.name, close)):
+            call.arguments |= plain
+            return call, text.index(close, at)
         if tag is None:
             what = text[at:].partition("\n")[0]
             raise DamagedError(
-                f"`{call.name[:80]}` in line {call.line} is not closed by `{close}`, or holds what is no argument: {what[:80]!r}."
+                f"`{call.name[:80]}` in line {call.line} is not closed by `{close}`, or holds what is no argument: {what[:80]!r}. "
+                f"{_in_tags(call.name)}"
             )
         name, value, at = argument_tag(text, tag)
         if name in call.arguments or PART_NAMES.get(name) in call.parts:
@@ -305,6 +323,42 @@ def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
         body = body.strip()
     end = stop + len(close)
     return name, Value(text=body, end=text.count("\n", 0, end) + 1, closer=close, opened=opened), end
+
+
+def _plain(text: str, at: int, name: str, close: str) -> dict[str, object]:
+    """The main argument of an action whose tag holds it as plain text: `<run>ls -la</run>`. Empty where it may be more than that."""
+    kind = kind_of(name)
+    said, closed, rest = text[at:].partition(close)
+    if kind is None or kind in ("write", "edit") or not FORMS[kind].main or not closed:
+        return {}
+    if rest.count(close) > rest.count(f"<{close[2:-1]}"):  # a later one could be its end as well
+        return {}
+    if _ENTITY.search(said) or any(_opens(tag) or argument_of(kind, tag["name"]) for tag in _TAG.finditer(said)):
+        return {}
+    return {FORMS[kind].main: said.strip()} if kind == "run" or "\n" not in said.strip() else {}
+
+
+def _attributes(tag: re.Match[str], line: int) -> dict[str, object]:
+    """The arguments of an action that stand in its tag: `<read path="a.py" />`."""
+    found = [(name, double or single) for name, double, single in _ATTRIBUTE.findall(tag["rest"])]
+    kind = str(kind_of(tag["name"]))
+    for name, value in found:
+        if kind in FORMS and (argument_of(kind, name) in TEXTS or _ENTITY.search(value)):
+            raise DamagedError(
+                f"`{name}` stands in the tag `{tag[0].split()[0]}` of line {line}: it is not known what is escaped in it. {_in_tags(kind)}"
+            )
+    if len({name for name, _ in found}) < len(found):
+        raise DamagedError(f"The tag `{tag[0].split()[0]}` in line {line} has an attribute twice.")
+    return {name: value for name, value in found if name not in _IGNORED_KEYS}
+
+
+def _in_tags(name: str) -> str:
+    """How to write an action in tags."""
+    kind = kind_of(name)
+    if kind is None or not FORMS[kind].takes:
+        return ""
+    inner = "".join(f"<{each}>...</{each}>" for each in FORMS[kind].takes if each not in FORMS[kind].optional)
+    return f"Write each argument as a tag of its own: `<{kind}>{inner}</{kind}>`."
 
 
 def tag_at(text: str, at: int) -> re.Match[str] | None:

@@ -27,6 +27,9 @@ from pytest_recode.models import Reply, Tool, ToolCall
 CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
 """What providers give as the reason where an answer ended before its end."""
 
+AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."
+"""The result of the other calls where it is the answer as a whole that cannot be used."""
+
 
 def _tool(kind: str, form: Form) -> Tool:
     """The parts of a step are described once, in the system prompt, and not in each of the schemas."""
@@ -122,5 +125,5 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
 
 
 def _for_each(reply: Reply, text: str) -> ProtocolError:
-    """Of the answer as a whole; it is said once."""
-    return ProtocolError(text=text, calls=(text, *[""] * (len(reply.tool_calls) - 1)))
+    """Of the answer as a whole; it is said once, and the results of the other calls point at it."""
+    return ProtocolError(text=text, calls=(text, *[AS_A_WHOLE] * (len(reply.tool_calls) - 1)))

@@ -270,6 +270,8 @@ def _line(at: int, name: str, tail: str) -> str:
             f"`{name}` in line {at + 1} begins with more than one blank: it is not known which belong to the text. "
             "Write it as a block."
         )
+    if whole and name == "command" and said[0] == "`":
+        return said[1:-1].strip()  # no command is meant to run what another one prints
     if (whole and name != "query") or (name in TEXTS and said.startswith((*_QUOTES, "`"))):
         raise DamagedError(
             f"The value of `{name}` in line {at + 1} stands between marks ({said[0]}): it is not known whether they belong to it. "

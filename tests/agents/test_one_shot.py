@@ -68,6 +68,15 @@ def test_each_target_has_its_own_block() -> None:
     assert files(named, TWO).files == {"solver.py": "# path: ./solver.py\na = 1", "lib/loss.py": "b = 2"}
 
 
+def test_the_correction_of_one_interface_is_not_taken_for_the_file() -> None:
+    correction = "```python file=solver.py interface=solver.solve\ndef solve(x): ...\n```"
+    found = read(correction, ONE)
+    assert found.files == {}
+    assert "the correction of one interface (`interface=solver.solve`)" in found.problems[0]
+    assert "Write the whole file in a fence without `interface=`: ```python solver.py" in found.problems[0]
+    assert read(f"{correction}\n```python solver.py\nx = 1\n```", ONE).files == {"solver.py": "x = 1"}
+
+
 def test_code_may_hold_fences() -> None:
     code = '"""Use it:\n\n```python\nsolve(1)\n```\n"""\nx = 1'
     assert files(f"```python\n{code}\n```", ONE).files == {"solver.py": code}

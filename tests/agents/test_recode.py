@@ -163,6 +163,31 @@ def test_an_edit_that_is_not_unique_is_refused(open_walled: Open, old: str, word
     assert "Result of submit:\nNot done, since action 1 (`edit`) was refused." in played.last()
 
 
+def test_an_edit_that_changes_nothing_fails_and_says_so(open_walled: Open) -> None:
+    edit = Action(kind="edit", arguments={"path": "solver.py", "old": "raise", "new": "raise"})
+    played = Played(open_walled(), render(Step(actions=(edit, Action(kind="submit")))), SUBMIT)
+    played.turn()
+    assert "Refused: the old and the new text are the same, so that nothing in solver.py was changed." in played.last()
+    assert "Edited" not in played.last()
+
+
+def test_a_byte_order_mark_at_the_beginning_of_a_file_is_python(open_walled: Open) -> None:
+    workspace = open_walled()
+    workspace.write("solver.py", "\ufeffx = 1\n")
+    edit = Action(kind="edit", arguments={"path": "solver.py", "old": "x = 1", "new": "x = 2"})
+    played = Played(workspace, render(Step(actions=(edit,))), SUBMIT)
+    played.turn()
+    assert "Edited solver.py at line 1." in played.last()
+    assert "not valid Python" not in played.last()
+
+
+def test_a_file_that_is_not_there_comes_with_the_next_step(open_walled: Open) -> None:
+    act = Action(kind="read", arguments={"path": "lib/nothing.py"})
+    played = Played(open_walled(), render(Step(actions=(act,))), SUBMIT)
+    played.turn()
+    assert "Refused: there is no lib/nothing.py. `list` shows the files." in played.last()
+
+
 def test_an_edit_keeps_the_line_ends_of_the_file(open_walled: Open) -> None:
     workspace = open_walled()
     workspace.write("solver.py", "a\r\nb\r\nc\r\n")

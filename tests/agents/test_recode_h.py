@@ -139,6 +139,10 @@ def test_the_word_action_within_a_reflection_is_no_label(reflection: str) -> Non
         ("<think>\naction: SUBMIT", "Your answer begins with <think> and has no </think>"),
         (said("READ"), "READ needs the path of a file"),
         (said("RETRIEVE\n```\n```"), "RETRIEVE needs what to look for"),
+        (
+            said("REPLACE\n```python file=solver.py interface=solver.solve\ndef solve(x): ...\n```"),
+            "The code of REPLACE is the correction of one interface (`interface=solver.solve`), and REPLACE writes the whole of solver.py.",
+        ),
         (said("REPLACE"), "REPLACE needs the whole new text"),
         (said("REPLACE\n```python\n```"), "REPLACE needs the whole new text"),
         (said("REPLACE other.py\nx = 1"), "REPLACE writes a target (solver.py), not 'other.py'"),

@@ -35,6 +35,22 @@ def test_a_spelling_is_understood(name: str) -> None:
 
 
 SHORT = {
+    **{
+        f"{head}\n```{shell}\ncat a b\nls\n```": [("run", {"command": "cat a b\nls"})]
+        for head in ("### Action", "**Action:**", "### Action:\n")
+        for shell in ("bash", "sh", "shell", "console")
+    },
+    "### Action\n```bash\ngrep -n x a.py\n```\n\nI wait.": [("run", {"command": "grep -n x a.py"})],
+    "### Action\n```bash\nls\n```\ntimeout: 5": [("run", {"command": "ls", "timeout": "5"})],
+    "### Action\n```bash\nread\npath: a.py\n```": [("read", {"path": "a.py"})],
+    "### Action: run `sha256sum a.py`": [("run", {"command": "sha256sum a.py"})],
+    "### Action: run\ncommand: `ls -la`": [("run", {"command": "ls -la"})],
+    '<read path="numerics.py" />': [("read", {"path": "numerics.py"})],
+    '<run command="ls -la"/>\n<submit/>': [("run", {"command": "ls -la"}), ("submit", {})],
+    "<write path='a.py'>\n<text>\nx\n</text>\n</write>": [("write", {"path": "a.py", "text": "x"})],
+    "<run>cat a.py | grep x</run>": [("run", {"command": "cat a.py | grep x"})],
+    "<run>\ncd src\nls\n</run>\n<submit/>": [("run", {"command": "cd src\nls"}), ("submit", {})],
+    "<read>a.py</read>": [("read", {"path": "a.py"})],
     "### Action: list .": [("list", {"path": "."})],
     "### Action: submit.": [("submit", {})],
     "### Action: submit ###": [("submit", {})],
@@ -92,6 +108,51 @@ def test_a_short_answer_is_understood(answer: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
+        (
+            "### Action: write\n```python file=a.py interface=a.solve\ndef solve():\n    pass\n```",
+            "The code fence in line 2 holds the correction of one interface (`interface=a.solve`), and `write` replaces the whole of a.py.",
+        ),
+        (
+            "### Action: write\npath: a.py\ntext:\n```python file=a.py interface=a.solve\ndef solve():\n    pass\n```",
+            "Write the whole file in a fence without `interface=`, or use `edit`.",
+        ),
+        (
+            "### Action\n```python a.py\nx = 1\n```",
+            "begin with `### Action: write` and `path: a.py`; the code follows.",
+        ),
+        ("### Action\n```python\nx = 1\n```", "in line 1 names no action, and the code of line 2 stands below it."),
+        ("I see.\n### Action\n\nread a b", "Line 4 gives `a b` as the path of `read`."),
+        ("I see.\n### Action\n\nfly", "There is no action `fly`. The actions are"),
+        ("I see.\n### Action\n\nfly", "(Line 4.)"),
+        ("I see.\n### Action: run 'ls a'", "The value of `command` in line 2 stands between marks"),
+        ("I see.\n### Action\nrun 'ls a'", "The value of `command` in line 3 stands between marks"),
+        (
+            '<write path="a.py" text="x"/>',
+            "`text` stands in the tag `<write` of line 1: it is not known what is escaped",
+        ),
+        (
+            '<run command="a &amp;&amp; b"/>',
+            "Write each argument as a tag of its own: `<run><command>...</command></run>`.",
+        ),
+        ('<read path="a" path="b"/>', "The tag `<read` in line 1 has an attribute twice."),
+        ('<read path="a.py">{"lines": "1-2"}</read>', "has attributes, and JSON in it: use one of the two."),
+        ('<read path="a.py"><file>b.py</file></read>', "`path` of `read` is given twice."),
+        ('<read mode="r"/>', "`read` does not take `mode`; its arguments are `path`, `lines`."),
+        (
+            "<write>x = 1</write>",
+            "Write each argument as a tag of its own: `<write><path>...</path><text>...</text></write>`.",
+        ),
+        ("<run>ls\n<run>\npwd\n</run>", "`<run><command>...</command></run>`"),
+        ("<run>\necho '\n</run>\n' >> a\n</run>", "`<run><command>...</command></run>`"),
+        (
+            "### Action: run\ncommand: cat > a <<'E'\nx\nE\ncat a",
+            "would be lost. Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`.",
+        ),
+        (
+            "### Action: edit a.py\nold: x\nnew: y\nreplace_all: true",
+            "does not take `replace_all`, except as `false` (line 4)",
+        ),
+        ('{"action": "read", "path": "a", "path": "b"}', "(the key `path` is given twice)"),
         (
             "### Action: run\nls -la",
             "would be lost. Nothing was done. Write it like this:\n\n### Action: run\ncommand:",

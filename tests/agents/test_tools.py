@@ -125,6 +125,20 @@ def test_an_error_is_told_for_its_own_call() -> None:
     assert read.calls[2].startswith("There is no action `fly`.")
 
 
+def test_optional_arguments_are_told_as_such() -> None:
+    read = from_reply(calls(("read", "{}")))
+    assert isinstance(read, ProtocolError)
+    assert "Call the tool `read` with these arguments (`lines` may be left out): {" in read.text
+    assert "strings" not in read.text
+
+
+def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_each_other() -> None:
+    read = from_reply(calls(*[("submit", "{}")] * 9))
+    assert isinstance(read, ProtocolError)
+    assert read.calls[0].startswith("Your answer calls 9 tools; at most 8")
+    assert read.calls[1:] == ("Not done, for the reason that the result of the first call gives.",) * 8
+
+
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
@@ -138,11 +152,14 @@ def test_an_error_is_told_for_its_own_call() -> None:
             "Your answer calls no tool, and its text cannot be read as actions: `write` needs `text`. Nothing was done. Call one of: ",
         ),
         (calls(("delete", "{}")), "There is no action `delete`; use `run`. The actions are list, read,"),
-        (calls(("read", '{"path": "a", "path": "b"}')), "The arguments of `read` are no JSON (a key is given twice)."),
+        (
+            calls(("read", '{"path": "a", "path": "b"}')),
+            "The arguments of `read` are no JSON (the key `path` is given twice).",
+        ),
         (calls(("read", '{"path": "a"} {}')), "The arguments of `read` are JSON with more behind it: ' {}'. Nothing"),
         (
             calls(("read", '{"path": "a", "mode": "r"}')),
-            "`read` does not take `mode`; its arguments for this are `path`, `lines`. Nothing was done. Call the",
+            "`read` does not take `mode`; its arguments are `path`, `lines`. Nothing was done. Call the",
         ),
         (calls(("read", '{"path": "a", "file": "b"}')), "`path` of `read` is given twice."),
         (
@@ -167,7 +184,10 @@ def test_an_error_is_told_for_its_own_call() -> None:
             calls(("submit", "{}"), text="It is\n```python\nx = 1\n```"),
             "Your answer submits, and the code in its text belongs to no tool call",
         ),
-        (calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": true}')), "`edit` does not take"),
+        (
+            calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": true}')),
+            "`edit` does not take `replace_all`, except as `false`; its arguments are `path`, `old`, `new`.",
+        ),
         (calls(("read", "[" * 100_000)), "The arguments of `read` are no JSON ("),
         (calls(("read", '{"path": 3}')), "`path` of `read` must be a string, not a number. Nothing was done."),
         (calls(("read", "{}")), "`read` needs `path`."),
