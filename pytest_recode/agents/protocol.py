@@ -295,6 +295,13 @@ def _made(call: Call, lines: Sequence[str]) -> Action:
     made = action(call.name, call.arguments)
     if isinstance(made, ProtocolError):
         raise WrongError(made)
+    if made.kind == "edit" and made.arguments["old"] == made.arguments["new"]:
+        clipped = next((each.opened for each in call.values.values() if each.clipped), 0)
+        if clipped:
+            raise DamagedError(
+                f"The old and the new text of the `edit` in line {call.line} are the same: behind `|`, as in line {clipped}, blank lines "
+                "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
+            )
     if made.kind != "write":
         return made
     path, text = made.arguments["path"], made.arguments["text"]

@@ -60,6 +60,8 @@ class Value:
     """The number of the line that opens it, from 1."""
     info: str = ""
     """What its fence says behind the backticks."""
+    clipped: bool = False
+    """Whether blank lines at its end were left out, as YAML does behind `|`."""
 
 
 def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
@@ -215,7 +217,7 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
         )
     if "+" in options:
         kept = body
-    return Value(text="\n".join(kept), end=end, opened=at + 1)
+    return Value(text="\n".join(kept), end=end, opened=at + 1, clipped=len(kept) < len(body))
 
 
 def _here_document(lines: Sequence[str], at: int, said: str) -> Value:

@@ -171,6 +171,17 @@ def test_an_edit_that_changes_nothing_fails_and_says_so(open_walled: Open) -> No
     assert "Edited" not in played.last()
 
 
+def test_the_correction_of_one_interface_is_not_written_over_the_file(open_walled: Open) -> None:
+    workspace = open_walled()
+    before = workspace.read("solver.py")
+    text = "```python file=solver.py interface=solver.solve\ndef solve(x): ...\n```"
+    write = Action(kind="write", arguments={"path": "solver.py", "text": text})
+    played = Played(workspace, render(Step(actions=(write,))), SUBMIT)
+    played.turn()
+    assert "Refused: the text is the correction of one interface (`interface=solver.solve`)" in played.last()
+    assert workspace.read("solver.py") == before
+
+
 def test_a_byte_order_mark_at_the_beginning_of_a_file_is_python(open_walled: Open) -> None:
     workspace = open_walled()
     workspace.write("solver.py", "\ufeffx = 1\n")

@@ -109,6 +109,10 @@ def test_a_short_answer_is_understood(answer: str) -> None:
     ("answer", "words"),
     [
         (
+            "### Action: edit\npath: a.py\nold: |\n  x = 1\nnew: |\n  x = 1\n\n\n### Action: submit",
+            "The old and the new text of the `edit` in line 1 are the same: behind `|`, as in line 5, blank lines at the end",
+        ),
+        (
             "### Action: write\n```python file=a.py interface=a.solve\ndef solve():\n    pass\n```",
             "The code fence in line 2 holds the correction of one interface (`interface=a.solve`), and `write` replaces the whole of a.py.",
         ),
