@@ -44,6 +44,9 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 """What a model that imagines a result, or the next turn, begins it with: words of this project's prompts, and of templates of chats."""
+_SHELL_TEST = re.compile(
+    r"[ \t]*(?:\[\[?[ ]+[-!$\w]|\{[ ]+[A-Za-z])"
+)  # `[ -f a.py ]`, `{ ls; }`: JSON begins otherwise
 _SHELLS = ("bash", "sh", "shell", "console")
 _THOUGHT = ("</think>", "</thinking>")
 
@@ -332,7 +335,7 @@ class AnswerReader:
             opened = FENCE.match(line)
             if opened and not fence:
                 first = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
-                if first.lstrip()[:1] in ("{", "["):
+                if first.lstrip()[:1] in ("{", "[") and not _SHELL_TEST.match(first):
                     self._fence_in_prose(line, form=form)
                     return
                 said = self._fence_for_an_action(opened["info"], first, call.line)

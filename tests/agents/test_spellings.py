@@ -43,6 +43,8 @@ SHORT = {
     "### Action\n```bash\ngrep -n x a.py\n```\n\nI wait.": [("run", {"command": "grep -n x a.py"})],
     "### Action\n```bash\nls\n```\ntimeout: 5": [("run", {"command": "ls", "timeout": "5"})],
     "### Action\n```bash\nread\npath: a.py\n```": [("read", {"path": "a.py"})],
+    "### Action\n```bash\n[ -f a.py ] && ls\n```": [("run", {"command": "[ -f a.py ] && ls"})],
+    '### Action\n```bash\n{"action": "read", "path": "a.py"}\n```': [("read", {"path": "a.py"})],
     "### Action: run `sha256sum a.py`": [("run", {"command": "sha256sum a.py"})],
     "### Action: run\ncommand: `ls -la`": [("run", {"command": "ls -la"})],
     '<read path="numerics.py" />': [("read", {"path": "numerics.py"})],
