@@ -193,7 +193,7 @@ def test_the_category_is_recorded_and_shown_at_no_level(chat_server: Serve, sour
     for item in feedback.items:
         assert item.category in {"T0", "T1", "T2", "T3", "T4"}
         assert source == "derived" or level == 0 or item.category == "T3"
-        shown = replace(item, category="another")
+        shown = replace(item, category="T99")
         assert item.category not in feedback.text
         assert shown.category not in feedback.text
     assert "ategory" not in feedback.text

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback.levels import render
+from pytest_recode.feedback.levels import CONSEQUENCES, render
 from pytest_recode.feedback.records import MEANINGS
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.parts import SKIPPED, read_feedback
@@ -48,6 +48,10 @@ def test_every_key_is_in_the_table() -> None:
             assert f"`{inner}`" in rows or f"`{key}.{inner}`" in rows
     for name in SKIPPED:
         assert f"`{name}`" in FORMAT_PAGE
+
+
+def test_the_words_before_several_interfaces_are_shown() -> None:
+    assert f"\n    {CONSEQUENCES}\n" in FEEDBACK
 
 
 def test_the_feedback_file_shown_is_a_good_one(tmp_path: Path) -> None:
