@@ -46,6 +46,8 @@ def _main(call: Call, kind: str, said: str, line: int) -> dict[str, object]:
 
 def _named(call: Call, said: str, line: int) -> str:
     """Names the call by what stands behind its heading; the rest of that."""
+    if said[:1] == "`" == said[-1:] and said.count("`") == 2 and " " in said:
+        said = said[1:-1]  # the action and its argument in one code span
     match = VERB.match(said)
     if match is None:
         raise DamagedError(

@@ -46,6 +46,8 @@ SHORT = {
     "### Action\n```bash\n[ -f a.py ] && ls\n```": [("run", {"command": "[ -f a.py ] && ls"})],
     '### Action\n```bash\n{"action": "read", "path": "a.py"}\n```': [("read", {"path": "a.py"})],
     "### Action: run `sha256sum a.py`": [("run", {"command": "sha256sum a.py"})],
+    "### Action: `run sha256sum a.py`": [("run", {"command": "sha256sum a.py"})],
+    "### Action: `run` sha256sum a.py": [("run", {"command": "sha256sum a.py"})],
     "### Action: run\ncommand: `ls -la`": [("run", {"command": "ls -la"})],
     '<read path="numerics.py" />': [("read", {"path": "numerics.py"})],
     '<run command="ls -la"/>\n<submit/>': [("run", {"command": "ls -la"}), ("submit", {})],
