@@ -50,7 +50,7 @@ KINDS = {
 """What may be said of `Case.kind`; an unknown kind is said as ""."""
 
 CONSEQUENCES = """\
-Several interfaces fail. One can also fail because another one is wrong that it uses, or that its hidden tests use. What is said of it below \
+Several interfaces fail. An interface also fails if it, or its hidden tests, use another one that is wrong. What is said of it below \
 may then not apply."""
 """The words about an interface are written as if the fault were in it, which a verdict alone does not tell."""
 
