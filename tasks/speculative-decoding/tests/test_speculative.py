@@ -148,7 +148,9 @@ def test_speedup_of_perfect_and_useless_drafts(candidate, rng):
     close = target * (1.0 - 3e-16)
     assert_equivalent(candidate.speculative.speedup(target, close, gammas, cost), (gammas + 1) / price, rtol=1e-9)
     one, other = np.eye(8)[[0, 1, 2]], np.eye(8)[[3, 4, 5]]
-    assert_equivalent(candidate.speculative.speedup(one, one, gammas, cost), (gammas + 1) / price, rtol=1e-9)  # exactly 1
+    assert_equivalent(
+        candidate.speculative.speedup(one, one, gammas, cost), (gammas + 1) / price, rtol=1e-9
+    )  # exactly 1
     assert_equivalent(candidate.speculative.speedup(one, other, gammas, cost), 1.0 / price, rtol=1e-9)
     for bad in ((target, target, [1, -1], cost), (target, target, gammas, -cost)):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
