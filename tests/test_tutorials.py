@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -44,9 +43,7 @@ def run(command: Command, place: Path, quick_python: tuple[str, ...]) -> str:
     """What it prints. A failed test is the reader's to expect, a usage error is not."""
     program, *args = shlex.split(command.line)
     module = {"pytest": "pytest", "pytest-recode": "pytest_recode.cli"}[program]
-    done = subprocess.run(
-        [*quick_python, "-m", module, *args], cwd=place, capture_output=True, text=True, check=False, env={**os.environ}
-    )
+    done = subprocess.run([*quick_python, "-m", module, *args], cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}, done.stdout + done.stderr
     assert "ERROR" not in done.stdout, done.stdout
     return done.stdout

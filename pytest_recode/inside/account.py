@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,31 +42,50 @@ def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
     return name, f"{case_id(item.nodeid)} {wrong}" if wrong else ""
 
 
-def returned(item: pytest.Item) -> str:
-    """What is wrong with a test whose code returns a value; "" if it returns none.
+def returned(items: list[pytest.Item]) -> str:
+    """What is wrong with the first test whose code returns a value; "" if none does.
 
     Read at collection: pytest notices it when the test runs, and then the candidate decides whether the value is None. An error by
-    its choice would take the episode out of every share.
+    its choice would take the episode out of every share. Each file is parsed once and each function read once: this is part of
+    every grading.
     """
-    test = getattr(item, "function", None)
-    if test is None:
-        return ""
+    files: dict[str, dict[int, ast.AST]] = {}
+    for item in items:
+        test = getattr(item, "function", None)
+        code = getattr(inspect.unwrap(test), "__code__", None) if test is not None else None
+        if code is None:
+            continue
+        if code.co_filename not in files:
+            files[code.co_filename] = _functions(code.co_filename)
+        function = files[code.co_filename].pop(code.co_firstlineno, None)
+        value = _value_returned(function) if function is not None else None
+        if value is not None:
+            text = f"return {ast.unparse(value)}"[:80]
+            return f"{case_id(item.nodeid)}: `{text}`: a test is to assert, not to return something"
+    return ""
+
+
+def _functions(file: str) -> dict[int, ast.AST]:
+    """By the line in which each begins, its decorators included."""
     try:
-        source = textwrap.dedent(inspect.getsource(inspect.unwrap(test)))
-        [function] = ast.parse(source).body
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return ""  # it has no source of its own
+        with open(file, "rb") as stream:
+            tree = ast.parse(stream.read())
+    except (OSError, SyntaxError, ValueError):
+        return {}  # code that was made has no file
+    found = (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return {min([node.lineno, *(each.lineno for each in node.decorator_list)]): node for node in found}
+
+
+def _value_returned(function: ast.AST) -> ast.expr | None:
     inner = list(ast.iter_child_nodes(function))
     while inner:
         node = inner.pop()
-        if isinstance(node, ast.Return) and not (
-            node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
-        ):
-            text = ast.unparse(node)[:80]
-            return f"{case_id(item.nodeid)}: `{text}`: a test is to assert, not to return something"
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+        if isinstance(node, ast.Return):
+            if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+                return node.value
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             inner += ast.iter_child_nodes(node)
-    return ""
+    return None
 
 
 def account(reports: list[tuple[Any, BaseException | None]], link: Any, *, xpass: bool = False) -> dict[str, Any]:

@@ -236,12 +236,15 @@ class _Plugin:
         cases = []
         for item in items:
             interface, wrong = account.interface_of(item, self.interfaces)
-            wrong = wrong or account.returned(item)
             if wrong:
                 self.broke(wrong)
                 items[:] = []
                 return
             cases.append({"id": account.case_id(item.nodeid), "interface": interface})
+        if wrong := account.returned(items):
+            self.broke(wrong)
+            items[:] = []
+            return
         self.say({"op": "collected", "cases": cases})
         self.collected = True
         sys.stderr = sys.__stderr__

@@ -24,9 +24,9 @@ LOG = logging.getLogger("pytest_recode")
 A = TypeVar("A", Reply, Embedded)
 
 _LONG_PAUSE = 30.0
-"""Seconds between two tries that a person is told of: shorter pauses are many, and soon over."""
+"""Seconds: longer pauses between two tries are reported to the user. Shorter ones are many, and soon over."""
 _CONNECT = 20.0
-"""Seconds for a connection, where the client can be told: an address that takes none is not one that thinks."""
+"""Seconds for a connection, where the client has such a limit: a server that accepts none does not think about an answer."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -267,7 +267,7 @@ class Run:
         return self._sandbox
 
     def plays(self, nodeid: str) -> bool:
-        """Whether this process begins this episode for the first time; that one is begun again is told once."""
+        """Whether this process begins this episode for the first time. Warns once if one is begun again."""
         if nodeid not in self._played:
             self._played.add(nodeid)
             return True

@@ -158,8 +158,8 @@ class _Spare:
 
 
 def find_image(image: str, tell: Callable[[str], None]) -> None:
-    """Have the image that tasks without one of their own share ("": the default) here, or pulled, of which `tell` is told. Raises
-    `UserError`, `SandboxError`."""
+    """Have the image that tasks without one of their own share ("": the default) here, or pulled; `tell` gets a line before that.
+    Raises `UserError`, `SandboxError`."""
     with connected() as daemon:
         base_image(daemon, image, tell)
 

@@ -77,7 +77,7 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
 
 
 def base_image(client: Any, name: str, tell: Callable[[str], None] = LOG.warning) -> str:
-    """The id of the run's image, where the task names none; "" is the default. `tell` is told what is waited for. Raises `UserError`."""
+    """The id of the run's image, where the task names none; "" is the default. `tell` gets a line before a pull. Raises `UserError`."""
     if name:
         way_on = "build it, or pull it where there is a network, or name another"
         return _present(client, name, f"--recode-image={name}", way_on, tell)

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_recode.oracle.judge import Fresh, judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind, bubblewrap, docker_, process
-from pytest_recode.task import Environment, Limits, Parts, Task
+from pytest_recode.task import Environment, Limits, Oracle, Parts, Task
 from pytest_recode.verdict import Case, Verdict
 
 IMAGE = os.environ.get("RECODE_TEST_IMAGE", "")
@@ -112,6 +112,30 @@ def grade(
         limits=Limits(**limits),
     )
     return judge(task, parts, targets, sandbox, seed=seed, fresh=fresh)
+
+
+def by_script(script: str, imported: str, reference: str = "", **limits: Any) -> tuple[Task, Parts]:
+    """A task as ResearchCodeBench poses it: `paper2code_test.py` tests `answer.py`, and imports `answer_ref.py` (`imported`)."""
+    parts = Parts(
+        instruction="",
+        paper=None,
+        repo=files({"answer.py": ""}, ""),
+        reference=files({"answer.py": reference or imported}, ""),
+        tests=files({"paper2code_test.py": script, "answer_ref.py": imported}, ""),
+    )
+    task = Task(
+        id="t",
+        title="t",
+        format="researchcodebench",
+        manifest=Path("/tasks/papers.yaml"),
+        targets=("answer.py",),
+        interfaces=(),
+        load=lambda: parts,
+        environment=ENVIRONMENT,
+        limits=Limits(**limits),
+        oracle=Oracle(isolation="shared", script="paper2code_test.py"),
+    )
+    return task, parts
 
 
 def only(verdict: Verdict) -> Case:

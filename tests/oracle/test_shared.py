@@ -12,9 +12,8 @@ from pytest_recode.faults import GraderError
 from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.slots import emptied
-from pytest_recode.task import Limits, Oracle, Parts, Task
 from pytest_recode.verdict import Outcome, Verdict
-from tests.oracle.conftest import ENVIRONMENT, files
+from tests.oracle.conftest import by_script, files
 from tests.oracle.shared_papers import MERGE, TASKS, UNKNOWN, WEIGHTED, WEIGHTS, failed, graded, task
 
 RIGHT = "    return float(weights(len(values), kind, half_life) @ np.asarray(values))\n"
@@ -140,25 +139,7 @@ def small(sandbox: Sandbox, answer: str, body: str = "self.assertEqual(f(1), rig
     """A script of its own, with `answer_ref.py` for the tests alone."""
     seed = rest.pop("seed", None)
     reference = rest.pop("reference", REFERENCE)
-    parts = Parts(
-        instruction="",
-        paper=None,
-        repo=files({"answer.py": ""}, ""),
-        reference=files({"answer.py": reference}, ""),
-        tests=files({"paper2code_test.py": SCRIPT.replace("BODY", body), "answer_ref.py": REFERENCE}, ""),
-    )
-    made = Task(
-        id="t",
-        title="t",
-        format="researchcodebench",
-        manifest=Path("/tasks/papers.yaml"),
-        targets=("answer.py",),
-        interfaces=(),
-        load=lambda: parts,
-        environment=ENVIRONMENT,
-        limits=Limits(**rest),
-        oracle=Oracle(isolation="shared", script="paper2code_test.py"),
-    )
+    made, parts = by_script(SCRIPT.replace("BODY", body), REFERENCE, reference, **rest)
     return judge(made, parts, files({"answer.py": answer}, ""), sandbox, seed=seed)
 
 

@@ -14,9 +14,8 @@ import pytest
 from pytest_recode.oracle.judge import judge
 from pytest_recode.oracle.programs import SHARED_UNITTEST
 from pytest_recode.sandboxes import Sandbox
-from pytest_recode.task import Limits, Oracle, Parts, Task
 from pytest_recode.verdict import Verdict
-from tests.oracle.conftest import ENVIRONMENT, files
+from tests.oracle.conftest import by_script
 
 LIBRARY = {
     "jax/__init__.py": "def grad(f):\n    import jax._compiler\n    return jax._compiler.made(f)\n",
@@ -213,25 +212,7 @@ TORCH_ATTACKS = {
 
 
 def graded(sandbox: Sandbox, answer: str) -> Verdict:
-    parts = Parts(
-        instruction="",
-        paper=None,
-        repo=files({"answer.py": ""}, ""),
-        reference=files({"answer.py": REFERENCE}, ""),
-        tests=files({"paper2code_test.py": SCRIPT, "answer_ref.py": REFERENCE}, ""),
-    )
-    task = Task(
-        id="t",
-        title="t",
-        format="researchcodebench",
-        manifest=Path("/tasks/papers.yaml"),
-        targets=("answer.py",),
-        interfaces=(),
-        load=lambda: parts,
-        environment=ENVIRONMENT,
-        limits=Limits(test_seconds=300, memory_mb=8_000),
-        oracle=Oracle(isolation="shared", script="paper2code_test.py"),
-    )
+    task, parts = by_script(SCRIPT, REFERENCE, test_seconds=300, memory_mb=8_000)
     return judge(task, parts, {"answer.py": b"import torch\n" + dedent(answer).encode()}, sandbox)
 
 
