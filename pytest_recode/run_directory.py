@@ -111,6 +111,21 @@ class Lines:
             os.close(self._file)  # a network file system may say only here what it could not keep
 
 
+def under_way(out: Path) -> bool:
+    """Whether a run in `out` may still ask models. A run on another machine is seen only where the file system shares locks."""
+    try:
+        file = os.open(out / CONTROLLER, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False  # no run was begun there, or this user may not know of it
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)  # and with it the lock
+    return False
+
+
 def same(file: int, path: Path) -> bool:
     """Whether `path` names the open `file`. Raises `OSError` where it names nothing."""
     return os.path.samestat(os.fstat(file), path.stat())

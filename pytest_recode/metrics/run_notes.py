@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.run_directory import under_way
 
 
 def unreadable(path: Path) -> list[str]:
@@ -25,13 +26,18 @@ def unreadable(path: Path) -> list[str]:
 
 
 def interrupted(path: Path, ended: Container[str]) -> list[str]:
-    """Beside the records of a run: the episodes that were begun and have none, per model and feedback."""
+    """Beside the records of a run: the episodes that were begun and have none, per model and feedback.
+
+    While the run goes on, they are under way and not interrupted.
+    """
     found = [begun for each in sorted(path.parent.glob("episodes/*.jsonl")) if (begun := _begun(each))]
     cut = [begun for begun in found if begun["nodeid"] not in ended]
     if not cut:
         return []
     rows = Counter(f"{begun.get('model') or begun.get('agent')} {begun.get('feedback')}" for begun in cut)
     told = ", ".join(f"{count} of {row}" for row, count in rows.items())
+    if under_way(path.parent):
+        return [f"{path.parent}: the run has not ended; episodes under way, in no number here: {len(cut)} ({told})"]
     return [
         f"{path.parent}: interrupted episodes, in no number here: {len(cut)} ({told}); the run's command with --recode-resume plays"
         " them to their end"
