@@ -36,7 +36,7 @@ def commands() -> list[tuple[str, str]]:
 
 
 def test_options_page_is_generated_from_the_options() -> None:
-    assert (ROOT / "docs/options.md").read_text("utf-8") == options.markdown()
+    assert (ROOT / "docs/reference/options.md").read_text("utf-8") == options.markdown()
 
 
 def test_the_readme_has_commands() -> None:
@@ -47,7 +47,9 @@ def test_the_readme_has_commands() -> None:
 def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """As printed, on the bundled tasks, up to the point where a model would be asked."""
     example = re.search(
-        r"```python\n((?:(?!```).)*class Terse.*?)```", (ROOT / "docs/agents.md").read_text("utf-8"), re.DOTALL
+        r"```python\n((?:(?!```).)*class Terse.*?)```",
+        (ROOT / "docs/reference/agents.md").read_text("utf-8"),
+        re.DOTALL,
     )
     assert example is not None
     (tmp_path / "my_agents.py").write_text(example[1])

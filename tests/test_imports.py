@@ -1,4 +1,4 @@
-"""The rooms: imports go one way, and only the plugin speaks pytest (docs/architecture.md)."""
+"""The rooms: imports go one way, and only the plugin speaks pytest (docs/explanation/architecture.md)."""
 
 from __future__ import annotations
 

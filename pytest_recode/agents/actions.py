@@ -106,7 +106,7 @@ ACTION_NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "submit": ("finish", "done", "complete", "finalize", "submit_solution", "submit_answer", "hand_in"),
 }
-"""Other names of the actions that are understood, by kind: those that other agents' tools have. docs/agents.md lists them."""
+"""Other names of the actions that are understood, by kind: those that other agents' tools have. docs/reference/agents.md lists them."""
 
 ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "path": ("file", "filename", "file_name", "file_path", "filepath", "target", "target_file", "directory", "dir"),
@@ -137,7 +137,7 @@ AS_IT_IS: Mapping[tuple[str, str], str] = {
     ("write", "encoding"): "utf-8",
     **{("run", name): "false" for name in ("run_in_background", "is_background", "background", "is_input", "restart")},
 }
-"""Arguments of other agents' tools with the value that asks for what the action does anyway. docs/agents.md lists them."""
+"""Arguments of other agents' tools with the value that asks for what the action does anyway. docs/reference/agents.md lists them."""
 
 _LINES = re.compile(r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:-|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|)\s*[\])]?", re.ASCII)
 _SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)

@@ -53,7 +53,7 @@ def system_text(*, native_tools: bool) -> str:
 
 
 def protocol_text() -> str:
-    """The text protocol as a model is told it; docs/agents.md has the same."""
+    """The text protocol as a model is told it; docs/reference/agents.md has the same."""
     actions = "\n\n".join(f"{form.does}\n\n{form_of(kind)}" for kind, form in FORMS.items())
     return f"""\
 Answer in exactly this form, with these headings:

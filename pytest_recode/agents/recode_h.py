@@ -1,7 +1,7 @@
 """`recode-h`: the agent as RECODE-H's own code has it (arXiv 2510.06186), for comparison, without that code's faults.
 
 One user message holds everything, in its order: paper, instruction, history, code with line numbers, feedback, result of the last
-action. Ten turns of three steps; REPLACE writes a whole target; the steps used up, the targets are handed in. docs/recode-h.md
+action. Ten turns of three steps; REPLACE writes a whole target; the steps used up, the targets are handed in. docs/reference/recode-h.md
 lists what it does otherwise. The lines of its transcript are those of `recode`.
 """
 

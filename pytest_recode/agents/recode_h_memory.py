@@ -1,6 +1,6 @@
 """What the `recode-h` agent remembers: as in RECODE-H's own code, its latest messages and a summary of those before.
 
-Limited in messages on purpose: the numbers are the original's (docs/recode-h.md). `recode` has another memory, limited in tokens.
+Limited in messages on purpose: the numbers are the original's (docs/reference/recode-h.md). `recode` has another memory, limited in tokens.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The project's own format: a directory with a `task.yaml` (docs/task-format.md, task.schema.json)."""
+"""The project's own format: a directory with a `task.yaml` (docs/reference/task-format.md, task.schema.json)."""
 
 from __future__ import annotations
 

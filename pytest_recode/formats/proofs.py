@@ -1,4 +1,4 @@
-"""Reads the `proofs/` of a task directory (docs/task-format.md), when the task is validated and not before."""
+"""Reads the `proofs/` of a task directory (docs/reference/task-format.md), when the task is validated and not before."""
 
 from __future__ import annotations
 

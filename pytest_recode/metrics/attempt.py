@@ -22,7 +22,7 @@ DATES = ("arxiv_v1_date", "arxiv_date", "first_commit_date", "last_commit_date")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A hidden case that did not pass, in the words of a record (docs/records.md)."""
+    """A hidden case that did not pass, in the words of a record (docs/reference/records.md)."""
 
     kind: str
     exception: str | None

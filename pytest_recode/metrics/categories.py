@@ -1,4 +1,4 @@
-"""What was wrong, as the researcher sorted it: T0 … T4 of RECODE-H (docs/feedback.md)."""
+"""What was wrong, as the researcher sorted it: T0 … T4 of RECODE-H (docs/explanation/feedback.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaking: what the words of feedback repeated of what should stay secret, as its audits say (docs/feedback.md)."""
+"""Leaking: what the words of feedback repeated of what should stay secret, as its audits say (docs/explanation/feedback.md)."""
 
 from __future__ import annotations
 

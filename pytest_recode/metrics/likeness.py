@@ -43,7 +43,7 @@ def codebleu(candidate: Codes, reference: Codes, *, comments: bool = True) -> Li
     (Ren et al. 2020, arXiv 2009.10297; RECODE-H's `metric_codebleu.py`), by the package `codebleu` 0.7.
 
     `comments=False` takes comments and docstrings out of both sides. A file that the candidate lacks is empty. Empty code has 0
-    in everything; the package would give it 0.25, since it takes a data flow of 0 for 1 (docs/metrics.md).
+    in everything; the package would give it 0.25, since it takes a data flow of 0 for 1 (docs/reference/metrics.md).
     Raises `UserError` where the package is not installed.
     """
     need("codebleu", "CodeBLEU")

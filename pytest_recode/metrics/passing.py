@@ -161,7 +161,7 @@ def hard(published: Mapping[Row, Sequence[Attempt]], *, threshold: float = THIRD
     """HARD: snippets that a smaller share of the published models than `threshold` passes. None without published results.
 
     The benchmark's authors name a HARD subset whose best model reaches 33 % and do not define it; of the shares of the 32
-    models, a third gives that number (docs/metrics.md).
+    models, a third gives that number (docs/reference/metrics.md).
     """
     if not published:
         return None

@@ -61,7 +61,11 @@ def _unknown(context: ModelContext, entry: Entry) -> str:
     near = close_names(entry.model, context.table)
     alias = f" (which {context.name} stands for)" if entry.model != context.name else ""
     guess = f" (did you mean {' or '.join(near)}?)" if near else ""
-    known = "docs/models.md lists the short names" if near else f"short names are {', '.join(names(context.table))}"
+    known = (
+        "docs/reference/models.md lists the short names"
+        if near
+        else f"short names are {', '.join(names(context.table))}"
+    )
     return (
         f"unknown model {entry.model!r}{alias}{guess}: {known}; "
         "any litellm name with its provider works, such as openai/gpt-5; a local server's with --recode-api-base"

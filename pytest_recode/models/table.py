@@ -1,6 +1,6 @@
 """The table of model names: what a short name stands for, and how a user adds to it.
 
-A user's file is YAML, alias -> fields (docs/models.md):
+A user's file is YAML, alias -> fields (docs/reference/models.md):
 
     my-llama: {model: hosted_vllm/llama-3.3-70b, api_base: "http://gpu:8000/v1", price: {prompt: 0, completion: 0}}
 """

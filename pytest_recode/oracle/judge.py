@@ -1,7 +1,7 @@
 """The judge: launches the grader, follows what it reports, and makes the verdict.
 
 The grader holds the hidden tests, the candidate the code under test (`switchboard.py` is the line between them). Exactly one of the two holds the turn: whoever holds it when a limit passes is at
-fault. `docs/oracle.md` tells how a verdict comes about.
+fault. `docs/explanation/oracle.md` tells how a verdict comes about.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def pytest_recode_turn_finished(item: pytest.Item, turn: Turn) -> None:
 
 @pytest.hookspec
 def pytest_recode_episode_finished(config: pytest.Config, record: Mapping[str, Any]) -> None:
-    """An episode ended, solved or not or by a fault; `record` is its line of results.jsonl (docs/records.md).
+    """An episode ended, solved or not or by a fault; `record` is its line of results.jsonl (docs/reference/records.md).
 
     Called in the controlling process, after the line was written.
     """

@@ -1,4 +1,4 @@
-"""The options: one table, from which come the command line, the ini file, the Settings and docs/options.md.
+"""The options: one table, from which come the command line, the ini file, the Settings and docs/reference/options.md.
 
 Every option's command-line default is None, so that its ini twin (`recode_*`) really works.
 """
@@ -68,7 +68,7 @@ OPTIONS = (
     Option("test-seconds", "seconds", None, "S", "Limit of one hidden test, or of a benchmark's whole test script, in place of the task's own."),
     Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each; the untouched repository, an empty target and one that answers the same to everything must not."),
     Option("validate-seeds", "count", 3, "N", "With --recode-validate: secret seeds under which the reference and each answer in the task's proofs/ are graded."),
-    Option("fail-under", "percent", None, "PCT", "Let one test at the end say whether at least PCT per cent of the episodes were solved. An unsolved episode is then no failed test: terminal, JUnit and exit status agree (docs/ci.md). Errors still fail the run."),
+    Option("fail-under", "percent", None, "PCT", "Let one test at the end say whether at least PCT per cent of the episodes were solved. An unsolved episode is then no failed test: terminal, JUnit and exit status agree (docs/how-to/run-in-ci.md). Errors still fail the run."),
     Option("seed", "seed", None, "N", "Repeat a verdict: grade with this seed instead of a secret one (the record names the seed of every grading)."),
 )  # fmt: skip
 
@@ -179,7 +179,7 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
 
 
 def markdown() -> str:
-    """docs/options.md."""
+    """docs/reference/options.md."""
     lines = [
         "# Options",
         "",

@@ -130,7 +130,7 @@ def collect(pluginmanager: pytest.PytestPluginManager) -> Registry:
             if not isinstance(offer, Mapping):
                 raise UserError(
                     f"pytest_recode_{what} of a plugin returned a {type(offer).__name__}: it must return a mapping of "
-                    "names (docs/hooks.md)"
+                    "names (docs/reference/hooks.md)"
                 )
             merged.update(offer)
         offers[what] = merged

@@ -24,7 +24,9 @@ def table(
     found = {row: finals(attempts, reference) for row, attempts in rows.items()}
     lacking = missing(rows, known)
     left = any(one.no_code or one.no_reference for one in found.values())
-    notes = ["CodeBLEU, % of 1: means over the episodes whose code and reference are at hand (docs/metrics.md)"]
+    notes = [
+        "CodeBLEU, % of 1: means over the episodes whose code and reference are at hand (docs/reference/metrics.md)"
+    ]
     if left:
         notes.append(
             "no code: the transcript is gone, or there was no turn; no reference: the task is not below --tasks;"

@@ -66,7 +66,7 @@ def _episodes(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
     if any(one.flagged for one in found.values()):
         notes.append(
             "passed but flagged: unsolved episodes with a turn in which every case passed: a finding of the shared judge alone makes them"
-            " unsolved. Read the findings: where they are all wrong, this many more are solved (docs/oracle-shared.md)"
+            " unsolved. Read the findings: where they are all wrong, this many more are solved (docs/explanation/oracle-shared.md)"
         )
     settings, theirs = beside_published(found)
     by_others = _published_rows(theirs) if any(row.format == "recode-h" for row in found) else []

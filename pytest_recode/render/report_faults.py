@@ -36,7 +36,7 @@ def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], 
 
 
 def _errors(rows: Rows, beside: Mapping[Row, Mapping[str, int]]) -> Table:
-    notes = ["by the type of the exception that most failed cases of the last turn have (docs/metrics.md)"]
+    notes = ["by the type of the exception that most failed cases of the last turn have (docs/reference/metrics.md)"]
     if any(attempt.snippet for attempts in rows.values() for attempt in attempts):
         notes.append("published for ResearchCodeBench, sorted by a model, over 32 models: functional 58.6 %")
     return Table(
@@ -101,7 +101,7 @@ def _answers(rows: Rows) -> Table | None:
         ),
         rows=tuple({**identity(row), **_unparsed(attempts)} for row, attempts in found.items()),
         notes=(
-            "nothing of such an answer is done, and it costs a step (docs/agents.md); turns that another episode played are not counted",
+            "nothing of such an answer is done, and it costs a step (docs/reference/agents.md); turns that another episode played are not counted",
         ),
     )
 

@@ -44,7 +44,7 @@ def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Tab
         ruled = by_rules()
         judged, notes = by_model()
         lost = sum(missing for _, missing in ruled.values())
-        said = [*notes, "by rule: from verdicts and from what the agent changed (docs/metrics.md)"]
+        said = [*notes, "by rule: from verdicts and from what the agent changed (docs/reference/metrics.md)"]
         if lost:
             said.append(f"{plural(lost, 'episode')} left out: the transcript is gone")
         lines = [

@@ -119,7 +119,7 @@ def _comparisons(rows: Rows, base: Row | None) -> Table | None:
     )
 
 
-_AGREE = "p and 95 % come from one test: 0 lies outside 95 % exactly where p < 0.05 (docs/metrics.md)"
+_AGREE = "p and 95 % come from one test: 0 lies outside 95 % exactly where p < 0.05 (docs/reference/metrics.md)"
 _NAMED = 8
 
 

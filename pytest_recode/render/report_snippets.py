@@ -214,7 +214,7 @@ def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
             for row, one in sorted(on_hard.items(), key=lambda item: -(item[1].plain or 0))
         ),
         notes=(
-            "the benchmark's authors do not define HARD: this is our definition (docs/metrics.md)",
+            "the benchmark's authors do not define HARD: this is our definition (docs/reference/metrics.md)",
             "without own vote: HARD of the other published models; what a model fails is easier to become HARD by its own vote",
         ),
     )

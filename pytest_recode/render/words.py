@@ -127,7 +127,7 @@ def weaker(records: Sequence[Record]) -> list[str]:
     counts = Counter(record["isolation"] for record in records if record["turns"])
     if counts["shared"]:
         told = ", ".join(f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: name != "shared"))
-        lines.append(f"isolation: {told}: verdicts of shared judging are weaker (docs/oracle.md)")
+        lines.append(f"isolation: {told}: verdicts of shared judging are weaker (docs/explanation/oracle.md)")
     told = sum(record["told"] for record in records)
     if told:
         lines.append(
@@ -152,7 +152,7 @@ def unparsed(records: Sequence[Record]) -> list[str]:
             failed[record["model"]] += record["unparsed"]
     told = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
     return [
-        f"answers that could not be parsed: {told}; nothing of them was done, and each cost a step, with one-shot the turn (docs/agents.md)"
+        f"answers that could not be parsed: {told}; nothing of them was done, and each cost a step, with one-shot the turn (docs/reference/agents.md)"
     ]
 
 
@@ -163,7 +163,7 @@ def _flagged(records: Sequence[Record]) -> list[str]:
         return []
     lines = [
         f"passed but flagged: {_count(len(found), 'episode')}: every case passed, and findings of the shared judge alone make it"
-        " unsolved; read them (docs/oracle-shared.md)"
+        " unsolved; read them (docs/explanation/oracle-shared.md)"
     ]
     for name, findings in found[:MOST_NAMES]:
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""

@@ -1,4 +1,4 @@
-"""docs/agents.md shows what the code does."""
+"""docs/reference/agents.md shows what the code does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_recode.agents.actions import (
 from pytest_recode.agents.fences import files
 from pytest_recode.agents.protocol import parse
 
-TEXT = (Path(__file__).parents[2] / "docs" / "agents.md").read_text("utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "agents.md").read_text("utf-8")
 
 
 def indented(after: str) -> str:
@@ -94,6 +94,6 @@ def test_the_agent_of_ones_own_and_its_check_run(tmp_path: Path, monkeypatch: py
     (tmp_path / "my_agents.py").write_text(agent)
     monkeypatch.syspath_prepend(tmp_path)
     names: dict[str, object] = {}
-    exec(compile(check, "docs/agents.md", "exec"), names)
+    exec(compile(check, "docs/reference/agents.md", "exec"), names)
     names["test_terse"]()  # type: ignore[operator]
     assert sys.modules.pop("my_agents").__file__ == str(tmp_path / "my_agents.py")

@@ -19,8 +19,8 @@ from tests.formats.task_directory import write
 from tests.formats.test_schema import SCHEMA
 
 DOCS = Path(__file__).parents[2] / "docs"
-FEEDBACK = (DOCS / "feedback.md").read_text(encoding="utf-8")
-FORMAT_PAGE = (DOCS / "task-format.md").read_text(encoding="utf-8")
+FEEDBACK = (DOCS / "explanation" / "feedback.md").read_text(encoding="utf-8")
+FORMAT_PAGE = (DOCS / "reference" / "task-format.md").read_text(encoding="utf-8")
 
 
 def yaml_of(page: str) -> str:

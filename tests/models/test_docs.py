@@ -1,4 +1,4 @@
-"""docs/models.md says what the tables say."""
+"""docs/reference/models.md says what the tables say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_recode.models.retry import Retries
 from pytest_recode.models.sim import SKILLS
 from pytest_recode.models.table import TABLE
 
-PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/models.md").read_text("utf-8")
 
 
 def test_every_short_name_is_listed() -> None:

@@ -173,7 +173,7 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
 def test_an_unknown_model_lists_the_choices() -> None:
     assert refusal("gtp-5-mini") == (
         "unknown model 'gtp-5-mini' (did you mean gpt-5-mini or gpt-4o-mini or gpt-4.1-mini?): "
-        "docs/models.md lists the short names; "
+        "docs/reference/models.md lists the short names; "
         "any litellm name with its provider works, such as openai/gpt-5; a local server's with --recode-api-base"
     )
     assert refusal("nowhere/model").startswith("unknown model 'nowhere/model': short names are claude-sonnet-4, ")

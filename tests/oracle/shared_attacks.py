@@ -684,4 +684,4 @@ class Liar:
     return 0.0
 """.replace("BELOW", BELOW).replace("GLOBALS", GLOBALS),
 }
-"""Bodies of `weighted_mean` that are solved: docs/oracle.md names them."""
+"""Bodies of `weighted_mean` that are solved: docs/explanation/oracle.md names them."""

@@ -127,7 +127,7 @@ def probes(sandbox: Sandbox) -> Iterator[tuple[Probe, Probe]]:
 
 
 def test_two_that_do_run_at_the_same_time_could_talk(every_sandbox: Sandbox) -> None:
-    """As candidates of different workers do (docs/oracle.md): the channel of the tests above works, given a living sender."""
+    """As candidates of different workers do (docs/explanation/oracle.md): the channel of the tests above works, given a living sender."""
     from textwrap import dedent
 
     code = dedent(CHANNEL).replace("OFFSET", str(secrets.randbits(40))).replace("WITNESSES", "0")

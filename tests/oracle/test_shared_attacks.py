@@ -49,5 +49,5 @@ def test_an_honest_answer_is_solved(walls: Sandbox, name: str) -> None:
 
 @pytest.mark.parametrize("name", shared_attacks.LIMITS)
 def test_what_one_process_cannot_hold(walls: Sandbox, name: str) -> None:
-    """docs/oracle.md says so. Where one of these fails, it is held now, and the page is to be changed."""
+    """docs/explanation/oracle.md says so. Where one of these fails, it is held now, and the page is to be changed."""
     assert graded(walls, "weighted mean", shared_attacks.LIMITS[name]).solved

@@ -256,7 +256,7 @@ class Descent:
     ids=["right", "gradient", "steps", "sign"],
 )
 def test_the_example_of_the_documentation(bare: Sandbox, slip: tuple[str, str], failing: list[str]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "task-format.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "task-format.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(# tests/test_descent.py\n.*?)```", page, re.DOTALL)
     tests = {"test_descent.py": example, "canonical.py": "def minimum(centre):\n    return centre\n"}
     interfaces = ("descent.Descent.run", "descent.Descent.gradient")

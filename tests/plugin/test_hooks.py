@@ -129,7 +129,7 @@ def test_what_others_add_is_not_taken_for_the_projects_own(
 
 WRONG = [
     ("policies", "{'steady': lambda turns: 1}", "--recode-feedback=steady", "'steady' is registered with a function: it must be a pytest_recode.feedback.PolicyKind"),
-    ("agents", "['mine']", "--recode-agent=mine", "pytest_recode_agents of a plugin returned a list: it must return a mapping of names (docs/hooks.md)"),
+    ("agents", "['mine']", "--recode-agent=mine", "pytest_recode_agents of a plugin returned a list: it must return a mapping of names (docs/reference/hooks.md)"),
     ("agents", "{'mine': 3}", "--recode-agent=mine", "agent 'mine' is a int: it must be an AgentKind, or a class or function that takes an AgentContext"),
     ("models", "{'m': 'nowhere:KIND'}", "--recode-model=m", "models 'm': there is no module 'nowhere'"),
 ]  # fmt: skip

@@ -320,7 +320,7 @@ UNKNOWN = [
     (
         "--recode-model=gtp-5",
         "unknown model 'gtp-5' (did you mean gpt-5 or gpt-5.1?): ",
-        "docs/models.md lists the short",
+        "docs/reference/models.md lists the short",
     ),
     ("--recode-model=claude-sonnet-4", "ANTHROPIC_API_KEY", "sim/graduate"),
     ("--recode-model=gpt-5", "OPENAI_API_KEY", "sim/graduate"),

@@ -150,7 +150,7 @@ def test_validation_finds_a_case_that_an_empty_array_passes(
     make_task(files={"tests/test_answer.py": FILES["tests/test_answer.py"] + weak})
     result = recode(workers, "--recode-validate")
     result.assert_outcomes(passed=6)
-    assert result.ret == pytest.ExitCode.OK  # as docs/tasks.md says
+    assert result.ret == pytest.ExitCode.OK  # as docs/how-to/write-a-task.md says
     text = words(result)
     assert "tiny constant weak" in text
     assert "a target that answers an empty array to everything passes test_answer.py::test_weak" in text

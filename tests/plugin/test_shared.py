@@ -59,7 +59,7 @@ class Cheat:
 CHEAT = AgentKind(make=Cheat, needs_model=False)
 '''
 CHECKS = 6
-WEAKER = "verdicts of shared judging are weaker (docs/oracle.md)"
+WEAKER = "verdicts of shared judging are weaker (docs/explanation/oracle.md)"
 
 
 @pytest.fixture

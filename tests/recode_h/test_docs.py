@@ -1,4 +1,4 @@
-"""docs/recode-h.md says what is done: its commands are run on the project's own data set, in its place."""
+"""docs/reference/recode-h.md says what is done: its commands are run on the project's own data set, in its place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from pytest_recode.formats.recode_h import LIMITS
 from tests.recode_h.scene import DATASET
 
-PAGE = (Path(__file__).parents[2] / "docs/recode-h.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/recode-h.md").read_text("utf-8")
 OURS = PAGE.partition("## The original's agent")[0]
 COMMANDS = re.findall(r"^ *(pytest .*)$", OURS, re.MULTILINE)
 

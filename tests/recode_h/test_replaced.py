@@ -390,7 +390,7 @@ RIGHT = "def double(x):\n    return 2.0 * x\n\n\ndef triple(x):\n    return 3 * 
 def test_an_answer_that_is_loaded_from_where_it_lies_is_watched(
     bare: Sandbox, tmp_path: Path, answer: str, load: str
 ) -> None:
-    """What is run as a text is not: docs/oracle.md says so."""
+    """What is run as a text is not: docs/explanation/oracle.md says so."""
     canonical = FILES["canonical.py"].replace("from . ", "from pkg ").replace("from .base", "from pkg.base")
     files = {**FILES, "canonical.py": canonical, "test.py": TESTS.replace("LOAD", LOADS[load])}
     verdict = graded(bare, task_of(write(tmp_path, files)), answer)
@@ -540,5 +540,5 @@ def triple(x):
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_what_one_process_cannot_hold(bare: Sandbox, tmp_path: Path, name: str) -> None:
-    """docs/oracle.md says so. Where one of these fails, it is held now, and the page is to be changed."""
+    """docs/explanation/oracle.md says so. Where one of these fails, it is held now, and the page is to be changed."""
     assert graded(bare, task_of(write(tmp_path, FILES)), LIMITS[name]).solved

@@ -37,12 +37,12 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
         for n in range(8)
     ]
     assert weaker(records) == [
-        "isolation: shared 8: verdicts of shared judging are weaker (docs/oracle.md)",
+        "isolation: shared 8: verdicts of shared judging are weaker (docs/explanation/oracle.md)",
         "hidden tests: 1 episode with their output in the feedback (--recode-test-output=full), which quotes tests and inputs:"
         " not to be compared with runs without",
         "tampering: 7 episodes: m-1, m-2, m-3, m-4, m-5 and 2 more",
         "passed but flagged: 2 episodes: every case passed, and findings of the shared judge alone make it unsolved;"
-        " read them (docs/oracle-shared.md)",
+        " read them (docs/explanation/oracle-shared.md)",
         "  m-1: a.py, line 1: import of gc (and 1 more)",
         "  m-2: a.py, line 1: import of gc (and 1 more)",
     ]
@@ -62,7 +62,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_every_kind_of_fault_is_said_in_words_that_the_documentation_has_too(kind: str) -> None:
     said = whose(kind)
     assert said.endswith(f" ({kind})")
-    assert f"| `{kind}` | {said.removesuffix(f' ({kind})')} |" in re.sub(r" +", " ", (DOCS / "records.md").read_text())
+    assert f"| `{kind}` | {said.removesuffix(f' ({kind})')} |" in re.sub(
+        r" +", " ", (DOCS / "reference" / "records.md").read_text()
+    )
 
 
 def test_a_kind_of_another_version_stands_for_itself() -> None:
