@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_recode.agents.conformance import check_agent
 from pytest_recode.formats.conformance import check_format
-from pytest_recode.inside.equivalence import assert_equivalent
+from pytest_recode.inside.grading.equivalence import assert_equivalent
 from pytest_recode.sandboxes.conformance import check_sandbox
 
 __all__ = ["assert_equivalent", "check_agent", "check_format", "check_sandbox"]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_recode.sandboxes.shipping import imports
+
 PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
 VALUES = {"clock", "faults", "run_directory", "stopping", "task", "verdict", "episode", "settings", "slots", "proofs"}
 MAY = {
@@ -52,10 +54,15 @@ MAY = {
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 SPEAK_PYTEST = {
-    f"inside/{name}.py" for name in ("account", "grader", "running", "shared_beside", "shared_pytest", "telling")
+    "inside/grading/case_outcome.py",
+    "inside/grading/pytest_session.py",
+    "inside/separate_grader/main.py",
+    "inside/shared_grader/in_repo_runner.py",
+    "inside/shared_grader/pytest_reporter.py",
+    "inside/shared_grader/pytest_runner.py",
 }
 """In a sandbox, beside the plugin."""
-SPEAK_OF_ITS_INSIDES = {"inside/arguments.py", "inside/asserts.py"}
+SPEAK_OF_ITS_INSIDES = {"inside/shared_grader/traceback_arguments.py", "inside/shared_grader/assertion_messages.py"}
 """What a failing assertion was about has no public way; another pytest costs the words, and nothing else."""
 
 
@@ -71,8 +78,10 @@ def imported(path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = [PACKAGE.name, *path.relative_to(PACKAGE).parts][: -node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
     return found
 
 
@@ -97,11 +106,64 @@ def test_only_the_plugin_and_the_grader_speak_pytest(path: Path) -> None:
         assert "pytest" not in tops
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "inside").glob("*.py")), ids=lambda path: path.name)
+INSIDE = sorted((PACKAGE / "inside").rglob("*.py"))
+MAY_INSIDE = {
+    "runtime": set(),
+    "wire": set(),
+    "probes": set(),
+    "candidate": {"wire"},
+    "workspace": {"runtime", "wire"},
+    "grading": set(),
+    "separate_grader": {"grading", "wire"},
+    "shared_grader": {"grading", "shared_grader.concealment", "shared_grader.tampering", "wire"},
+    "shared_grader.concealment": set(),
+    "shared_grader.tampering": set(),
+}
+"""Who runs in a sandbox may import whom: what serves two programs knows neither."""
+
+
+def package(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE / "inside").parts[:-1])
+
+
+@pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_what_runs_inside_needs_nothing_of_the_package(path: Path) -> None:
-    """But its own siblings, which are shipped with it."""
-    ours = {name for name in imported(path) if name.split(".")[0] == "pytest_recode"}
-    assert all(name.startswith("pytest_recode.inside") for name in ours)
+    """But its own siblings, which are shipped with it, and by relative imports, since they have another name in a sandbox."""
+    text = path.read_text("utf-8")
+    assert "pytest_recode.inside" not in text
+    assert all(name.startswith("pytest_recode.inside") for name in imported(path) if name.startswith("pytest_recode"))
+
+
+@pytest.mark.parametrize("name", MAY_INSIDE)
+def test_imports_inside_go_one_way(name: str) -> None:
+    own = [path for path in INSIDE if package(path) == name]
+    known = sorted(MAY_INSIDE, key=len, reverse=True)
+    needed = {
+        next(each for each in known if f"{module}.".startswith(f"{each}."))
+        for path in own
+        for full in imported(path)
+        if (module := full.removeprefix("pytest_recode.inside.")) != full
+    }
+    assert needed - {name} == MAY_INSIDE[name]
+
+
+def test_every_package_inside_is_in_the_table() -> None:
+    assert {package(path) for path in INSIDE if path.stem != "__init__"} == set(MAY_INSIDE)
+
+
+@pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_module_inside_imports_itself_by_way_of_others(path: Path) -> None:
+    """A sandbox gets each module after those that it imports, so a circle could not be shipped."""
+    if path.stem == "__init__":
+        return
+    name = path.relative_to(PACKAGE / "inside").with_suffix("").as_posix().replace("/", ".")
+    seen: set[str] = set()
+    ahead = set(imports(name))
+    while ahead:
+        module = ahead.pop()
+        assert module != name
+        seen.add(module)
+        ahead |= set(imports(module)) - seen
 
 
 def test_a_session_without_tasks_imports_nothing_heavy(tmp_path: Path) -> None:

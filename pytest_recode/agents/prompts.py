@@ -17,7 +17,7 @@ MAX_TARGET = 60_000
 """Characters of one target shown at each step: some 15,000 tokens; research code is far smaller."""
 
 _CUT_BEFORE = re.compile(r"\n\[\.\.\. \d+ bytes cut \.\.\.\]\n")
-"""What `inside/jail.py` puts in the place of what it cuts out of a command's output."""
+"""What `inside/runtime/command_runner.py` puts in the place of what it cuts out of a command's output."""
 
 ROLE = """\
 You are an engineer who implements research code: the method of a scientific paper, inside an existing repository. \

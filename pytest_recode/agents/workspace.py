@@ -1,4 +1,4 @@
-"""The host's side of an agent's workspace: `inside/workspace.py` in a sandbox, launched when it is first needed."""
+"""The host's side of an agent's workspace: `inside/workspace/server.py` in a sandbox, launched when it is first needed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from pytest_recode.agents import CommandResult, Refused
 from pytest_recode.checkpoint import Changes
 from pytest_recode.faults import SandboxError
-from pytest_recode.inside import wire
-from pytest_recode.sandboxes import Connection, Program, Sandbox
+from pytest_recode.inside.wire import frames
+from pytest_recode.sandboxes import Connection, Program, Sandbox, shipping
 from pytest_recode.task import Brief, Environment, Files, Limits, brief_files
 
 MARGIN = 60.0
@@ -26,19 +25,8 @@ _REPLY = 64 << 20
 
 @cache
 def program() -> Program:
-    """What runs in the sandbox; the sandbox itself adds `recode_jail` to a persistent program."""
-    inside = resources.files("pytest_recode.inside")
-    return Program(
-        name="workspace",
-        modules={
-            "_recode_codec": inside.joinpath("codec.py").read_text("utf-8"),
-            "_recode_wire": inside.joinpath("wire.py").read_text("utf-8"),
-            "_recode_tree": inside.joinpath("tree.py").read_text("utf-8"),
-            "recode_workspace": inside.joinpath("workspace.py").read_text("utf-8"),
-        },
-        entry="recode_workspace",
-        persistent=True,
-    )
+    """What runs in the sandbox; the sandbox itself adds `_recode.runtime` to it."""
+    return shipping.program("workspace", "workspace.server", persistent=True)
 
 
 class SandboxWorkspace:
@@ -170,13 +158,13 @@ class SandboxWorkspace:
     def _exchange(self, connection: Connection, message: Mapping[str, Any], longest: float) -> Any:
         deadline = time.monotonic() + longest + MARGIN
         try:
-            wire.send_message(connection, dict(message), deadline)
-            answer = wire.receive_message(connection, _REPLY, deadline)
+            frames.send_message(connection, dict(message), deadline)
+            answer = frames.receive_message(connection, _REPLY, deadline)
         except TimeoutError:
             self._fail(f"it did not answer within {longest + MARGIN:.0f} s")
         except (EOFError, ConnectionError):
             self._fail("it ended")
-        except wire.WireError as error:
+        except frames.WireError as error:
             self._fail(f"it answered {error}")
         except BaseException:
             self.close()  # cut off in the middle of an exchange: the next answer would be to this question

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from pytest_recode.inside.naming import interface_named, not_among
+from pytest_recode.inside.grading.interface_names import interface_named, not_among
 
 _COLLECTED = re.compile(r"test_.*\.py|.*_test\.py", re.DOTALL)
 _NOT_ENTERED = re.compile(r".*\.egg|\..*|_darcs|build|CVS|dist|node_modules|venv|\{arch\}", re.DOTALL)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from pytest_recode.faults import GraderError, SandboxError, UserError
-from pytest_recode.inside import wire
+from pytest_recode.inside.wire import frames
 from pytest_recode.oracle.programs import GRADER, roots
 from pytest_recode.oracle.shared import check_shared, judge_shared
 from pytest_recode.oracle.switchboard import START_SECONDS, OpenCase, Switchboard, ending, launch
@@ -164,7 +164,7 @@ class _Grading:
                 "rehearsal": self.rehearsal,
             }
             try:
-                wire.send_message(grader, start, time.monotonic() + START_SECONDS)
+                frames.send_message(grader, start, time.monotonic() + START_SECONDS)
             except (ConnectionError, TimeoutError):
                 how = grader.kill()
                 raise SandboxError(f"the grader's sandbox took no files{f': it {how}' if how else ''}") from None
@@ -182,23 +182,23 @@ class _Grading:
         """Until it is done. Raises `_GraderGoneError` where another has to judge the cases that are left."""
         while True:
             deadline = self._grader_deadline()
-            fill = wire.connection_filler(grader, deadline)
+            fill = frames.connection_filler(grader, deadline)
             try:
-                frame = wire.fill_prefix(fill, 1 << 40)
-                if frame.kind == wire.TO_CANDIDATE:
+                frame = frames.fill_prefix(fill, 1 << 40)
+                if frame.kind == frames.TO_CANDIDATE:
                     if self.progress.open is None:
                         raise GraderError(f"{self._where()}: the candidate is asked outside of a test")
                     self.line.exchange(grader, frame, self.progress.open)
                     continue
                 if frame.header + frame.body > STEP_LIMIT:
                     raise GraderError(f"{self._where()}: the grader reports more than {STEP_LIMIT >> 20} MiB")
-                step = wire.fill_message(fill, frame)
+                step = frames.fill_message(fill, frame)
             except TimeoutError:
                 self._grader_gone(f"the test did not end within {self.limits.test_seconds:g} s", "timeout")
             except (EOFError, ConnectionError):
                 how = ending(self.sandbox, grader) or "closed its pipe"
                 self._grader_gone(f"the grader {how}", "died")
-            except wire.WireError as error:
+            except frames.WireError as error:
                 self._grader_gone(f"the grader sent no message ({error})", "died")
             else:
                 if self._step(step):

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from pytest_recode.sandboxes import Program
+from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import Files
 
-_INSIDE = Path(__file__).parent.parent / "inside"
-
-
-def _program(name: str, *modules: str) -> Program:
-    """`modules` in the order of import, the entry last; the names cannot be those of a repository's modules."""
-    sources = {f"_recode_{module}": (_INSIDE / f"{module}.py").read_text("utf-8") for module in modules}
-    return Program(name=name, modules=sources, entry=f"_recode_{modules[-1]}")
-
-
-CANDIDATE = _program("candidate", "codec", "wire", "candidate")
-_PYTEST = ("values", "equivalence", "handles", "remote", "naming", "account", "running")
-GRADER = _program("grader", "codec", "wire", "symptoms", *_PYTEST, "authors", "grader")
-_SHARED = (
-    *("codec", "wire", "hidden", "forbidden", "classes", "marks", "compared", "versions", "rewriting", "wrappers"),
-    *("holdings", "intact", "screening", "reach", "acts", "texts", "seeing", "watch"),
-    *("symptoms", "tracebacks", "shared"),
-)
-SHARED_PYTEST = _program(
-    "shared-pytest", *_SHARED, *_PYTEST, "asserts", "arguments", "telling", "plain", "worlds", "shared_pytest"
-)
-SHARED_BESIDE = _program(
-    "shared-beside", *_SHARED, *_PYTEST, "asserts", "arguments", "telling", "standins", "shared_beside"
-)
-SHARED_UNITTEST = _program("shared-unittest", *_SHARED, "shared_unittest")
+CANDIDATE = program("candidate", "candidate.server")
+GRADER = program("grader", "separate_grader.main")
+SHARED_PYTEST = program("shared-pytest", "shared_grader.pytest_runner")
+SHARED_BESIDE = program("shared-beside", "shared_grader.in_repo_runner")
+SHARED_UNITTEST = program("shared-unittest", "shared_grader.unittest_runner")
 
 
 def roots(files: Files) -> list[str]:

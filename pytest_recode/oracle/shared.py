@@ -1,6 +1,6 @@
 """The judge of tasks whose tests import the target: one process for both, and a verdict that says so (`isolation: shared`).
 
-`inside/shared.py` is the other half. What it reports bears this grading's token; what does not was written by the candidate.
+`inside/shared_grader/judge.py` is the other half. What it reports bears this grading's token; what does not was written by the candidate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_recode.faults import GraderError, SandboxError
-from pytest_recode.inside import reach, wire
+from pytest_recode.inside.shared_grader import import_scan
+from pytest_recode.inside.wire import frames
 from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, roots
 from pytest_recode.oracle.switchboard import ending, launch
 from pytest_recode.sandboxes import Connection, Program, Sandbox
@@ -77,7 +78,7 @@ def _order(task: Task, parts: Parts) -> bytes:
         "hidden": dict(sorted(parts.tests.items())),
         **_what_to_run(task, parts),
     }
-    wire.write_message(data, message)
+    frames.write_message(data, message)
     return data.getvalue()
 
 
@@ -107,7 +108,7 @@ def _preload(task: Task, parts: Parts) -> tuple[str, ...]:
         warnings.simplefilter("ignore")  # of the authors' strings
         files = {**parts.repo, **parts.reference, **parts.tests}
         scripts = [task.oracle.script] if task.oracle.script else list(parts.tests)
-        wanted = {name for script in scripts for name in reach.outside(script, files)}
+        wanted = {name for script in scripts for name in import_scan.outside(script, files)}
     return tuple(name for name in _SHARED_IMPORTS if name in wanted)
 
 
@@ -132,13 +133,13 @@ class _Grading:
         self.start = self.start or self.since
         try:
             while not self.done:
-                self._step(wire.receive_message(connection, _MESSAGE_LIMIT, self._deadline()))
+                self._step(frames.receive_message(connection, _MESSAGE_LIMIT, self._deadline()))
         except TimeoutError:
             self.rest = ("timeout", self._too_slow(), None)
         except (ConnectionError, EOFError):
             how = ending(sandbox, connection) or "closed its pipe"
             self.rest = ("died", f"the process of the candidate and its tests ended: {how}", None)
-        except (wire.WireError, KeyError, TypeError, ValueError) as error:
+        except (frames.WireError, KeyError, TypeError, ValueError) as error:
             self._tampered(f"garbage was sent in place of a result ({type(error).__name__}: {error})")
 
     def begin(self, connection: Connection, targets: Files) -> None:
@@ -148,11 +149,11 @@ class _Grading:
         names = list(self.task.targets)
         order = {"token": self.token, "targets": dict(targets), "names": names, "seed": self.seed, "only": left}
         try:
-            wire.send_message(connection, order, time.monotonic() + _START_SECONDS)
+            frames.send_message(connection, order, time.monotonic() + _START_SECONDS)
             # in a sandbox without a warm parent, the reference is run only now
             patience = _START_SECONDS + _LEARNING_SECONDS
-            first = wire.receive_message(connection, _MESSAGE_LIMIT, time.monotonic() + patience)
-        except (ConnectionError, EOFError, TimeoutError, wire.WireError) as error:
+            first = frames.receive_message(connection, _MESSAGE_LIMIT, time.monotonic() + patience)
+        except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
             raise SandboxError(f"the judge's sandbox took no files: {connection.kill() or error}") from None
         self._collected(first)
 

@@ -10,8 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pytest_recode.faults import SandboxError
-from pytest_recode.inside import wire
-from pytest_recode.inside.walls import FROM_OUTSIDE
+from pytest_recode.inside.runtime.linux_isolation import FROM_OUTSIDE
+from pytest_recode.inside.wire import frames
 from pytest_recode.oracle.programs import CANDIDATE, roots
 from pytest_recode.sandboxes import Connection, Program, Sandbox
 from pytest_recode.sandboxes.warm import WITH_PARENT
@@ -68,7 +68,7 @@ class Switchboard:
         self._aside = ThreadPoolExecutor(thread_name_prefix="recode-aside")
         self._endings: list[Future[str]] = []
 
-    def exchange(self, grader: Connection, question: wire.Frame, case: OpenCase) -> None:
+    def exchange(self, grader: Connection, question: frames.Frame, case: OpenCase) -> None:
         """Pass one question on, of which the prefix has been read, and the answer back, or why there is none.
 
         Raises `EOFError`, `ConnectionError` or `TimeoutError` where it is the grader that fails.
@@ -87,7 +87,7 @@ class Switchboard:
             began = time.monotonic()
             deadline = min(self.deadline, began + self.limits.test_seconds - case.candidate_seconds)
             try:
-                data = wire.PREFIX.pack(wire.MAGIC, *question)
+                data = frames.PREFIX.pack(frames.MAGIC, *question)
                 while left or data:
                     more = self._from_grader(grader, left)
                     left -= len(more)
@@ -103,7 +103,7 @@ class Switchboard:
             while left:  # the rest of a question that nobody takes any more
                 left -= len(self._from_grader(grader, left))
             told = {"kind": lost.kind, "text": lost.text}
-            wire.send_message(grader, told, time.monotonic() + _GRACE_SECONDS, kind=wire.LOST)
+            frames.send_message(grader, told, time.monotonic() + _GRACE_SECONDS, kind=frames.LOST)
 
     def end(self) -> None:
         """Have the candidate ended, if there is one, while the grader goes on; the next question waits for that, and
@@ -141,10 +141,10 @@ class Switchboard:
         start = {"files": dict(self.files), "roots": roots(self.files), "entropy": self.entropy, "limit": 1 << 40}
         try:
             deadline = time.monotonic() + START_SECONDS
-            wire.send_message(candidate, start, deadline)
+            frames.send_message(candidate, start, deadline)
             # No code of the candidate's has run: what goes wrong here is the sandbox's fault.
-            wire.receive_message(candidate, _READY_LIMIT, deadline)
-        except (ConnectionError, EOFError, TimeoutError, wire.WireError) as error:
+            frames.receive_message(candidate, _READY_LIMIT, deadline)
+        except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
             how = candidate.kill()
             raise SandboxError(f"the candidate's sandbox took no files: {how or error}") from None
         except BaseException:
@@ -155,7 +155,7 @@ class Switchboard:
     def _from_grader(self, grader: Connection, left: int) -> bytes:
         if not left:
             return b""
-        data = grader.receive(min(left, wire.CHUNK), self.deadline)
+        data = grader.receive(min(left, frames.CHUNK), self.deadline)
         if not data:
             raise EOFError("the grader is gone")
         return data
@@ -168,35 +168,35 @@ class Switchboard:
         except ConnectionError:
             raise self._ended(candidate) from None
 
-    def _answer(self, candidate: Connection, sequence: bytes, deadline: float) -> wire.Frame:
+    def _answer(self, candidate: Connection, sequence: bytes, deadline: float) -> frames.Frame:
         try:
-            frame = wire.fill_prefix(wire.connection_filler(candidate, deadline), self.answer_limit)
+            frame = frames.fill_prefix(frames.connection_filler(candidate, deadline), self.answer_limit)
         except TimeoutError:
             raise self._too_slow() from None
         except EOFError:
             raise self._ended(candidate) from None
-        except wire.WireError as error:
+        except frames.WireError as error:
             raise Lost("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
-        if frame.kind != wire.FROM_CANDIDATE or frame.sequence != sequence:
+        if frame.kind != frames.FROM_CANDIDATE or frame.sequence != sequence:
             raise Lost("protocol", "the candidate sent garbage instead of an answer: a frame out of turn")
         return frame
 
-    def _pass_on(self, grader: Connection, candidate: Connection, answer: wire.Frame, deadline: float) -> None:
+    def _pass_on(self, grader: Connection, candidate: Connection, answer: frames.Frame, deadline: float) -> None:
         """In pieces, so that the grader can be told in between that no more comes."""
         left = answer.header + answer.body
-        data = wire.PREFIX.pack(wire.MAGIC, *answer)
+        data = frames.PREFIX.pack(frames.MAGIC, *answer)
         while True:
             if left:
                 try:
-                    more = candidate.receive(min(left, wire.CHUNK), deadline)
+                    more = candidate.receive(min(left, frames.CHUNK), deadline)
                 except TimeoutError:
                     raise self._too_slow() from None
                 if not more:
                     raise self._ended(candidate)
                 left -= len(more)
                 data += more
-            kind = wire.PART if left else wire.LAST
-            head = wire.PREFIX.pack(wire.MAGIC, kind, wire.NO_SEQUENCE, 0, len(data))
+            kind = frames.PART if left else frames.LAST
+            head = frames.PREFIX.pack(frames.MAGIC, kind, frames.NO_SEQUENCE, 0, len(data))
             limit = time.monotonic() + self.limits.test_seconds + _GRACE_SECONDS
             if len(data) < _SMALL:
                 grader.send(head + data, limit)

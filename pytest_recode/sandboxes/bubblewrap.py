@@ -1,7 +1,7 @@
 """bubblewrap: full walls on one Linux machine, without a daemon and without images.
 
 `bwrap` raises the outer walls once, round a warm parent; each launch forks from it into namespaces of its own
-(`inside/cell.py`).
+(`inside/runtime/launch.py`).
 """
 
 from __future__ import annotations

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from pytest_recode.sandboxes import Connection, Program, Sandbox
+from pytest_recode.sandboxes import Connection, Sandbox
+from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import Environment, Limits
 
 SECONDS = 60.0  # for any one answer
-_PROBER = Path(__file__).parent.parent / "inside" / "prober.py"
 
 
 class Probe:
-    """A launch of `inside/prober.py`."""
+    """A launch of `inside/probes/conformance_probe.py`."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -66,13 +66,8 @@ class Bench:
 
     @contextmanager
     def probe(self, *, persistent: bool = False, limits: Limits | None = None) -> Iterator[Probe]:
-        program = Program(
-            name="prober",
-            modules={"recode_prober": _PROBER.read_text(encoding="utf-8")},
-            entry="recode_prober",
-            persistent=persistent,
-        )
-        connection = self.sandbox.launch(program, self.environment, limits or self.limits)
+        probe = program("conformance-probe", "probes.conformance_probe", persistent=persistent)
+        connection = self.sandbox.launch(probe, self.environment, limits or self.limits)
         try:
             yield Probe(connection)
         finally:

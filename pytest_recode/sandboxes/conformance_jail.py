@@ -1,4 +1,4 @@
-"""Promises to persistent programs: what `recode_jail.run` does with commands."""
+"""Promises to persistent programs: what `command_runner.run` does with commands."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def _run(probe: Probe, argv: str, seconds: float = 30, output_limit: int = 10_00
     """`argv` is Python source of a list."""
     return list(
         probe.ask(
-            "import recode_jail, os\n"
-            f"done = recode_jail.run({argv}, cwd=os.getcwd(), seconds={seconds}, output_limit={output_limit})\n"
+            "import os; from _recode.runtime import command_runner\n"
+            f"done = command_runner.run({argv}, cwd=os.getcwd(), seconds={seconds}, output_limit={output_limit})\n"
             "result = [done.status, done.output.decode('utf-8', 'replace'), done.timed_out]"
         )
     )

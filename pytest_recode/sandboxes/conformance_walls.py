@@ -259,9 +259,9 @@ def check_other_families_of_sockets_are_refused(bench: Bench) -> None:
         )
     with bench.probe(persistent=True) as probe:
         found = probe.ask(
-            "import recode_jail, os, sys\n"
+            "import os, sys; from _recode.runtime import command_runner\n"
             f"source = {look!r} + '\\nprint(result)'\n"
-            "done = recode_jail.run([sys.executable, '-c', source], cwd=os.getcwd(), seconds=30, output_limit=9999)\n"
+            "done = command_runner.run([sys.executable, '-c', source], cwd=os.getcwd(), seconds=30, output_limit=9999)\n"
             "result = done.output.decode()"
         )
         assert found == "[]\n", f"a command got sockets of the families {found}"
@@ -351,8 +351,8 @@ def check_commands_cannot_reach_their_program(bench: Bench) -> None:
     )
     with bench.probe(persistent=True, limits=replace(bench.limits)) as probe:
         output = probe.ask(
-            "import recode_jail, os, sys\n"
-            f"result = recode_jail.run([sys.executable, '-c', {attack!r}], cwd=os.getcwd(), seconds=30, output_limit=9999)[1].decode()"
+            "import os, sys; from _recode.runtime import command_runner\n"
+            f"result = command_runner.run([sys.executable, '-c', {attack!r}], cwd=os.getcwd(), seconds=30, output_limit=9999)[1].decode()"
         )
         assert output.startswith("[]"), f"a command reached {output}"
         assert probe.ask("result = 1 + 1") == 2, "the program did not survive its command"

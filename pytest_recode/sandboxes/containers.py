@@ -104,7 +104,7 @@ class Container:
         limits = Limits(memory_mb=wanted.memory_mb, disk_mb=wanted.disk_mb, pids=wanted.pids)
         setup = {"limits": limits_message(limits, persistent=wanted.key.persistent)}
         with suppress(ConnectionError):  # `begin` says what became of it
-            self.send(boot_message("container", wanted.key, setup), time.monotonic() + API_SECONDS)
+            self.send(boot_message("container_init", wanted.key, setup), time.monotonic() + API_SECONDS)
 
     def begin(self) -> None:
         """Wait for its imports, then start the program. Raises `UserError` for one that fails, `ContainerGone`, `SandboxError`."""
@@ -291,7 +291,9 @@ def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
 
     memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # what a tmpfs holds counts as memory
     file_size = wanted.disk_mb << 20
-    inodes = wanted.disk_mb * 256 + 1024  # `most_files` in inside/cell.py: each takes a kilobyte of the kernel
+    inodes = (
+        wanted.disk_mb * 256 + 1024
+    )  # `most_files` in inside/runtime/launch.py: each takes a kilobyte of the kernel
     host_config = docker.create_host_config(
         network_mode="none",
         read_only=True,
@@ -316,7 +318,7 @@ def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
     config: dict[str, Any] = docker.create_container_config(
         image=wanted.image,
         command=[],
-        entrypoint=["python3", "-s", "-B", "-c", source("boot")],
+        entrypoint=["python3", "-s", "-B", "-c", source("runtime.bootstrap")],
         user=_NOBODY,
         hostname="sandbox",
         working_dir="/tmp",

@@ -1,6 +1,6 @@
 """docker: each launch in a container of its own, without network, rights or a writable system.
 
-The program comes in over standard input (`inside/boot.py`, `inside/container.py`): nothing is mounted. Spare containers of
+The program comes in over standard input (`inside/runtime/bootstrap.py`, `inside/runtime/container_init.py`): nothing is mounted. Spare containers of
 each kind in use are started in the background, so that a launch does not wait for one.
 """
 

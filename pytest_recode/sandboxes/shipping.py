@@ -1,10 +1,11 @@
-"""How a program gets inside: as text, with its bytecode, over standard input, to `inside/boot.py`."""
+"""How a program gets inside: as text, with its bytecode, over standard input, to `inside/runtime/bootstrap.py`."""
 
 from __future__ import annotations
 
 import base64
 import json
 import marshal
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,10 @@ from pytest_recode.sandboxes import Program
 from pytest_recode.task import Environment, Limits
 
 _INSIDE = Path(__file__).parent.parent / "inside"
+_NAME = "_recode.{}"
+"""What a module of `inside/` is called in a sandbox: no repository's module has such a name."""
+_RUNTIME = "runtime"
+_IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,18 +51,61 @@ class WarmKey:
 
 
 @cache
-def source(name: str) -> str:
-    """The text of a module of `inside/`."""
-    return (_INSIDE / f"{name}.py").read_text(encoding="utf-8")
+def source(module: str) -> str:
+    """The text of a module below `inside/`, named from there: "wire.codec"."""
+    return _path(module).read_text(encoding="utf-8")
+
+
+def _path(module: str) -> Path:
+    return _INSIDE / f"{module.replace('.', '/')}.py"
+
+
+@cache
+def modules_for(entry: str) -> Mapping[str, str]:
+    """Sources of `entry` and of all that it imports, each after what it imports itself, by the names they have in a sandbox.
+
+    `entry` is named from `inside/`. What the sandbox brings anyway, `runtime`, is left out where the entry is not of it.
+    """
+    found: dict[str, str] = {}
+    _collect(entry, found, skip="" if entry.startswith(_RUNTIME) else _RUNTIME)
+    return found
+
+
+def _collect(module: str, found: dict[str, str], skip: str) -> None:
+    for name in imports(module):
+        if _NAME.format(name) not in found and not (skip and name.startswith(skip)):
+            _collect(name, found, skip)
+    found[_NAME.format(module)] = source(module)
+
+
+def imports(module: str) -> list[str]:
+    """The modules below `inside/` that one of them imports: relative imports at the margin. To parse each file would take longer."""
+    found = []
+    for dots, base, names in _IMPORT.findall(source(module)):
+        above = module.split(".")[: -len(dots)]
+        package = ".".join([*above, *filter(None, [base])])
+        if package and _path(package).is_file():
+            found.append(package)
+        else:
+            found += [
+                ".".join(filter(None, [package, name])) for name in re.findall(r"\w+", re.sub(r" as \w+", "", names))
+            ]
+    return found
+
+
+def program(name: str, entry: str, *, persistent: bool = False) -> Program:
+    """The program whose entry is a module of `inside/`."""
+    modules = modules_for(entry)
+    return Program(name=name, modules=modules, entry=_NAME.format(entry), persistent=persistent)
 
 
 @cache
 def bytecode(module: str, text: str) -> str:
     """Of one of `inside/` with this text, as base64; "" of another's. Python keeps it on disk: to compile what a grader consists
     of takes a sandbox longer than to start."""
-    name = module.removeprefix("_").removeprefix("recode_")
-    path = _INSIDE / f"{name}.py"
-    if not path.is_file() or source(name) != text:
+    name = module.removeprefix(_NAME.format(""))
+    path = _path(name)
+    if name == module or not path.is_file() or source(name) != text:
         return ""
     code = SourceFileLoader(module, str(path)).get_code(module)
     assert code is not None
@@ -70,19 +118,19 @@ def _of_file(code: CodeType, filename: str) -> CodeType:
 
 
 def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
-    """What `inside/boot.py` reads: the sandbox's own modules, which of them to run, and with what.
+    """What `inside/runtime/bootstrap.py` reads: the sandbox's own modules, which of them to run, and with what.
 
-    `main` is "zygote" or "container"; `setup` is completed with what `zygote.warm` wants.
+    `main` is "fork_server" or "container_init"; `setup` is completed with what `fork_server.warm` wants.
     """
-    names = ["walls", "syscalls", "sockets", "cell", *(["jail"] if key.persistent else []), "serving", "zygote"]
-    names += [main] if main not in names else []
+    modules = {**modules_for(f"{_RUNTIME}.{main}")}
+    if key.persistent:
+        modules |= modules_for(f"{_RUNTIME}.command_runner")
     program = {"modules": key.modules, "entry": key.entry, "preload": key.preload, "seed": key.seed.decode("latin-1")}
-    modules = [(f"recode_{name}", source(name)) for name in names]
     message = {
-        "modules": modules,
+        "modules": list(modules.items()),
         "magic": MAGIC_NUMBER.hex(),
-        "compiled": {name: code for name, text in (*modules, *key.modules) if (code := bytecode(name, text))},
-        "main": f"recode_{main}",
+        "compiled": {name: code for name, text in (*modules.items(), *key.modules) if (code := bytecode(name, text))},
+        "main": _NAME.format(f"{_RUNTIME}.{main}"),
         "setup": {**setup, "program": program},
     }
     text = json.dumps(message).encode()
@@ -90,7 +138,7 @@ def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
 
 
 def limits_message(limits: Limits, *, persistent: bool) -> dict[str, Any]:
-    """What `inside/cell.py` calls `Limits`."""
+    """What `inside/runtime/launch.py` calls `Limits`."""
     return {
         "memory_mb": limits.memory_mb,
         "disk_mb": limits.disk_mb,

@@ -48,7 +48,7 @@ class Root:
     """The process that a first warm parent is, from outside, and all the parents that were forked from it."""
 
     def __init__(self, argv: Sequence[str], boot: bytes, env: Mapping[str, str], pass_fds: Sequence[int]) -> None:
-        """`argv` ends in an interpreter; `boot` is what `inside/boot.py` reads. Does not wait for its imports."""
+        """`argv` ends in an interpreter; `boot` is what `inside/runtime/bootstrap.py` reads. Does not wait for its imports."""
         self._inner: int | None = None  # inside bwrap: a descriptor of the process
         self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         try:
@@ -57,7 +57,7 @@ class Root:
                 script.flush()
                 script.seek(0)
                 self._process = subprocess.Popen(
-                    [*argv, "-s", "-B", "-c", source("boot")],
+                    [*argv, "-s", "-B", "-c", source("runtime.bootstrap")],
                     cwd="/",
                     env=dict(env),
                     stdin=script,
@@ -125,7 +125,7 @@ class Root:
 
 
 class WarmParent:
-    """A process of `inside/zygote.py`, from the host. Thread-safe."""
+    """A process of `inside/runtime/fork_server.py`, from the host. Thread-safe."""
 
     def __init__(
         self, control: socket.socket, root: Root, *, mode: Mode, persistent: bool, kept: Sequence[str], base: bool
@@ -290,7 +290,7 @@ def start_parent(
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         setup = {"control": theirs.fileno(), "uid": uid, "mode": mode}
-        root = Root(argv, boot_message("zygote", key, setup), env, [theirs.fileno(), *pass_fds])
+        root = Root(argv, boot_message("fork_server", key, setup), env, [theirs.fileno(), *pass_fds])
     except BaseException:
         ours.close()
         raise

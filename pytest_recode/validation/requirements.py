@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 from pytest_recode.faults import SandboxError
-from pytest_recode.sandboxes import Program, Sandbox
+from pytest_recode.sandboxes import Sandbox
 from pytest_recode.sandboxes.requirements import wanted
+from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import Task
 
 SECONDS = 30.0
-_SOURCE = Path(__file__).parent.parent / "inside" / "package_versions.py"
 
 
 def unmet(task: Task, sandbox: Sandbox) -> list[str]:
@@ -39,12 +38,8 @@ def unmet(task: Task, sandbox: Sandbox) -> list[str]:
 
 
 def _versions(task: Task, sandbox: Sandbox, names: list[str]) -> dict[str, str | None]:
-    program = Program(
-        name="package-versions",
-        modules={"_recode_package_versions": _SOURCE.read_text("utf-8")},
-        entry="_recode_package_versions",
-    )
-    connection = sandbox.launch(program, task.environment, task.limits)
+    asks = program("package-versions", "probes.package_versions")
+    connection = sandbox.launch(asks, task.environment, task.limits)
     try:
         deadline = time.monotonic() + SECONDS
         connection.send(json.dumps(names).encode() + b"\n", deadline)

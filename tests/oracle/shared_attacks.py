@@ -197,7 +197,7 @@ cls.assertAlmostEqual = twice
     + "unittest.TestResult.addFailure = unittest.TestResult.addError = yes\n",
     "the judge's result": TOP.replace("IMPORTS", "import unittest")
     + "for cls in unittest.TestResult.__subclasses__():\n    cls._failed = cls.addFailure = cls.addError = lambda self, test, err: self.addSuccess(test)\n",
-    "the judge's module": "    return 0.0\n\nimport _recode_wire\nreal = _recode_wire.put_frame\ndef put(put, kind, message, *rest):\n    if 'outcome' in message:\n        message = dict(message, outcome='passed', kind='', message='', exception=None)\n    real(put, kind, message, *rest)\n_recode_wire.put_frame = put\n",
+    "the judge's module": "    return 0.0\n\nfrom _recode.wire import frames as _recode_wire\nreal = _recode_wire.put_frame\ndef put(put, kind, message, *rest):\n    if 'outcome' in message:\n        message = dict(message, outcome='passed', kind='', message='', exception=None)\n    real(put, kind, message, *rest)\n_recode_wire.put_frame = put\n",
     "a run of its own": TOP.replace("IMPORTS", "import unittest")
     + "def run(self, result=None):\n    result.startTest(self)\n    result.addSuccess(self)\n    result.stopTest(self)\nunittest.TestCase.run = run\n",
     "the test's class": "    return 0.0\n\nimport unittest\ndef below(cls, **named):\n    cls.test_weighted_mean = lambda self: None\nunittest.TestCase.__init_subclass__ = classmethod(below)\n",

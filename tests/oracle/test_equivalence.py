@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_recode.inside.equivalence import Mismatch
+from pytest_recode.inside.grading.equivalence import Mismatch
 from pytest_recode.testing import assert_equivalent
 
 nan, inf = math.nan, math.inf

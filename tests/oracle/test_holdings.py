@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.inside import holdings, versions
+from pytest_recode.inside.shared_grader.tampering import class_versions, module_snapshot
 
 SOURCE = """\
 import numpy as np
@@ -65,7 +65,7 @@ def run(text: str, module: types.ModuleType, file: str) -> None:
 def told(
     module: types.ModuleType, change: Callable[[], Any], sources: tuple[str, ...] = (), file: str = CANDIDATE
 ) -> list[str]:
-    noted = holdings.Holdings()
+    noted = module_snapshot.Holdings()
     noted.note(module)
     change()
     found = list(noted.changes(lambda path: path == file, sources))
@@ -102,7 +102,7 @@ def told(
     ],
 )
 def test_what_was_changed_is_told(base: types.ModuleType, change: str, expected: str) -> None:
-    if "back" in expected and versions.version(base.Base) is None:
+    if "back" in expected and class_versions.version(base.Base) is None:
         pytest.skip("this interpreter keeps no count of changes")
     assert told(base, lambda: run(change, base, CANDIDATE)) == [expected]
 
@@ -148,7 +148,7 @@ def test_what_a_library_wraps_it_has_not_replaced(base: types.ModuleType) -> Non
 def test_what_the_repositorys_own_code_changes_is_let_be(
     base: types.ModuleType, tmp_path: Path, code: str, change: str, is_theirs: bool
 ) -> None:
-    if "del" in change and versions.version(base.Base) is None:
+    if "del" in change and class_versions.version(base.Base) is None:
         pytest.skip("this interpreter keeps no count of changes")
     source = tmp_path / "more.py"
     source.write_text(code)
@@ -160,7 +160,7 @@ def test_of_a_library_only_what_is_the_candidates_is_told() -> None:
     module = types.ModuleType("library_of_the_test")
     exec(compile(SOURCE, "/usr/lib/python3/library.py", "exec"), module.__dict__)
     module.Base.__module__ = module.Model.__module__ = module.__name__
-    noted = holdings.Libraries([module])
+    noted = module_snapshot.Libraries([module])
     run("base.times = max\nbase.Base.go = max\nbase.TABLE.clear()\nbase.Model.more = lambda self: 0", module, CANDIDATE)
     assert list(noted.changes(lambda path: path == CANDIDATE)) == []
     run("base.times = lambda x: 0\nbase.Base.go = base.Model.one = lambda self: 0", module, CANDIDATE)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_recode.inside import screening
+from pytest_recode.inside.shared_grader.tampering import static_checks
 from tests.oracle import shared_attacks, shared_honest
 
 HIDDEN = ["m_ref", "tests.helper"]
 
 
 def flags(text: str, reference: str = "") -> list[str]:
-    return screening.flags(text.encode(), reference.encode(), HIDDEN)
+    return static_checks.flags(text.encode(), reference.encode(), HIDDEN)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ from textwrap import dedent
 
 import pytest
 
+import pytest_recode
 from pytest_recode.oracle.judge import judge
 from pytest_recode.oracle.programs import SHARED_UNITTEST
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Verdict
 from tests.oracle.conftest import by_script
 
+BOOTSTRAP = Path(pytest_recode.__file__).parent / "inside/runtime/bootstrap.py"
 LIBRARY = {
     "jax/__init__.py": "def grad(f):\n    import jax._compiler\n    return jax._compiler.made(f)\n",
     "jax/numpy/__init__.py": """\
@@ -48,13 +50,13 @@ LIBRARY = {
 """A library of a name that the judge looks after, whose compiler is imported when it is first used."""
 
 JUDGE = """\
-import json, sys, types
+import json, runpy, sys
 
 sys.path[:] = [path for path in sys.path if path] + [sys.argv[1]]
+install = runpy.run_path(sys.argv[2])["install"]
 for name, source in json.load(sys.stdin).items():
-    sys.modules[name] = types.ModuleType(name)
-    exec(compile(source, f"<{name}>", "exec"), vars(sys.modules[name]))
-shared, intact = sys.modules["_recode_shared"], sys.modules["_recode_intact"]
+    install(name, source)
+shared, intact = sys.modules["_recode.shared_grader.judge"], sys.modules["_recode.shared_grader.tampering.judge_snapshot"]
 import jax.numpy
 told = []
 eye = shared._Eye(intact.Noted(), ["answer.py"], [], [], told.append)
@@ -89,7 +91,7 @@ def told(root: Path, answer: str, script: str = JUDGE) -> list[str]:
     place.mkdir()
     (place / "answer.py").write_text(f"import jax\nimport jax.numpy\n{answer}")
     ran = subprocess.run(
-        [sys.executable, "-I", "-c", script, str(root / "lib")],
+        [sys.executable, "-I", "-c", script, str(root / "lib"), str(BOOTSTRAP)],
         input=json.dumps(dict(SHARED_UNITTEST.modules)), capture_output=True, text=True, cwd=place, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

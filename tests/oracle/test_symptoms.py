@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.inside.symptoms import symptom
+from pytest_recode.inside.grading.symptoms import symptom
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade, only
@@ -16,7 +16,7 @@ SETTING = """\
 import unittest, warnings
 import numpy as np
 import pytest
-from pytest_recode.inside.equivalence import assert_equivalent
+from pytest_recode.inside.grading.equivalence import assert_equivalent
 
 case = unittest.TestCase()
 a, b, wide = np.zeros(3), np.ones(3), np.ones((3, 2))

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_recode.inside import codec, handles, remote, wire
+from pytest_recode.inside.separate_grader import candidate_link, handles
+from pytest_recode.inside.wire import codec, frames
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade, only
@@ -31,8 +32,8 @@ def parts_of(value: Any) -> Any:
             yield from parts_of(item)
 
 
-def link() -> remote.Link:
-    return remote.Link(io.BytesIO(), io.BytesIO(), 1 << 20)
+def link() -> candidate_link.Link:
+    return candidate_link.Link(io.BytesIO(), io.BytesIO(), 1 << 20)
 
 
 names = st.sampled_from(
@@ -65,7 +66,7 @@ def test_any_answer_decodes_to_data_and_handles(tree: Any, lengths: list[int]) -
     body = bytes(sum(length + -length % 16 for length in lengths))
     try:
         found = codec.parse(json.dumps([tree, lengths]).encode(), body, owner.resolve)
-    except wire.WireError:
+    except frames.WireError:
         return
     for part in parts_of(found):
         if isinstance(part, np.ndarray | np.generic):
@@ -118,7 +119,7 @@ def test_no_attribute_or_answer_is_live_in_the_grader(bare: Sandbox) -> None:
     tests = """
         import numpy as np
 
-        HANDLES = "_recode_handles"
+        HANDLES = "_recode.separate_grader.handles"
 
         def plain(value):
             return type(value).__module__ == HANDLES or type(value) in (int, str, tuple, list, type(...))
@@ -377,7 +378,7 @@ def test_a_function_of_the_tests_comes_back_as_the_candidates(bare: Sandbox) -> 
                 x[0] = 7
                 return x
             back = candidate.m.f(mine)
-            assert back is not mine and back == mine and back != len and type(back).__module__ == "_recode_handles"
+            assert back is not mine and back == mine and back != len and type(back).__module__ == "_recode.separate_grader.handles"
             given = np.zeros(2)
             assert list(back(given)) == [7, 0]
             assert list(given) == [0, 0] and len(seen) == 1

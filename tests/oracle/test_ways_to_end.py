@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import GraderError, SandboxError
-from pytest_recode.inside import walls
+from pytest_recode.inside.runtime import linux_isolation
 from pytest_recode.oracle.switchboard import Switchboard
 from pytest_recode.sandboxes import Connection, Program, Sandbox, SandboxContext
 from pytest_recode.task import Environment, Limits
@@ -176,10 +176,10 @@ class Doomed:
         return data
 
     def _doom(self) -> None:
-        for parent in walls.children(os.getpid()):
+        for parent in linux_isolation.children(os.getpid()):
             with suppress(ProcessLookupError):  # one that ended meanwhile
                 if RUN.encode() in Path(f"/proc/{parent}/environ").read_bytes():
-                    self._kill([parent, *walls.descendants(parent)])
+                    self._kill([parent, *linux_isolation.descendants(parent)])
 
     def kill(self) -> str:
         return self._connection.kill()
@@ -197,8 +197,12 @@ def kill_all(pids: list[int]) -> None:
 
 def cells(pid: int, depth: int = 0) -> Iterator[int]:
     """The first process of each launch: bwrap's only child forks them, or one that it has forked. Each has one child."""
-    for child in walls.children(pid):
-        if depth > 0 and walls.children(child) and not any(map(walls.children, walls.children(child))):
+    for child in linux_isolation.children(pid):
+        if (
+            depth > 0
+            and linux_isolation.children(child)
+            and not any(map(linux_isolation.children, linux_isolation.children(child)))
+        ):
             yield child
         else:
             yield from cells(child, depth + 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_recode.inside import codec, wire
+from pytest_recode.inside.wire import codec, frames
 
 
 def there_and_back(value: Any) -> Any:
@@ -75,7 +75,7 @@ def test_subclasses_travel_as_the_plain_type() -> None:
     ids=["object", "type", "function", "object array", "structured array", "huge int"],
 )
 def test_what_cannot_travel(value: Any, words: str) -> None:
-    with pytest.raises(wire.WireError) as info:
+    with pytest.raises(frames.WireError) as info:
         codec.dump(value)
     assert str(info.value) == words
 
@@ -91,7 +91,7 @@ def test_too_deep_or_too_many_parts() -> None:
         (deep, "a value nested more than 100 deep cannot travel"),
         (many, "a value of more than 2000000 parts cannot travel"),
     ):
-        with pytest.raises(wire.WireError) as info:
+        with pytest.raises(frames.WireError) as info:
             codec.dump(value)
         assert str(info.value) == words
 
@@ -144,7 +144,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("header", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_bytes_are_a_wire_error(header: bytes) -> None:
-    with pytest.raises(wire.WireError):
+    with pytest.raises(frames.WireError):
         codec.parse(header, bytes(8))
 
 
@@ -161,7 +161,7 @@ def test_any_bytes_are_a_message_or_a_wire_error() -> None:
             changed[source.randrange(len(changed))] = source.choice(b'[]{},"0123456789aldtnfSrE@-.')
         try:
             codec.parse(changed, body)
-        except wire.WireError:
+        except frames.WireError:
             refused += 1
     assert refused > 3000
 
@@ -170,21 +170,21 @@ def test_frames_over_a_pipe() -> None:
     reading, writing = os.pipe()
     array = np.random.default_rng(0).random(1 << 20)
     with os.fdopen(reading, "rb", buffering=0) as reader, os.fdopen(writing, "wb", buffering=0) as writer:
-        sender = threading.Thread(target=wire.write_message, args=(writer, {"array": array, "n": 1}))
+        sender = threading.Thread(target=frames.write_message, args=(writer, {"array": array, "n": 1}))
         sender.start()
-        message = wire.read_message(reader, 1 << 24)
+        message = frames.read_message(reader, 1 << 24)
         sender.join()
         assert message["n"] == 1
         assert (message["array"] == array).all()
-        wire.write_message(writer, {"n": 2})
-        with pytest.raises(wire.WireError, match="a frame of more than 0 MiB"):
-            wire.read_message(reader, 10)
+        frames.write_message(writer, {"n": 2})
+        with pytest.raises(frames.WireError, match="a frame of more than 0 MiB"):
+            frames.read_message(reader, 10)
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb", buffering=0) as reader:
         os.write(writing, b"rcd1")
         os.close(writing)
         with pytest.raises(EOFError):
-            wire.read_message(reader, 1 << 24)
+            frames.read_message(reader, 1 << 24)
 
 
 def test_bytes_that_are_no_frame() -> None:
@@ -192,5 +192,5 @@ def test_bytes_that_are_no_frame() -> None:
     with os.fdopen(reading, "rb", buffering=0) as reader:
         os.write(writing, b"garbage" * 10)
         os.close(writing)
-        with pytest.raises(wire.WireError, match=r"^bytes that are no frame$"):
-            wire.read_message(reader, 1 << 24)
+        with pytest.raises(frames.WireError, match=r"^bytes that are no frame$"):
+            frames.read_message(reader, 1 << 24)

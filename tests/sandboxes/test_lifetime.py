@@ -17,7 +17,7 @@ from uuid import uuid4
 import pytest
 
 from pytest_recode.faults import SandboxError
-from pytest_recode.inside import walls
+from pytest_recode.inside.runtime import linux_isolation
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, docker_, process
 from pytest_recode.sandboxes.conformance import Bench, marked, running, until
 from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, RUN
@@ -82,7 +82,7 @@ def test_a_killed_warm_parent_is_started_again(kind: str, context: SandboxContex
         with bench.probe() as probe:
             assert probe.ask("result = 1") == 1
             for marked_one in of_run(run):
-                for pid in [marked_one, *walls.descendants(marked_one)]:
+                for pid in [marked_one, *linux_isolation.descendants(marked_one)]:
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
             assert probe.connection.receive(1, time.monotonic() + 60) == b""
@@ -128,7 +128,7 @@ def test_warm_parents_killed_with_all_that_were_forked_from_them_are_started_aga
     sandbox = KINDS[kind][1](SandboxContext(run=run, python=context.python))
     try:
         assert [grown(sandbox, "1"), grown(sandbox, "2")] == ["x", "x"]
-        for pid in [below for first in of_run(run) for below in [*walls.descendants(first), first]]:
+        for pid in [below for first in of_run(run) for below in [*linux_isolation.descendants(first), first]]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         assert [grown(sandbox, "1"), grown(sandbox, "2"), grown(sandbox, "1")] == ["x", "x", "x"]
@@ -162,8 +162,8 @@ def test_a_second_parent_that_hears_nothing_ends_with_the_host(kind: str, contex
         f"grown(KINDS[{kind!r}][1](SandboxContext(run={run!r}, python={context.python!r})), DEAF)\n"
     )
     host = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parent.parent.parent)
-    until(lambda: any(deaf(pid) for pid in walls.descendants(host.pid)), "the second parent came up")
-    started = walls.descendants(host.pid)
+    until(lambda: any(deaf(pid) for pid in linux_isolation.descendants(host.pid)), "the second parent came up")
+    started = linux_isolation.descendants(host.pid)
     os.kill(host.pid, signal.SIGKILL)
     host.wait()
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started), "the warm parents ended")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import marshal
 from collections.abc import Iterator
@@ -10,10 +11,14 @@ from types import CodeType
 
 import pytest
 
-from pytest_recode.sandboxes.shipping import bytecode
+from pytest_recode.sandboxes.shipping import bytecode, imports, modules_for, source
 
 INSIDE = Path(__file__).parents[2] / "pytest_recode/inside"
-MODULES = sorted(path.stem for path in INSIDE.glob("*.py") if path.stem != "__init__")
+MODULES = sorted(
+    path.relative_to(INSIDE).with_suffix("").as_posix().replace("/", ".")
+    for path in INSIDE.rglob("*.py")
+    if path.stem != "__init__"
+)
 
 
 def parts(code: CodeType) -> Iterator[CodeType]:
@@ -25,13 +30,31 @@ def parts(code: CodeType) -> Iterator[CodeType]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_bytecode_is_that_of_the_source(name: str) -> None:
-    text = (INSIDE / f"{name}.py").read_text("utf-8")
-    code = marshal.loads(base64.b64decode(bytecode(f"_recode_{name}", text)))
+    text = source(name)
+    code = marshal.loads(base64.b64decode(bytecode(f"_recode.{name}", text)))
     assert code == compile(text, "", "exec", dont_inherit=True)
-    assert {part.co_filename for part in parts(code)} == {f"<_recode_{name}>"}
+    assert {part.co_filename for part in parts(code)} == {f"<_recode.{name}>"}
 
 
 def test_of_another_text_there_is_none() -> None:
-    text = (INSIDE / "wire.py").read_text("utf-8")
-    assert not bytecode("_recode_wire", text + "\n")
-    assert not bytecode("_recode_nowhere", text)
+    text = source("wire.frames")
+    assert not bytecode("_recode.wire.frames", text + "\n")
+    assert not bytecode("_recode.wire.nowhere", text)
+    assert not bytecode("wire.frames", text)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_are_what_a_parser_finds_and_come_before_what_imports_them(name: str) -> None:
+    found = set()
+    for node in ast.walk(ast.parse(source(name))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            package = ".".join([*name.split(".")[: -node.level], *([node.module] if node.module else [])])
+            found |= {package} if package in MODULES else {f"{package}.{alias.name}" for alias in node.names}
+    assert set(imports(name)) == found
+    order = list(modules_for(name))
+    assert order[-1] == f"_recode.{name}"
+    for at, module in enumerate(order):
+        needed = {f"_recode.{each}" for each in imports(module.removeprefix("_recode."))}
+        assert {
+            each for each in needed if not each.startswith("_recode.runtime.") or name.startswith("runtime.")
+        } <= set(order[:at])

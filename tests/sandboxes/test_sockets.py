@@ -98,8 +98,8 @@ def test_so_does_what_has_an_address(
 def test_it_counts_for_a_command_as_well(kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox]) -> None:
     with bench(kind, context, sandboxes).probe(persistent=True) as probe:
         output = probe.ask(
-            "import recode_jail, sys\n"
-            f"done = recode_jail.run([sys.executable, '-c', {FILL + 'all_of_it(False)'!r}], cwd='.', seconds=60, output_limit=999)\n"
+            "import sys; from _recode.runtime import command_runner\n"
+            f"done = command_runner.run([sys.executable, '-c', {FILL + 'all_of_it(False)'!r}], cwd='.', seconds=60, output_limit=999)\n"
             "result = [done.timed_out, done.output.decode()]"
         )
         assert output == [False, "[killed: out of memory (64 MiB)]\n"]

@@ -1,0 +1,26 @@
+"""An exception of the candidate's, as the grader raises it in the test that called.
+
+Runs in the grader's process. Self-contained: stdlib, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+
+class CandidateError(Exception):
+    """An exception that the code under test raised.
+
+    It is also an instance of the nearest builtin exception that the candidate's own type derives from, so that
+    `pytest.raises(ValueError)` catches a ValueError. `frames` are the candidate's own, outermost first.
+    """
+
+    type: str = ""
+    message: str = ""
+    frames: tuple[str, ...] = ()
+
+    def __init__(self, type: str, message: str, frames: tuple[str, ...]) -> None:  # noqa: A002
+        self.type = type
+        self.message = message
+        self.frames = frames
+
+    def __str__(self) -> str:
+        return self.message

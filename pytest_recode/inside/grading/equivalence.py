@@ -1,0 +1,280 @@
+"""`assert_equivalent`: is what the candidate returned what the reference returned?
+
+The actual value is plain data (see the wire) or an opaque handle, which never is equivalent to anything. Nothing of the
+actual value's own methods is asked for an opinion.
+
+Self-contained: stdlib, numpy where the values come from it, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import value_kinds
+
+__tracebackhide__ = True  # a failure is told from the test's own line, and pytest parses a file for every line it tells
+
+ATOL_SHARE = 1e-3  # the default atol, as a share of rtol times the largest expected value
+_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex", "U": "str", "S": "bytes"}
+
+
+class Mismatch(AssertionError):
+    """Not equivalent.
+
+    `kind` is "mismatch" (other values), "shape", "length" (of a list or tuple), "keys" (of a dict; elements of a set), "dtype" (also:
+    another type) or "protocol" (an opaque handle; "dtype" where it is that of a builtin or numpy type).
+    """
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+def assert_equivalent(
+    actual: Any,
+    expected: Any,
+    *,
+    rtol: float = 1e-5,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    check_dtype: bool | str = "kind",
+    check_shape: bool = True,
+) -> None:
+    """Raise `Mismatch` (an AssertionError) unless `actual` is `expected`, up to rounding.
+
+    Floats and complex numbers agree where |actual - expected| <= atol + rtol * |expected|; ints, bools, strings and the
+    rest exactly. By default `atol` is rtol / 1000 times the largest finite expected magnitude of the same array (or
+    list of numbers): enough for rounding noise beside large values, never enough for zeros in place of small ones.
+    Where everything expected is zero, that magnitude counts as 1. NaN agrees with NaN only (with `equal_nan`), an
+    infinity only with the same infinity.
+
+    `check_dtype`: "kind" wants bool, int, float, complex, str alike and lets precision differ; True wants the same
+    dtype of arrays and numpy scalars (byte order aside); False compares any numbers. `check_shape=False` lets axes of
+    length 1 differ. A Python number, a numpy scalar and a 0-d array of one kind are alike. Lists and tuples are alike;
+    an array is no list. Dicts are compared by their keys, in any order.
+    """
+    if not (0 <= rtol < 1) or (atol is not None and not 0 <= atol < math.inf):
+        raise ValueError(f"rtol must be in [0, 1) and atol finite and not negative, not rtol={rtol!r}, atol={atol!r}")
+    if check_dtype not in (True, False, "kind"):
+        raise ValueError(f"check_dtype must be True, False or 'kind', not {check_dtype!r}")
+    _Comparison(rtol, atol, equal_nan, check_dtype, check_shape).compare(actual, expected, "result", None)
+
+
+class _Comparison:
+    def __init__(
+        self, rtol: float, atol: float | None, equal_nan: bool, check_dtype: bool | str, check_shape: bool
+    ) -> None:
+        self.rtol = rtol
+        self.atol = atol
+        self.equal_nan = equal_nan
+        self.check_dtype = check_dtype
+        self.check_shape = check_shape
+
+    def compare(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
+        """`scale`: the largest expected magnitude in the list that these values are items of."""
+        if getattr(type(actual), "_recode_opaque", False):
+            raise Mismatch(
+                getattr(type(actual), "_recode_kind", "protocol"),
+                f"{path} is {actual!r}, expected {value_kinds.name(expected)}; read a plain value from it instead: an attribute, "
+                "the result of a method or, of an iterator, list(...)",
+            )
+        actual, expected = value_kinds.text(actual), value_kinds.text(expected)
+        if value_kinds.is_numeric(expected) or value_kinds.is_numpy(expected):
+            if not (value_kinds.is_numeric(actual) or value_kinds.is_numpy(actual)):
+                raise self._other_type(actual, expected, path)
+            if value_kinds.is_numpy(actual) or value_kinds.is_numpy(expected):
+                self._arrays(actual, expected, path, scale)
+            else:
+                self._numbers(actual, expected, path, scale)
+        elif isinstance(expected, value_kinds.SEQUENCES):
+            self._sequences(actual, expected, path, scale)
+        elif isinstance(expected, dict):
+            self._dicts(actual, expected, path)
+        elif isinstance(expected, (set, frozenset)):
+            if type(actual) not in (set, frozenset):
+                raise self._other_type(actual, expected, path)
+            self._same_keys(actual, expected, path, "elements")
+        elif isinstance(expected, value_kinds.EXACT):
+            if not isinstance(actual, value_kinds.EXACT) or type(actual) is not value_kinds.plain_type(expected):
+                raise self._other_type(actual, expected, path)
+            if actual != expected:
+                raise Mismatch(
+                    "mismatch", f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}"
+                )
+        else:
+            raise TypeError(
+                f"the expected {path} is of type {type(expected).__qualname__}, which is no plain data; compare plain "
+                "values: numbers, strings, arrays, lists, dicts"
+            )
+
+    def _other_type(self, actual: Any, expected: Any, path: str) -> Mismatch:
+        return Mismatch(
+            "dtype",
+            f"{path} is {value_kinds.name(actual)}, expected {value_kinds.name(expected)}: {value_kinds.show(actual)}",
+        )
+
+    def _sequences(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
+        if type(actual) not in value_kinds.SEQUENCES:
+            raise self._other_type(actual, expected, path)
+        if len(actual) != len(expected):
+            raise Mismatch("length", f"{path} has {len(actual)} items, expected {len(expected)}")
+        scale = value_kinds.magnitude(expected) if scale is None else scale
+        for number, (mine, theirs) in enumerate(zip(actual, expected)):  # noqa: B905 - Python 3.9
+            self.compare(mine, theirs, f"{path}[{number}]", scale)
+
+    def _dicts(self, actual: Any, expected: Any, path: str) -> None:
+        if type(actual) is not dict:
+            raise self._other_type(actual, expected, path)
+        mine = self._same_keys(actual, expected, path, "keys")
+        for key, value in expected.items():
+            self.compare(actual[mine[value_kinds.as_key(key)]], value, f"{path}[{value_kinds.show(key)}]", None)
+
+    def _same_keys(self, actual: Any, expected: Any, path: str, what: str) -> dict[Any, Any]:
+        mine, theirs = ({value_kinds.as_key(key): key for key in keys} for keys in (actual, expected))
+        missing = [value_kinds.show(theirs[key]) for key in theirs if key not in mine]
+        extra = [value_kinds.show(mine[key]) for key in mine if key not in theirs]
+        if missing or extra:
+            parts = [
+                f"{word} {', '.join(sorted(keys)[:5])}"
+                for word, keys in (("lacks", missing), ("has extra", extra))
+                if keys
+            ]
+            raise Mismatch("keys", f"{path} has other {what}: it {' and '.join(parts)}")
+        return mine
+
+    def _numbers(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
+        kinds = [bool if isinstance(x, bool) else value_kinds.plain_type(x) for x in (actual, expected)]
+        if self.check_dtype is not False and kinds[0] is not kinds[1]:
+            raise self._other_type(actual, expected, path)
+        if not {float, complex} & set(kinds):
+            if actual != expected:
+                raise Mismatch(
+                    "mismatch", f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}"
+                )
+            return
+        try:
+            mine, theirs = complex(actual), complex(expected)
+        except OverflowError:
+            mine, theirs = complex(0 if actual == expected else math.inf), 0j
+        if math.isfinite(abs(theirs)) and math.isfinite(abs(mine)):
+            error, allowed = abs(mine - theirs), self._allowed(abs(theirs), scale)
+            if not error <= allowed:
+                relative = f", relative error {error / abs(theirs):.3g}" if theirs else ""
+                raise Mismatch(
+                    "mismatch",
+                    f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}: "
+                    f"absolute error {error:.3g}{relative}, allowed {allowed:.3g}",
+                )
+        elif not all(self._same_odd(x, y) for x, y in ((mine.real, theirs.real), (mine.imag, theirs.imag))):
+            raise Mismatch("mismatch", f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}")
+
+    def _same_odd(self, mine: float, theirs: float) -> bool:
+        """Parts of numbers of which one is not finite."""
+        if math.isnan(theirs):
+            return self.equal_nan and math.isnan(mine)
+        if math.isinf(theirs) or not math.isfinite(mine):
+            return mine == theirs
+        return abs(mine - theirs) <= self._allowed(abs(theirs), None)
+
+    def _allowed(self, magnitude: float, scale: float | None) -> float:
+        atol = self.atol
+        if atol is None:
+            atol = self.rtol * ATOL_SHARE * ((magnitude if scale is None else scale) or 1.0)
+        return atol + self.rtol * magnitude
+
+    def _arrays(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
+        import numpy as np
+
+        mine, theirs = np.asarray(actual), np.asarray(expected)
+        if theirs.dtype.kind not in "biufcUSmM" or theirs.dtype.names:
+            raise TypeError(f"the expected {path} is an array of dtype {theirs.dtype}, which is no plain data")
+        if mine.dtype.kind not in "biufcUSmM":
+            raise Mismatch("dtype", f"{path} is an array of dtype {mine.dtype}, expected {theirs.dtype}")
+        self._dtypes(mine, theirs, path, exact=value_kinds.is_numpy(actual) and value_kinds.is_numpy(expected))
+        if mine.shape != theirs.shape:
+            loose = [tuple(size for size in array.shape if size != 1) for array in (mine, theirs)]
+            if self.check_shape or loose[0] != loose[1]:
+                raise Mismatch("shape", f"{path} has shape {mine.shape}, expected {theirs.shape}")
+            mine = mine.reshape(theirs.shape)
+        numbers = mine.dtype.kind in "biufc" and theirs.dtype.kind in "biufc"
+        if not numbers and mine.dtype.kind != theirs.dtype.kind:
+            raise Mismatch("dtype", f"{path} is an array of dtype {mine.dtype}, expected {theirs.dtype}")
+        with np.errstate(all="ignore"):
+            if numbers and "f" in mine.dtype.kind + theirs.dtype.kind + ("f" if "c" in _kinds(mine, theirs) else ""):
+                self._close(np, mine, theirs, path, scale)
+            else:
+                self._exact(np, mine, theirs, path)
+
+    def _dtypes(self, mine: Any, theirs: Any, path: str, exact: bool) -> None:
+        if self.check_dtype is False:
+            return
+        if self.check_dtype is True and exact:
+            alike = mine.dtype.newbyteorder("=") == theirs.dtype.newbyteorder("=")
+        else:
+            alike = _KINDS.get(mine.dtype.kind, mine.dtype.kind) == _KINDS.get(theirs.dtype.kind, theirs.dtype.kind)
+        if not alike:
+            raise Mismatch("dtype", f"{path} has dtype {mine.dtype}, expected {theirs.dtype}")
+
+    def _exact(self, np: Any, mine: Any, theirs: Any, path: str) -> None:
+        if mine.dtype.kind in "mM":
+            wrong = mine.astype(theirs.dtype) != theirs
+            wrong |= mine != theirs  # a finer unit that is cut off is a difference too
+            if self.equal_nan:
+                wrong &= ~(np.isnat(mine) & np.isnat(theirs))
+        elif {mine.dtype.kind, theirs.dtype.kind} == {"i", "u"}:
+            # Compared as they are, numpy may turn both into floats and lose the last digits.
+            wrong = ((mine < 0) != (theirs < 0)) | (mine.astype(np.uint64) != theirs.astype(np.uint64))
+        else:
+            wrong = mine != theirs
+        self._report(np, np.asarray(wrong), mine, theirs, path, "")
+
+    def _close(self, np: Any, mine: Any, theirs: Any, path: str, scale: float | None) -> None:
+        common = np.result_type(mine.dtype, theirs.dtype, np.float64)
+        a, e = mine.astype(common, copy=False), theirs.astype(common, copy=False)
+        size, finite = np.abs(e), np.isfinite(e)
+        atol = self.atol
+        if atol is None:
+            largest = scale if scale is not None else float(size[finite].max()) if finite.any() else 0.0
+            atol = self.rtol * ATOL_SHARE * (largest or 1.0)
+        error = np.abs(a - e)
+        both = finite & np.isfinite(a)
+        good = np.where(both, error <= atol + self.rtol * size, False)
+        good |= ~both & self._same_parts(np, a.real, e.real, atol) & self._same_parts(np, a.imag, e.imag, atol)
+        with_error = np.where(both, error, 0)
+        if not good.all() and both.any():
+            at = _where(np, with_error.argmax(), e.shape)
+            relative = np.where(both & (size > 0), error / np.where(size > 0, size, 1), 0)
+            at_relative = _where(np, relative.argmax(), e.shape)
+            worst = (
+                f"; largest absolute error {float(with_error.max()):.6g}{at}, "
+                f"largest relative error {float(relative.max()):.6g}{at_relative}; "
+                f"tolerance rtol={self.rtol:g}, atol={float(atol):.3g}"
+            )
+        else:
+            worst = ""
+        self._report(np, ~good, mine, theirs, path, worst)
+
+    def _same_parts(self, np: Any, a: Any, e: Any, atol: float) -> Any:
+        same = (a == e) | (np.isfinite(a) & np.isfinite(e) & (np.abs(a - e) <= atol + self.rtol * np.abs(e)))
+        return same | (np.isnan(a) & np.isnan(e)) if self.equal_nan else same
+
+    def _report(self, np: Any, wrong: Any, mine: Any, theirs: Any, path: str, worst: str) -> None:
+        count = int(np.count_nonzero(wrong))
+        if not count:
+            return
+        first = tuple(int(i) for i in np.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape))
+        where = f"{path}[{', '.join(map(str, first))}]" if first else path
+        text = f"{where} is {value_kinds.show(mine[first].item())}, expected {value_kinds.show(theirs[first].item())}"
+        if wrong.ndim:
+            text += f"; {count} of {wrong.size} entries differ"
+        raise Mismatch("mismatch", text + worst)
+
+
+def _where(np: Any, flat: Any, shape: tuple[int, ...]) -> str:
+    index = ", ".join(str(int(i)) for i in np.unravel_index(int(flat), shape))
+    return f" at [{index}]" if index else ""
+
+
+def _kinds(*arrays: Any) -> str:
+    return "".join(array.dtype.kind for array in arrays)

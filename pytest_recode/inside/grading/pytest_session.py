@@ -1,0 +1,71 @@
+"""Runs of pytest over hidden tests: with nothing of this machine's own configuration, and repeatable by their seed.
+
+Part of the graders. Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import equivalence
+
+_ARGUMENTS = [
+    *("-p", "no:cacheprovider", "-p", "no:debugging", "-p", "no:doctest", "-p", "no:faulthandler", "-p", "no:junitxml"),
+    *("-p", "no:logging", "-p", "no:nose", "-p", "no:pastebin", "-p", "no:setuponly", "-p", "no:setupplan"),
+    *("-p", "no:stepwise", "-p", "no:threadexception", "-p", "no:unraisableexception", "-p", "no:legacypath"),
+    *("-p", "no:capture", "-p", "no:warnings"),
+    *("-q", "--tb=long", "--import-mode=prepend", "--strict-markers"),
+]
+
+Equivalent = Callable[..., None]
+EQUIVALENT: Equivalent = equivalence.assert_equivalent
+
+
+def run(root: Path, tests: Path, plugins: list[Any], *more: str, equivalent: Equivalent = EQUIVALENT) -> None:
+    """`more`: arguments of pytest's; `equivalent`: what the tests get as `assert_equivalent`."""
+    for name in [name for name in os.environ if name.startswith("PYTEST_")]:
+        del os.environ[name]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.dont_write_bytecode = True
+    _offer_testing(equivalent)
+    places = ["-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
+    pytest.main([*places, *_ARGUMENTS, *more, str(tests)], plugins=[LeftOut(), *plugins])
+
+
+class LeftOut:
+    """What pytest asks of plugins that are off."""
+
+    @staticmethod
+    def pytest_configure(config: pytest.Config) -> None:
+        config.option.trace = config.option.usepdb = False  # unittest's classes ask
+
+
+def _offer_testing(equivalent: Equivalent) -> None:
+    """`from pytest_recode.testing import assert_equivalent` works here whether or not the package is installed."""
+    package, module = types.ModuleType("pytest_recode"), types.ModuleType("pytest_recode.testing")
+    package.__path__ = []
+    package.testing = module  # type: ignore[attr-defined]
+    module.assert_equivalent = equivalent  # type: ignore[attr-defined]
+    sys.modules["pytest_recode"], sys.modules["pytest_recode.testing"] = package, module
+
+
+def entropy(seed: int, case: str) -> int:
+    """Of one case; with "" of what is drawn before there are cases."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\n{case}".encode()).digest()[:16], "big")
+
+
+def seed_everything(entropy: int) -> None:
+    """Tests and references that draw from the global generators are repeatable too."""
+    random.seed(entropy)
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(entropy % 2**32)

@@ -1,0 +1,288 @@
+"""What an exception that failed a test says of the result: other values, another shape, another type, no exception where one was due.
+
+Runs in the grader and in the shared judge, after a case has failed; its answer is a word of the record and of feedback, and no verdict depends on
+it. Reads the source of the failing statement and the local variables of the test, and calls nothing of the candidate's.
+
+Self-contained: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+import types
+from typing import Any, Optional
+
+OTHER = "assertion"
+"""A property that the result must have does not hold: where nothing more can be told."""
+
+_LIBRARY = f"{os.path.dirname(os.__file__)}{os.sep}"
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_Signs = tuple[tuple[str, tuple[str, ...]], ...]
+_ASSERTED: _Signs = (
+    ("no-exception", ("DID NOT RAISE", " not raised")),
+    ("no-warning", ("DID NOT WARN", " not triggered")),
+    ("shape", ("The values for attribute 'shape' do not match", "(shapes ")),
+    ("dtype", ("The values for attribute 'dtype' do not match", "to be of the same type")),
+    ("length", ("The length of the sequences mismatch",)),
+    (
+        "mismatch",
+        (
+            "Not equal to tolerance",
+            "Arrays are not",
+            "Items are not equal",
+            "are not almost equal",
+            "location mismatch",
+        ),
+    ),
+    ("mismatch", ("Tensor-likes are not", "Scalars are not", "Arrays are not equal")),
+)
+"""Words of pytest's, unittest's, numpy's and torch's assertions, stable for years: the first that a text holds tells."""
+_STUMBLED: _Signs = (
+    (
+        "shape",
+        ("must match the size of tensor", "could not be broadcast", "shape mismatch", "shapes cannot be multiplied"),
+    ),
+    ("length", ("not enough values to unpack", "too many values to unpack")),
+    (
+        "dtype",
+        (
+            "has no attribute",
+            "unsupported operand type",
+            "object is not",
+            "must be Tensor, not",
+            "must be real number, not",
+        ),
+    ),
+    (
+        "dtype",
+        (
+            "not supported between instances",
+            "did not match Double",
+            "did not match Float",
+            "expected scalar type",
+            "can't convert",
+        ),
+    ),
+    ("dtype", ("cannot unpack non-iterable", "indices must be integers", "has no len()")),
+)
+"""What Python, numpy and torch say where a test uses a result of another shape or type than it expects."""
+_STUMBLES = (AttributeError, TypeError, ValueError, RuntimeError)
+_COMPARING = frozenset(
+    (
+        "allclose",
+        "isclose",
+        "equal",
+        "array_equal",
+        "array_equiv",
+        "assert_close",
+        "assert_allclose",
+        "assert_array_equal",
+        "assert_equal",
+    )
+)
+_TYPES = frozenset(
+    ("isinstance", "issubclass", "type", "is_tensor", "is_floating_point", "is_complex", "issubdtype", "dtype")
+)
+_SHAPES = frozenset(("shape", "ndim", "dim", "size", "numel"))
+_EQUAL = frozenset(
+    f"assert{what}"
+    for what in (
+        *("Equal", "Equals", "AlmostEqual", "AlmostEquals", "ListEqual", "TupleEqual", "DictEqual", "SetEqual"),
+        *("SequenceEqual", "CountEqual", "MultiLineEqual"),
+    )
+)
+_DISTANCE = frozenset(("abs", "absolute", "norm", "max", "amax", "sum", "mean", "item", "float", "fabs", "sqrt"))
+
+
+def symptom(error: BaseException) -> str:
+    """A kind as in `Case.kind`. Whatever goes wrong here costs the word alone."""
+    try:
+        return _symptom(error)
+    except BaseException:  # noqa: BLE001  a candidate's object may have been asked something after all
+        return OTHER
+
+
+def _symptom(error: BaseException) -> str:
+    found = _of_text(error)
+    frame = _test_frame(error)
+    if frame is None:
+        return found or OTHER
+    statement = _statement(frame[0].f_code.co_filename, frame[1])
+    if found in ("", "mismatch", "length") and statement is not None:
+        found = _of_statement(statement, {**frame[0].f_globals, **frame[0].f_locals}) or found
+    return found or OTHER
+
+
+def _of_text(error: BaseException) -> str:
+    kind = type(error)
+    if kind.__module__.endswith("equivalence") and kind.__name__ == "Mismatch":
+        return str(getattr(error, "kind", ""))
+    if isinstance(error, (AssertionError, *_outcomes())):
+        signs = _ASSERTED
+    elif isinstance(error, _STUMBLES):
+        signs = _STUMBLED
+    else:
+        return ""
+    text = getattr(error, "msg", None) or (error.args[0] if error.args else "")
+    text = str.__getitem__(text, slice(4000)) if isinstance(text, str) else ""
+    return next((found for found, words in signs if any(word in text for word in words)), "")
+
+
+def _outcomes() -> tuple[Any, ...]:
+    outcomes = sys.modules.get("_pytest.outcomes")
+    return () if outcomes is None else (outcomes.OutcomeException,)
+
+
+def _test_frame(error: BaseException) -> Optional[tuple[types.FrameType, int]]:
+    """The innermost frame that is neither a library's nor this project's, and its line. None where that is in a function of the tests
+    that other code called: it speaks of what it was given, and of no result."""
+    found = None
+    files: list[str] = []
+    tb = error.__traceback__
+    while tb is not None:
+        file = tb.tb_frame.f_code.co_filename
+        name = tb.tb_frame.f_globals.get("__name__", "")
+        library = file.startswith((_LIBRARY, "<frozen")) or any(part in file for part in _INSTALLED)
+        if not library and not (isinstance(name, str) and name.startswith(("_recode.", "pytest_recode."))):
+            found = (tb.tb_frame, tb.tb_lineno)
+            files += [file] if files[-1:] != [file] else []
+        tb = tb.tb_next
+    return None if files[-1:] and files[-1] in files[:-1] else found
+
+
+def _statement(file: str, line: int) -> Optional[ast.stmt]:
+    """The innermost statement of a line."""
+    source = "".join(linecache.getlines(file))
+    found: Optional[ast.stmt] = None
+    for node in ast.walk(ast.parse(source)) if source else ():
+        if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or node.lineno):
+            continue
+        if found is None or node.lineno >= found.lineno:
+            found = node
+    return found
+
+
+def _of_statement(node: ast.stmt, values: dict[str, Any]) -> str:
+    if isinstance(node, ast.Assert):
+        return _of_expression(node.test, values)
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return ""
+    call, name = node.value, _name(node.value.func)
+    if name in ("assertTrue", "assert_") and call.args:
+        return _of_expression(call.args[0], values)
+    if name in _EQUAL and len(call.args) >= 2:
+        return _compared(call.args[0], call.args[1], values, exact=True)
+    if name in ("assertIsInstance", "assertNotIsInstance"):
+        return "dtype"
+    if name == "assert_equivalent" and call.args:
+        return _about(call.args[0])
+    return _of_expression(call, values) if name in _COMPARING else ""
+
+
+def _of_expression(node: ast.expr, values: dict[str, Any]) -> str:
+    """What is asserted of the result; "" where that is none of values, shapes and types."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        found = {_of_expression(each, values) for each in node.values}
+        if "shape" in found and any(_shapes_differ(each, values) for each in node.values):
+            return "shape"
+        return found.pop() if len(found) == 1 else ""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, right = node.left, node.comparators[0]
+        if isinstance(node.ops[0], (ast.Eq, ast.Is)):
+            return _compared(left, right, values, exact=True)
+        if isinstance(node.ops[0], (ast.Lt, ast.LtE)) and _is_distance(left):
+            return "mismatch"
+        return "dtype" if _about(left) == "dtype" else ""
+    if isinstance(node, ast.Call):
+        name = _name(node.func)
+        if name in _COMPARING and len(node.args) >= 2:
+            return _compared(node.args[0], node.args[1], values, exact=False)
+        if name in _TYPES:
+            return "dtype"
+        if name in ("all", "item", "bool") and isinstance(node.func, ast.Attribute) and not node.args:
+            return _of_expression(node.func.value, values)
+        if name in ("all", "bool") and len(node.args) == 1 and not isinstance(node.args[0], ast.GeneratorExp):
+            return _of_expression(node.args[0], values)
+    return ""
+
+
+def _compared(one: ast.expr, other: ast.expr, values: dict[str, Any], *, exact: bool) -> str:
+    found = _about(one) or _about(other)
+    if found:
+        return found
+    known = [_value(node, values) for node in (one, other)]
+    return _differing(known[0][0], known[1][0], exact) if all(known) else "mismatch"
+
+
+def _value(node: ast.expr, values: dict[str, Any]) -> tuple[Any, ...]:
+    """Of a variable or a literal, in a tuple; () where it would have to be worked out."""
+    if isinstance(node, ast.Name):
+        return (values[node.id],) if node.id in values else ()
+    try:
+        return (ast.literal_eval(node),)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return ()
+
+
+def _about(node: ast.expr) -> str:
+    """Whether an expression asks for a type or a shape, and not for values."""
+    name = _name(node.func if isinstance(node, ast.Call) else node)
+    if isinstance(node, ast.Subscript):
+        return _about(node.value) if _about(node.value) == "shape" else ""
+    if name in _TYPES:
+        return "dtype"
+    if name in _SHAPES and isinstance(node, (ast.Attribute, ast.Call)):
+        return "shape"
+    return "length" if isinstance(node, ast.Call) and name == "len" else ""
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_distance(node: ast.expr) -> bool:
+    """`abs(a - b)`, `np.abs(a - b).max()`, `(a - b).norm()`."""
+    while isinstance(node, ast.Call) and _name(node.func) in _DISTANCE:
+        if isinstance(node.func, ast.Attribute) and not node.args:
+            node = node.func.value
+        elif node.args:
+            node = node.args[0]
+        else:
+            return False
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+
+
+def _shapes_differ(node: ast.expr, values: dict[str, Any]) -> bool:
+    if isinstance(node, ast.Compare):
+        sides = [node.left, node.comparators[0]]
+        bases = [side.value for side in sides if isinstance(side, ast.Attribute)]
+        names = [base.id for base in bases if isinstance(base, ast.Name) and base.id in values]
+        return len(names) == 2 and _differing(values[names[0]], values[names[1]], exact=False) == "shape"
+    return False
+
+
+def _differing(one: Any, other: Any, exact: bool) -> str:
+    """How two values differ; only those of exact plain types are looked at."""
+    arrays = [type(each) in _array_types() for each in (one, other)]
+    if all(arrays):
+        return "shape" if tuple(one.shape) != tuple(other.shape) else "mismatch"
+    sequences = [type(each) in (list, tuple) for each in (one, other)]
+    if exact and (any(arrays) or type(one) is not type(other)) and not _numbers(one, other):
+        return "dtype"
+    if all(sequences) and len(one) != len(other):
+        return "length"
+    if type(one) is dict and type(other) is dict and one.keys() != other.keys():
+        return "keys"
+    return "mismatch"
+
+
+def _numbers(*values: Any) -> bool:
+    return all(type(value) in (bool, int, float, complex) for value in values)
+
+
+def _array_types() -> tuple[Any, ...]:
+    places = (("numpy", "ndarray"), ("torch", "Tensor"))
+    return tuple(getattr(sys.modules.get(module), name, None) for module, name in places)

@@ -1,0 +1,75 @@
+"""The first lines that run inside a sandbox: `python -c <this file>`, with everything else on standard input.
+
+Standard input brings eight bytes of length and a JSON object: `modules` (name and source, in the order of import),
+`main` (the name of the one to run), `setup` (what its `run` is called with), and `compiled`, bytecode of modules by their names,
+for interpreters of the kind `magic`: others compile. Nothing is read beyond that.
+"""
+
+import base64
+import json
+import marshal
+import os
+import sys
+from importlib.util import MAGIC_NUMBER
+from types import ModuleType
+
+compiled: "dict[str, str]" = {}
+
+
+def read_exactly(fd: int, size: int) -> bytes:
+    parts = []
+    while size:
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            raise SystemExit(3)  # whoever started this is gone
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def package(name: str) -> ModuleType:
+    """The package `name`, made where it is not there: it holds modules and has no code."""
+    if name not in sys.modules:
+        made = ModuleType(name)
+        made.__path__ = []
+        made.__package__ = name
+        sys.modules[name] = made
+        parent, _, last = name.rpartition(".")
+        if parent:
+            setattr(package(parent), last, made)
+    return sys.modules[name]
+
+
+def install(name: str, source: str) -> ModuleType:
+    """Import a module from its source, with the packages above it, so that its relative imports work.
+
+    `linecache` learns the source, so that tracebacks can quote it.
+    """
+    import linecache
+
+    filename = f"<{name}>"
+    module = ModuleType(name)
+    module.__file__ = filename
+    parent, _, last = name.rpartition(".")
+    if parent:
+        module.__package__ = parent
+        setattr(package(parent), last, module)
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    sys.modules[name] = module
+    if name in compiled:
+        code = marshal.loads(base64.b64decode(compiled[name]))
+    else:
+        code = compile(source, filename, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+    return module
+
+
+if __name__ == "__main__":
+    # `-c` puts the working directory first; `-P` and `-I` are not used: one is too new, one ignores PYTHONHASHSEED
+    sys.path[:] = [path for path in sys.path if path not in ("", ".")]
+    work = json.loads(read_exactly(0, int.from_bytes(read_exactly(0, 8), "big")))
+    if bytes.fromhex(work["magic"]) == MAGIC_NUMBER:
+        compiled.update(work["compiled"])
+    for name, source in work["modules"]:
+        install(name, source)
+    sys.modules[work["main"]].run(work["setup"], install)

@@ -1,0 +1,323 @@
+"""Commands for a persistent program: run, bounded, and gone with everything they started.
+
+Imported inside a sandbox as `_recode.runtime.command_runner`; the sandbox provides it to persistent programs. A command can neither
+signal nor trace the program, and inherits none of its descriptors. What that takes differs with the sandbox: a pid
+namespace of the command's own ("nested"), the immunity of a namespace's first process ("first", "container"), or,
+where there are no walls, only the sweep afterwards ("plain").
+
+Stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from . import launch, linux_isolation, seccomp
+
+_POLL_SECONDS = 0.02
+_WIRE = 3
+_WHOLE = b"."  # after an answer, so that half of one is known
+_FIRST = ("first", "container")
+
+
+class Result(NamedTuple):
+    """`status` as `subprocess` has it: negative for a signal. `output`: stdout and stderr as they came, the
+    middle cut out past the limit. `timed_out`: its time was up and it was killed."""
+
+    status: int
+    output: bytes
+    timed_out: bool
+
+
+class _Settings(NamedTuple):
+    kind: str
+    limits: launch.Limits
+
+
+_settings = _Settings("plain", launch.Limits(2048, 512, 128, True))
+
+
+def configure(kind: str, limits: launch.Limits) -> None:
+    """Called by the sandbox, once, before the program runs."""
+    global _settings
+    _settings = _Settings(kind, limits)
+    linux_isolation.adopt_orphans()
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    seconds: float,
+    output_limit: int,
+    env: Mapping[str, str] | None = None,
+) -> Result:
+    """Run `argv` (looked up on PATH) to its end, or for `seconds`; then nothing it started is left.
+
+    Its standard input is empty, its stdout and stderr are one stream of which `output_limit` bytes are kept. What
+    cannot be started ends as in a shell: status 126 or 127 and a line of output. More memory than the sandbox grants ends
+    it with signal 9 and a line of output that says so. Raises `OSError` where no process can be started at all.
+    """
+    environ = dict(os.environ if env is None else env)
+    output, writer = os.pipe()
+    report, reporter = os.pipe()
+    if os.fork() == 0:
+        _start(list(argv), cwd, environ, writer, reporter)
+    os.close(writer)
+    os.close(reporter)
+    kept = _Output(output_limit)
+    try:
+        ending, timed_out = _follow(output, report, kept, time.monotonic() + seconds)
+    finally:
+        os.close(output)
+        os.close(report)
+    return _result(ending, kept, timed_out)
+
+
+def aside(work: Callable[[], bytes], seconds: float) -> bytes:
+    """What `work` returns, called in a fork that has `seconds`, and memory that the sandbox can spare.
+
+    For a look at what untrusted commands left, where its cost is in their hands: loops in C heed no signal. A
+    `MemoryError` comes up in `work`. Raises `TimeoutError`, and `OSError` where there is no fork to be had or it
+    ended without an answer.
+    """
+    answer, writer = os.pipe()
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _work(work, writer)
+    except OSError:
+        os.close(answer)
+        raise
+    finally:
+        os.close(writer)
+    deadline = time.monotonic() + seconds
+    said = bytearray()
+    poll = select.poll()
+    poll.register(answer, select.POLLIN)
+    poll.register(_WIRE, 0)  # hang-up alone
+    try:
+        while True:
+            ready = dict(poll.poll(max(deadline - time.monotonic(), 0) * 1000))
+            if _WIRE in ready:
+                _kill(pid)
+                os._exit(0)  # the host is gone
+            if not ready:
+                raise TimeoutError
+            data = os.read(answer, 1 << 16)
+            if not data:
+                break
+            said += data
+    finally:
+        os.close(answer)
+        _kill(pid)
+        os.waitpid(pid, 0)
+    if said[-1:] != _WHOLE:
+        raise OSError("it ended before its time")
+    return bytes(said[:-1])
+
+
+def _work(work: Callable[[], bytes], answer: int) -> None:
+    try:
+        spare = _settings.limits.memory_mb * linux_isolation.MIB // 2
+        linux_isolation.limit("RLIMIT_AS", linux_isolation.address_space() + spare)
+        with open(answer, "wb") as file:
+            file.write(work() + _WHOLE)
+    finally:
+        os._exit(0)
+
+
+def _result(ending: dict[str, str], kept: _Output, timed_out: bool) -> Result:
+    if "fault" in ending and not timed_out:
+        raise OSError(ending["fault"])
+    status = int(ending.get("status", -signal.SIGKILL))
+    if "killed" in ending:
+        kept.note(f"[killed: {ending['killed']}]\n")
+    return Result(-signal.SIGKILL if timed_out else status, kept.bytes(), timed_out)
+
+
+def _follow(output: int, report: int, kept: _Output, deadline: float) -> tuple[dict[str, str], bool]:
+    """Collect output until the command has ended and everything that could still write is dead."""
+    said = b""
+    timed_out = False
+    waiting = {output, report}
+    poll = select.poll()
+    for fd in waiting:
+        poll.register(fd, select.POLLIN)
+    poll.register(_WIRE, 0)  # hang-up alone
+    while waiting:
+        left = deadline - time.monotonic()
+        if left <= 0 and report in waiting and not timed_out:
+            timed_out = True
+            _end()
+        running = report in waiting and not timed_out
+        for fd, _ in poll.poll(max(left, 0) * 1000 if running else None):
+            if fd == _WIRE:
+                _end()
+                os._exit(0)  # the host is gone
+            data = os.read(fd, 1 << 16)
+            if not data:
+                poll.unregister(fd)
+                waiting.remove(fd)
+            if fd == output:
+                kept.add(data)
+            else:
+                said += data
+                if not data:
+                    _end()
+    return _parse(said), timed_out
+
+
+def _parse(said: bytes) -> dict[str, str]:
+    lines = [line.partition(" ") for line in said.decode("utf-8", "replace").splitlines()]
+    return {word: rest for word, _, rest in lines}
+
+
+def _end() -> None:
+    """Kill and reap the command and all it started. This process has no other children."""
+    if _settings.kind == "plain":
+        linux_isolation.end_descendants()
+        return
+    while not linux_isolation.reap_all():
+        # The first process of a namespace takes everything in it along
+        for pid in [-1] if _settings.kind in _FIRST else linux_isolation.children(os.getpid()):
+            _kill(pid)
+        time.sleep(0.001)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+# The other side of the fork
+
+
+def _start(argv: list[str], cwd: str, env: dict[str, str], output: int, report: int) -> None:
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.setsid()
+        linux_isolation.close_all_but(output, report)
+        if _settings.kind == "nested":
+            linux_isolation.dumpable(True)
+            linux_isolation.new_user_namespace(
+                linux_isolation.NEWPID | linux_isolation.NEWNS, os.geteuid(), os.getegid()
+            )
+            if os.fork():
+                os._exit(0)
+            quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV | linux_isolation.MS_NOEXEC
+            linux_isolation.mount("proc", "/proc", "proc", quiet)
+            linux_isolation.forbid_user_namespaces()
+            linux_isolation.dumpable(False)
+            _keep(argv, cwd, env, output, report, linux_isolation.pids_here)
+        elif _settings.kind in _FIRST:
+            linux_isolation.dumpable(True)
+            linux_isolation.first_to_go()
+            linux_isolation.dumpable(False)
+            _keep(argv, cwd, env, output, report, linux_isolation.pids_here)
+        else:
+            linux_isolation.adopt_orphans()
+            me = os.getpid()
+            _keep(argv, cwd, env, output, report, lambda: linux_isolation.descendants(me))
+    except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the program's code
+        launch.say(report, "fault", f"{type(exc).__name__}: {exc}")
+        os._exit(1)
+
+
+def _keep(
+    argv: list[str],
+    cwd: str,
+    env: dict[str, str],
+    output: int,
+    report: int,
+    pids: Callable[[], list[int]],
+) -> None:
+    """Start the command, wait for it, tell its status. Ends this process, and with it whoever depends on it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, launch.WAKING)
+    pid = os.fork()
+    if pid == 0:
+        _become(argv, cwd, env, output)
+    os.close(output)
+    while True:
+        signal.sigtimedwait(launch.WAKING, _POLL_SECONDS)
+        ended = launch.reap(pid)
+        if ended is not None:
+            status = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else -os.WTERMSIG(ended)
+            launch.say(report, "status", str(status))
+            os._exit(0)
+        excess = launch.past(_settings.limits, pids())
+        if excess:
+            launch.say(report, "killed", excess)
+            os._exit(0)
+
+
+def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None:
+    try:
+        os.setsid()
+        linux_isolation.silence()
+        os.dup2(output, 1, inheritable=True)
+        os.dup2(output, 2, inheritable=True)
+        linux_isolation.close_all_but(0, 1, 2)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, launch.WAKING)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; a command expects them
+            signal.signal(number, signal.SIG_DFL)
+        os.chdir(cwd)
+        linux_isolation.no_new_privileges()
+        if _settings.kind == "nested":
+            linux_isolation.drop_capabilities()
+        linux_isolation.limit("RLIMIT_CORE", 0)
+        linux_isolation.limit("RLIMIT_NOFILE", launch.OPEN_FILES)
+        linux_isolation.limit("RLIMIT_FSIZE", _settings.limits.disk_mb * linux_isolation.MIB)
+        if _settings.kind in ("nested", "first"):
+            linux_isolation.limit_processes(_settings.limits.pids)
+        if _settings.kind != "plain":
+            seccomp.refuse()
+            linux_isolation.dumpable(True)
+        os.execvpe(argv[0], argv, env)
+    except OSError as exc:
+        os.write(2, f"{argv[0]}: {exc.strerror}\n".encode("utf-8", "replace"))
+        os._exit(127 if isinstance(exc, FileNotFoundError) else 126)
+    except BaseException as exc:  # noqa: BLE001
+        os.write(2, f"{argv[0]}: {exc}\n".encode("utf-8", "replace"))
+        os._exit(126)
+
+
+class _Output:
+    """The first and the last half of what came."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = max(limit // 2, 1)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._cut = 0
+
+    def add(self, data: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:] if room > 0 else data
+        past = len(self._tail) - self._half
+        if past > self._half:  # in steps, so that each byte is moved a bounded number of times
+            self._drop(past)
+
+    def _drop(self, past: int) -> None:
+        del self._tail[:past]
+        self._cut += past
+
+    def note(self, text: str) -> None:
+        if self._head and not (self._tail or self._head).endswith(b"\n"):
+            text = "\n" + text
+        self.add(text.encode())
+
+    def bytes(self) -> bytes:
+        past = len(self._tail) - self._half
+        if past > 0:
+            self._drop(past)
+        cut = f"\n[... {self._cut} bytes cut ...]\n".encode() if self._cut else b""
+        return bytes(self._head + cut + self._tail)

@@ -1,0 +1,120 @@
+"""The first process of a container: imports what the program needs, waits for its work, forks the program, watches it.
+
+Standard input and output are the wire. Standard error is the report, lines of JSON that only this process can write:
+`{"ready": true}` or `{"fault": …, "module": …}`, and in the end `{"how": …}`. One byte on the wire starts the program.
+When the wire hangs up the host is gone, and the container ends.
+
+A persistent program runs in this very process, which no signal from inside the container can reach.
+
+Imported inside a sandbox as `_recode.runtime.container_init`: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import fork_server, launch, linux_isolation
+
+# "oom_kill 1" in either: kernel interface files, cgroup version 2 and 1
+_EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+_LAG_SECONDS = 0.2
+
+
+def run(setup: dict[str, Any], install: fork_server.Install) -> None:
+    reader, writer, report = (os.dup(fd) for fd in (0, 1, 2))
+    linux_isolation.silence()
+    linux_isolation.dumpable(False)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process is immune to what it does not handle
+    for name in ("work", "home"):
+        os.mkdir(f"/tmp/{name}")
+    os.chdir(launch.WORK)
+    try:
+        main = fork_server.warm(setup, install)
+    except fork_server.Unimportable as exc:
+        _say(report, {"fault": str(exc), "module": exc.module})
+        return
+    fork_server.grow(setup)
+    fork_server.held(sys.modules[setup["program"]["entry"]], lambda: _serve(setup, main, reader, writer, report))
+
+
+def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, report: int) -> None:
+    fork_server.settle()
+    limits = launch.Limits(**setup["limits"])
+    _say(report, {"ready": True})
+    if not os.read(reader, 1):
+        return
+    before = _kills()
+    if limits.persistent:
+        how = _run_here(main, reader, writer, limits)
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, launch.WAKING)
+        base = linux_isolation.address_space()
+        pid = os.fork()
+        if pid == 0:
+            launch.run_payload(main, reader, writer, report, limits, base, jail_kind="container", say=_tell)
+        how = launch.watch(pid, limits, linux_isolation.pids_here, gone=_hang_up(reader, writer))
+        if how == linux_isolation.ending(signal.SIGKILL) and _killed_for_memory(before):
+            how = f"out of memory ({limits.memory_mb} MiB)"
+    _say(report, {"how": how})
+    os._exit(0)
+
+
+def _hang_up(reader: int, writer: int) -> Callable[[], bool]:
+    """Says whether the host is gone, or the program has closed its output everywhere; gives `writer` away for it.
+
+    An ending program closes its files a moment before it can be reaped: closed for two looks, that is.
+    """
+    output = os.open(f"/proc/self/fd/{writer}", os.O_RDONLY | os.O_NONBLOCK)
+    os.close(writer)
+    closed = 0
+
+    def gone() -> bool:
+        nonlocal closed
+        closed += linux_isolation.hung_up(output)
+        return closed > 1 or linux_isolation.hung_up(reader)
+
+    return gone
+
+
+def _run_here(main: launch.Main, reader: int, writer: int, limits: launch.Limits) -> str:
+    reader, writer = launch.wire_on_3_and_4(reader, writer)
+    launch.shield("container", limits)
+    return f"exited with status {launch.call(main, reader, writer)}"
+
+
+def _killed_for_memory(before: int) -> bool:
+    """The count follows the kill by a moment."""
+    limit = time.monotonic() + _LAG_SECONDS
+    while time.monotonic() < limit:
+        if _kills() > before:
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def _kills() -> int:
+    for path in _EVENTS:
+        try:
+            with open(path) as file:
+                for line in file:
+                    if line.startswith("oom_kill "):
+                        return int(line.split()[1])
+        except OSError:
+            continue
+    return 0
+
+
+def _tell(report: int, word: str, rest: str) -> None:
+    """What the program's process has to say before it is the program's."""
+    if word == "fault":
+        _say(report, {"how": f"could not be started: {rest}"})
+
+
+def _say(report: int, message: dict[str, Any]) -> None:
+    os.write(report, json.dumps(message).encode() + b"\n")

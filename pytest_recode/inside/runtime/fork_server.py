@@ -1,0 +1,246 @@
+"""The warm parent: imports what a program needs once, then forks a cell for each launch (`fork_loop.py`).
+
+It talks over a control socket (SOCK_SEQPACKET, a JSON object a message). From the host: `{"launch": n, "limits": …}`
+with the wire's descriptor, `{"kill": n}`, and `{"grow": true, "limits": …}` with a control socket and a file: a second warm
+parent is forked, has the program grow what is in the file, and serves that socket. To the host: `{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, and
+`{"ended": n, "how": …}` or with `fault` where the walls could not be raised. The host's hang-up is its end, and that
+of everything below.
+
+Imported inside a sandbox as `_recode.runtime.fork_server`: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, Optional
+
+from . import fork_loop, launch, linux_isolation
+
+Install = Callable[[str, str], Any]
+Grow = Callable[[bytes], None]
+
+
+class Unimportable(Exception):
+    """A module named in `preload`, or the program itself, could not be imported."""
+
+    def __init__(self, module: str, cause: BaseException) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}")
+        self.module = module
+
+
+def warm(setup: dict[str, Any], install: Install) -> launch.Main:
+    """Import what is to be preloaded, then the program; `warm()` it. Its `main`. No garbage is collected until `settle`."""
+    gc.disable()  # imports make hardly any, and looking for it takes a quarter of their time
+    program = setup["program"]
+    for module in program["preload"]:
+        try:
+            importlib.import_module(module)
+        except BaseException as exc:  # whatever an import does
+            raise Unimportable(module, exc) from exc
+    for name, source in program["modules"]:
+        try:
+            install(name, source)
+        except ImportError as exc:  # pytest, which the graders need
+            raise Unimportable(exc.name or name, exc) from exc
+    entry = sys.modules[program["entry"]]
+    if hasattr(entry, "warm"):
+        entry.warm()
+    main: launch.Main = entry.main
+    return main
+
+
+def grow(setup: dict[str, Any]) -> None:
+    """Where there is no second parent: what one would do."""
+    program = setup["program"]
+    if program["seed"]:
+        sys.modules[program["entry"]].grow(program["seed"].encode("latin-1"))
+
+
+def settle() -> None:
+    """Before the first fork: so that collections in a fork copy no pages."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def run(setup: dict[str, Any], install: Install) -> None:
+    """`setup` has `control`, a descriptor; `uid` to become, or None; and `mode`.
+
+    "nested" forks each launch into namespaces of its own, "plain" into none; "alone" is good for one launch, with the
+    namespaces that are there.
+    """
+    control = socket.socket(fileno=setup["control"])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.set_inheritable(control.fileno(), False)
+    null = os.open("/dev/null", os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)  # its stderr stays: the host quotes it where this process cannot start
+    os.close(null)
+    if setup["uid"] is not None:
+        _become(setup["uid"])
+    if setup["mode"] == "plain":
+        linux_isolation.adopt_orphans()
+    else:  # bwrap, of which this is the first process
+        linux_isolation.die_with_parent()
+    if setup["mode"] == "alone":
+        for name in ("work", "home"):
+            os.mkdir(f"/tmp/{name}")
+    if setup["mode"] != "plain":
+        os.chdir(launch.WORK)  # where each launch will work, in a directory of its own at this place
+    _end_at_hang_up(control)
+    try:
+        main = warm(setup, install)
+    except Unimportable as exc:
+        control.send(json.dumps({"fault": str(exc), "module": exc.module}).encode())
+        return
+    if setup["mode"] == "alone":
+        grow(setup)
+
+    def serve() -> None:
+        settle()
+        _end_at_hang_up(control, False)
+        linux_isolation.dumpable(False)
+        control.send(b'{"ready": true}')
+        if setup["mode"] == "alone":
+            _alone(control, main)
+        else:
+            _serve(control, main, getattr(entry, "grow", None), setup["mode"] == "nested")
+
+    entry = sys.modules[setup["program"]["entry"]]
+    if setup["mode"] == "plain":  # where a launch works is not known yet
+        serve()
+    else:
+        held(entry, serve)
+
+
+def held(entry: Any, serve: Callable[[], None]) -> None:
+    """Serve from within what the program wants to be in the middle of when its `main` begins, if it does."""
+    served = []
+
+    def once() -> None:
+        served.append(True)
+        _or_end(serve)
+
+    if hasattr(entry, "hold"):
+        entry.hold(once)
+    if not served:
+        serve()
+
+
+def _or_end(serve: Callable[[], None]) -> None:
+    """Nothing that fails in `serve` is for the program that calls it to handle."""
+    try:
+        serve()
+    except BaseException:  # noqa: BLE001  said where the host finds it, and the end of this process
+        traceback.print_exc()
+        os._exit(1)
+
+
+def _become(uid: int) -> None:
+    """Started by root: mount /proc uncovered, as nested ones must be seen to lose nothing by it, and step down."""
+    linux_isolation.make_devices_read_only()
+    linux_isolation.mount(
+        "proc", "/proc", "proc", linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV | linux_isolation.MS_NOEXEC
+    )
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    linux_isolation.dumpable(True)
+
+
+def _end_at_hang_up(control: socket.socket, on: bool = True, first: bool = True) -> None:
+    """While an import runs nobody reads the socket; the host sends nothing before `ready`, so a signal is its end.
+
+    `first`: what may be the first process of its namespace dies of no signal that it does not handle; another dies at
+    once, in the middle of native code too.
+    """
+    if on:
+        signal.signal(signal.SIGIO, (lambda *_: os._exit(1)) if first else signal.SIG_DFL)
+        fcntl.fcntl(control, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(control, fcntl.F_GETFL) & ~os.O_ASYNC
+    fcntl.fcntl(control, fcntl.F_SETFL, flags | (os.O_ASYNC if on else 0))
+    if on and linux_isolation.hung_up(control.fileno()):
+        os._exit(1)
+    if not on:
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
+
+
+def _alone(control: socket.socket, main: launch.Main) -> None:
+    data, wires, _, _ = socket.recv_fds(control, 1 << 16, 1)
+    if not data:
+        return
+    order = json.loads(data)
+    number, wire, limits = order["launch"], wires[0], launch.Limits(**order["limits"])
+
+    def say(report: int, word: str, rest: str) -> None:
+        fault = {"how": "", "fault": rest} if word == "fault" else {}
+        message = {"ended": number, **fault} if fault else {"up": number}
+        socket.socket(fileno=os.dup(report)).send(json.dumps(message).encode())
+
+    if limits.persistent:
+        say(control.fileno(), "up", "")
+        launch.wire_on_3_and_4(wire, wire, control.fileno())
+        launch.shield("first", limits)
+        how = f"exited with status {launch.call(main, 3, 4)}"
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, launch.WAKING)
+        base = linux_isolation.address_space()
+        pid = os.fork()
+        if pid == 0:
+            launch.run_payload(main, wire, wire, control.fileno(), limits, base, jail_kind="first", say=say)
+        os.close(wire)
+        how = launch.watch(
+            pid, limits, linux_isolation.pids_here, gone=lambda: linux_isolation.hung_up(control.fileno())
+        )
+    control.send(json.dumps({"ended": number, "how": how}).encode())
+
+
+def _serve(control: socket.socket, main: launch.Main, grow: Optional[Grow], namespaces: bool) -> None:
+    """Until the host hangs up. `grow`: what a second parent does; None where this is one."""
+
+    def second(control: int, data: int, limits: launch.Limits) -> None:
+        _second(control, data, main, grow, namespaces, limits)
+
+    fork_loop.Parent(control, main, second, namespaces).serve()
+
+
+def _second(
+    control_fd: int, data: int, main: launch.Main, grow: Optional[Grow], namespaces: bool, limits: launch.Limits
+) -> None:
+    """In a fork of the warm parent: be one for a seed, in a directory of its own. Does not return."""
+    try:
+        linux_isolation.close_all_but(0, 1, 2, control_fd, data)
+        control = socket.socket(fileno=control_fd)
+        os.setsid()
+        linux_isolation.adopt_orphans()  # the cells, whose first parent ends at once
+        if namespaces:
+            linux_isolation.dumpable(True)  # /proc/self/uid_map must be ours to write
+            linux_isolation.new_user_namespace(linux_isolation.NEWNS, launch.UID, launch.UID)
+            launch.fresh_tmp(limits)
+        else:
+            launch.own_directory(limits)
+            os.environ.update(HOME=f"{limits.directory}/tmp/home", TMPDIR=f"{limits.directory}/tmp")
+        _end_at_hang_up(control, first=False)
+        with open(data, "rb") as file:
+            seed = file.read()
+        if grow is not None:
+            grow(seed)
+        settle()
+        _end_at_hang_up(control, False)
+        linux_isolation.dumpable(False)
+        control.send(b'{"ready": true}')
+        _serve(control, main, None, namespaces)
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
+        traceback.print_exc()
+    finally:
+        os._exit(1)

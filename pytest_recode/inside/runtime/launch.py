@@ -1,0 +1,325 @@
+"""One launch: how a process forked from a warm parent is walled in, watched, and ended.
+
+    zygote ── cell (the first process of its own pid namespace, or a keeper) ── payload (runs the program)
+
+The cell's process holds one descriptor, the report: lines `pid N`, `up`, then `how …` or `fault …`; its end is the
+end of everything the payload started. The payload holds the wire and nothing else.
+
+Imported inside a sandbox as `_recode.runtime.launch`: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from . import linux_isolation, seccomp, socket_memory
+
+Main = Callable[[Any, Any], Any]
+
+UID = 1000  # inside a user namespace of its own
+WORK = "/tmp/work"
+POLL_SECONDS = 0.05
+INODES_PER_MIB = 256
+OPEN_FILES = 256
+WAKING = [signal.SIGCHLD, signal.SIGTERM]  # a child has ended; look whether it is time to end
+
+
+class Limits(NamedTuple):
+    """What one launch may use; `persistent` as in `Program`. MiB, and numbers of processes."""
+
+    memory_mb: int
+    disk_mb: int
+    pids: int
+    persistent: bool
+    directory: str = ""  # without namespaces: the one to work in and to remove
+    kept: Sequence[str] = ()  # paths below /tmp that are to be seen in spite of the tmpfs there
+
+
+def say(report: int, word: str, rest: str) -> None:
+    """A line of the report."""
+    os.write(report, f"{word} {rest}".strip().encode("utf-8", "replace") + b"\n")
+
+
+# With namespaces
+
+
+def start_namespaced(main: Main, wire: int, report: int, limits: Limits) -> None:
+    """In a fork of the warm parent: raise the walls, start the payload, end this process."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.setsid()  # kill(0) reaches a process group across pid namespaces
+        linux_isolation.dumpable(True)  # /proc/self/uid_map must be ours to write
+        flags = (
+            linux_isolation.NEWPID
+            | linux_isolation.NEWNS
+            | linux_isolation.NEWIPC
+            | linux_isolation.NEWNET
+            | linux_isolation.NEWUTS
+        )
+        linux_isolation.new_user_namespace(flags, UID, UID)
+        pid = os.fork()
+        if pid == 0:
+            _first(main, wire, report, limits)
+        say(report, "pid", str(pid))
+        os._exit(0)
+    except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
+        _fail(report, exc)
+
+
+def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
+    """The first process of the pid namespace: mounts, starts the payload, watches it."""
+    try:
+        linux_isolation.close_all_but(0, 1, 2, wire, report)
+        _mounts(limits)
+        linux_isolation.loopback_up()
+        linux_isolation.small_queues()
+        # A persistent program walls in each command by one more level
+        linux_isolation.forbid_user_namespaces(16 if limits.persistent else 0)
+        linux_isolation.dumpable(False)
+        signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            linux_isolation.drop_capabilities()
+            base = linux_isolation.address_space()
+            run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
+        linux_isolation.close_all_but(report)
+        how = watch(pid, limits, linux_isolation.pids_here)
+        say(report, "how", how)
+        os._exit(0)
+    except BaseException as exc:  # noqa: BLE001
+        _fail(report, exc)
+
+
+def _mounts(limits: Limits) -> None:
+    """A /proc and /dev/pts of its own, and one fresh tmpfs behind every directory that can be written."""
+    quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
+    linux_isolation.mount("devpts", "/dev/pts", "devpts", quiet, "newinstance,ptmxmode=0666,mode=620")
+    linux_isolation.make_devices_read_only()
+    fresh_tmp(limits)
+    linux_isolation.mount("proc", "/proc", "proc", quiet | linux_isolation.MS_NOEXEC)
+
+
+def fresh_tmp(limits: Limits) -> None:
+    """An empty /tmp in this mount namespace, with a directory to work in, which is gone to."""
+    quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
+    kept = [(path, os.open(path, os.O_PATH), os.path.isdir(path)) for path in limits.kept]
+    size = f"size={limits.disk_mb}m,nr_inodes={most_files(limits)},mode=1777"
+    linux_isolation.mount("tmpfs", "/tmp", "tmpfs", quiet, size)
+    for name in ("work", "home", ".shm"):
+        os.mkdir(f"/tmp/{name}")
+    linux_isolation.mount("/tmp/.shm", "/dev/shm", "", linux_isolation.MS_BIND)
+    for path, fd, directory in kept:
+        os.makedirs(path if directory else os.path.dirname(path), exist_ok=True)
+        if not directory:
+            os.close(os.open(path, os.O_CREAT))
+        linux_isolation.mount(
+            f"/proc/self/fd/{fd}", path, "", linux_isolation.MS_BIND | linux_isolation.MS_REC
+        )  # with what covers parts of it
+        os.close(fd)
+    os.chdir(WORK)
+
+
+# Without namespaces
+
+
+def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits) -> None:
+    """In a fork of the warm parent, which is the keeper of this launch: start the payload, end all it left.
+
+    `watched` is a pipe whose hang-up means: end it.
+    """
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.setsid()
+        linux_isolation.adopt_orphans()
+        linux_isolation.close_all_but(0, 1, 2, wire, report, watched)
+        own_directory(limits)
+        say(report, "pid", str(os.getpid()))
+        signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            os.environ.update(HOME=f"{limits.directory}/tmp/home", TMPDIR=f"{limits.directory}/tmp")
+            run_payload(main, wire, wire, report, limits, linux_isolation.address_space(), jail_kind="plain")
+        linux_isolation.close_all_but(report, watched)
+        me = os.getpid()
+        how = watch(pid, limits, lambda: linux_isolation.descendants(me), gone=lambda: linux_isolation.hung_up(watched))
+        linux_isolation.end_descendants()
+        os.chdir("/")
+        shutil.rmtree(limits.directory, ignore_errors=True)
+        say(report, "how", how)
+        os._exit(0)
+    except BaseException as exc:  # noqa: BLE001
+        _fail(report, exc)
+
+
+def own_directory(limits: Limits) -> None:
+    for name in ("work", "tmp", "tmp/home"):
+        os.mkdir(f"{limits.directory}/{name}")
+    os.chdir(f"{limits.directory}/work")
+
+
+# Both
+
+
+def watch(
+    pid: int,
+    limits: Limits,
+    pids: Callable[[], list[int]],
+    *,
+    gone: Callable[[], bool] | None = None,
+) -> str:
+    """Wait for the payload to end, reaping whatever comes; says how it ended, "" if `gone` became true first.
+
+    `WAKING` must be blocked. `pids` lists all that counts as the payload's: past the limits together, they end. A
+    persistent program is trusted, and `command_runner` holds its commands to the limits, one at a time.
+    """
+    while True:
+        signal.sigtimedwait(WAKING, POLL_SECONDS)
+        status = reap(pid)
+        if status is not None:
+            return linux_isolation.ending(status)
+        if gone is not None and gone():
+            return ""
+        if not limits.persistent:
+            excess = past(limits, pids())
+            if excess:
+                return excess
+
+
+def past(limits: Limits, pids: list[int]) -> str:
+    """Which limit these processes together have passed, or ""."""
+    if len(pids) > limits.pids:
+        return f"too many processes ({limits.pids})"
+    if not limits.directory and files_past(limits):
+        return f"too many files ({most_files(limits)})"
+    unread = 0 if limits.directory else socket_memory.unread()  # without namespaces they would be everybody's
+    if linux_isolation.memory_past(pids, limits.memory_mb * linux_isolation.MIB - unread):
+        return f"out of memory ({limits.memory_mb} MiB)"
+    return ""
+
+
+def most_files(limits: Limits) -> int:
+    """Of a launch, directories too: each takes a kilobyte of the kernel's."""
+    return limits.disk_mb * INODES_PER_MIB + 1024
+
+
+def files_past(limits: Limits) -> bool:
+    """For where a tmpfs cannot be given a number of files (bwrap's own)."""
+    for path in ("/tmp", "/dev/shm"):
+        try:
+            found = os.statvfs(path)
+        except OSError:
+            continue
+        if found.f_files - found.f_ffree > most_files(limits):
+            return True
+    return False
+
+
+def reap(pid: int) -> int | None:
+    """Reap everything that has ended; the status of `pid` if it is among it."""
+    found = None
+    while True:
+        try:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if ended == 0:
+            return found
+        if ended == pid:
+            found = status
+
+
+def run_payload(
+    main: Main,
+    reader: int,
+    writer: int,
+    report: int,
+    limits: Limits,
+    base: int,
+    *,
+    jail_kind: str,
+    say: Callable[[int, str, str], None] = say,
+) -> None:
+    """Become the program: the wire on descriptors 3 and 4, nothing else, every limit set. Does not return.
+
+    `base` is what was mapped before, in bytes: no use of the program's.
+    """
+    report = _above(report)
+    try:
+        wire_on_3_and_4(reader, writer, report)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, WAKING)
+        linux_isolation.no_new_privileges()
+        linux_isolation.limit("RLIMIT_CORE", 0)
+        linux_isolation.limit("RLIMIT_NOFILE", OPEN_FILES)
+        linux_isolation.limit("RLIMIT_FSIZE", limits.disk_mb * linux_isolation.MIB)
+        if limits.persistent:
+            shield(jail_kind, limits)
+        else:
+            linux_isolation.dumpable(True)
+            if jail_kind == "container":
+                linux_isolation.first_to_go()
+            if jail_kind in ("nested", "first"):  # the others share the count of their user with strangers
+                linux_isolation.limit_processes(limits.pids)
+            if jail_kind != "plain":
+                seccomp.refuse()
+            linux_isolation.limit("RLIMIT_AS", base + limits.memory_mb * linux_isolation.MIB)
+        say(report, "up", "")
+    except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
+        say(report, "fault", f"{type(exc).__name__}: {exc}")
+        os._exit(1)
+    status = 1
+    try:
+        os.close(report)
+        status = call(main, 3, 4)
+    except BaseException:  # noqa: BLE001 - this process is the program's: its end is the program's end
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def wire_on_3_and_4(reader: int, writer: int, *keep: int) -> tuple[int, int]:
+    """Close all else, but for `keep`; /dev/null on the standard streams."""
+    ends = _above(reader), _above(writer)
+    linux_isolation.silence()
+    linux_isolation.close_all_but(0, 1, 2, *ends, *keep)
+    os.dup2(ends[0], 3, inheritable=False)
+    os.dup2(ends[1], 4, inheritable=False)
+    linux_isolation.close_all_but(0, 1, 2, 3, 4, *keep)
+    return 3, 4
+
+
+def _above(fd: int) -> int:
+    """A copy, clear of 0 to 4."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 5)
+
+
+def shield(jail_kind: str, limits: Limits) -> None:
+    """A persistent program: out of reach for what it starts by `command_runner.run`."""
+    jail: Any = sys.modules[f"{__package__}.command_runner"]
+    linux_isolation.dumpable(False)
+    jail.configure(jail_kind, limits)
+
+
+def call(main: Main, reader: int, writer: int) -> int:
+    """Run the program; its exit status."""
+    try:
+        main(open(reader, "rb", buffering=0), open(writer, "wb", buffering=0))
+    except SystemExit as exc:
+        return exc.code if isinstance(exc.code, int) else int(exc.code is not None)
+    return 0
+
+
+def _fail(report: int, exc: BaseException) -> None:
+    try:
+        say(report, "fault", f"{type(exc).__name__}: {exc}")
+    finally:
+        os._exit(1)

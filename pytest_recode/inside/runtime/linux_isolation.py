@@ -1,0 +1,308 @@
+"""What Linux offers to wall a process in, by way of libc: namespaces, mounts, capabilities, limits.
+
+Imported inside a sandbox as `_recode.runtime.linux_isolation`: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import resource
+import select
+import signal
+import struct
+from typing import Any
+
+NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
+_PDEATHSIG, _DUMPABLE, _NO_NEW_PRIVS, _SUBREAPER = 1, 4, 38, 36
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+MIB = 1 << 20
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
+_libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+
+
+def unshare(flags: int) -> None:
+    _check(_libc.unshare(flags), "unshare")
+
+
+def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    result = _libc.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode())
+    _check(result, f"mount {kind or 'bind'} on {target}")
+
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+"""Those below /dev that bwrap binds."""
+
+
+def make_devices_read_only() -> None:
+    """In this mount namespace. A device that is mounted read-only can be written all the same, but not its times: the inodes are
+    the host's, and one launch could leave a message in them for another."""
+    for name in _DEVICES:
+        if os.path.exists(path := f"/dev/{name}"):
+            kept = os.statvfs(path).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)  # the same bits in both
+            mount("", path, "", MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
+
+
+def dumpable(value: bool) -> None:
+    """False shields a process from every other of its own user: no tracing, no /proc/PID/mem, fd, environ."""
+    _check(_libc.prctl(_DUMPABLE, int(value), 0, 0, 0), "prctl(PR_SET_DUMPABLE)")
+
+
+def die_with_parent() -> None:
+    """Call it after the last change of user or capabilities: those clear it."""
+    _check(_libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PR_SET_PDEATHSIG)")
+
+
+def adopt_orphans() -> None:
+    _check(_libc.prctl(_SUBREAPER, 1, 0, 0, 0), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def no_new_privileges() -> None:
+    _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(PR_SET_NO_NEW_PRIVS)")
+
+
+def set_filter(program: int) -> None:
+    """A system call filter, by the address of its `sock_fprog`; `seccomp.py` makes one."""
+    _check(_libc.prctl(22, 2, program, 0, 0), "prctl(PR_SET_SECCOMP)")
+
+
+def drop_capabilities() -> None:
+    header = struct.pack("=Ii", 0x20080522, 0)
+    _check(_libc.capset(header, bytes(24)), "capset")
+
+
+def new_user_namespace(flags: int, uid: int, gid: int) -> None:
+    """Enter a fresh user namespace, and the others that `flags` names, as `uid`:`gid` with all rights in there.
+
+    Those rights are worth nothing outside. The calling process must have one thread.
+    """
+    outer_uid, outer_gid = os.geteuid(), os.getegid()
+    unshare(NEWUSER | flags)
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{uid} {outer_uid} 1"),
+        ("gid_map", f"{gid} {outer_gid} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def forbid_user_namespaces(allowed: int = 0) -> None:
+    """In this user namespace and below. Needs the rights of its owner, and a /proc of its own."""
+    with open("/proc/sys/user/max_user_namespaces", "w") as file:
+        file.write(str(allowed))
+
+
+def first_to_go() -> None:
+    """Where the kernel ends a process for want of memory, let it be this one. Must be dumpable."""
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
+def loopback_up() -> None:
+    import fcntl
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        fcntl.ioctl(probe, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
+
+
+def small_queues() -> None:
+    """Less can wait unread in the sockets of this network namespace. Needs the rights of its owner."""
+    for name, value in (
+        ("core/somaxconn", "128"),
+        ("ipv4/tcp_rmem", "4096 131072 262144"),
+        ("ipv4/tcp_wmem", "4096 16384 262144"),
+    ):
+        try:
+            with open(f"/proc/sys/net/{name}", "w") as file:
+                file.write(value)
+        except OSError:
+            continue  # a kernel that has it not, or not for each namespace
+
+
+def limit(name: str, value: int) -> None:
+    """Lower a resource limit for good; one that is lower already stays."""
+    number = getattr(resource, name)
+    hard = resource.getrlimit(number)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(number, (value, value))
+
+
+def limit_processes(value: int) -> None:
+    """Where the kernel counts them by user namespace (since 5.14); an older one would count its user's everywhere."""
+    version = [int(part) for part in re.findall(r"\d+", platform.release())[:2]]
+    if version >= [5, 14]:
+        limit("RLIMIT_NPROC", value)
+
+
+def close_all_but(*keep: int) -> None:
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in keep:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass  # the descriptor that listed the directory
+
+
+def silence() -> None:
+    """Put /dev/null on the three standard streams."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+        os.set_inheritable(fd, True)  # `dup2` onto itself changes nothing
+    if null > 2:
+        os.close(null)
+
+
+FROM_OUTSIDE = "killed from outside"
+"""How something ended that nothing inside the sandbox has killed."""
+
+
+def ending(status: int) -> str:
+    """A wait status, for people."""
+    if os.WIFSIGNALED(status):
+        return f"killed by signal {os.WTERMSIG(status)}"
+    return f"exited with status {os.WEXITSTATUS(status)}"
+
+
+def hung_up(fd: int) -> bool:
+    """Has the other end of this pipe or socket been closed? Reads nothing."""
+    poll = select.poll()
+    poll.register(fd, 0)
+    return bool(poll.poll(0))
+
+
+# Memory
+
+
+def address_space() -> int:
+    """Bytes this process has mapped."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * PAGE
+
+
+def memory_past(pids: list[int], allowed: int) -> bool:
+    """Do these processes together hold more than `allowed` bytes?
+
+    The cheap sum counts a page that n processes share n times, so a sum too large is counted anew, each page
+    once. A process that is gone holds nothing.
+    """
+    return _sum(pids, _resident) > allowed and _sum(pids, _proportional) > allowed
+
+
+def _sum(pids: list[int], measure: Any) -> int:
+    total = 0
+    for pid in pids:
+        try:
+            total += measure(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return total
+
+
+def _resident(pid: int) -> int:
+    with open(f"/proc/{pid}/statm") as file:
+        fields = file.read().split()
+    return int(fields[1]) * PAGE
+
+
+def _proportional(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as file:
+            for line in file:
+                if line.startswith("Pss:"):
+                    return int(line.split()[1]) * 1024
+    except PermissionError:  # it has made itself undumpable
+        return _resident(pid)
+    return 0
+
+
+# Processes
+
+
+def pids_here() -> list[int]:
+    """Every process in this pid namespace but its first."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process below `pid`, parents first."""
+    found: list[int] = []
+    queue = [pid]
+    while queue:
+        for child in children(queue.pop()):
+            found.append(child)
+            queue.append(child)
+    return found
+
+
+def children(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                found += [int(child) for child in file.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+            return _children_by_search(pid)
+    return found
+
+
+def _children_by_search(pid: int) -> list[int]:
+    """Where the kernel was built without `children`."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    fields = file.read().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[1]) == pid:
+                found.append(int(name))
+    return found
+
+
+def end_descendants() -> None:
+    """Kill and reap everything below this process, which must have called `adopt_orphans`.
+
+    Stopped first: what is stopped starts nothing more.
+    """
+    import time
+
+    while True:
+        below = descendants(os.getpid())
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in below:
+                try:
+                    os.kill(pid, number)
+                except ProcessLookupError:
+                    continue
+        if reap_all():
+            return
+        time.sleep(0.001)
+
+
+def reap_all() -> bool:
+    """Reap what has ended; True once there is no child left."""
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                return False
+        except ChildProcessError:
+            return True

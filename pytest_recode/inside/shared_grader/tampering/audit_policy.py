@@ -1,0 +1,242 @@
+"""What an audit event of the interpreter, or a name made at run time, comes to: words, or "" where it is nobody's business.
+
+Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import deny_rules
+
+_FRAME_EVENTS = ("sys._getframe", "sys._current_frames", "sys._current_exceptions")
+_HOOK_EVENTS = ("sys.settrace", "sys.setprofile", "sys.addaudithook", "sys.monitoring.register_callback")
+_MEMORY_EVENTS = ("gc.get_objects", "gc.get_referrers", "gc.get_referents")
+_PROCESS_EVENTS = (
+    "os.fork",
+    "os.forkpty",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.spawn",
+    "subprocess.Popen",
+    "pty.spawn",
+)
+_CODE_EVENTS = ("exec", "compile", "code.__new__", "function.__new__", "marshal.loads")
+WHY = {
+    **dict.fromkeys(_FRAME_EVENTS, deny_rules.FRAMES),
+    **dict.fromkeys(_HOOK_EVENTS, "runs code in its judge"),
+    **dict.fromkeys(_MEMORY_EVENTS, deny_rules.MEMORY),
+    **dict.fromkeys(_PROCESS_EVENTS, deny_rules.STARTS),
+    **dict.fromkeys(_CODE_EVENTS, deny_rules.CODE),
+    **dict.fromkeys(("os.kill", "os.killpg", "signal.pthread_kill"), deny_rules.ENDS),
+    "os.chdir": "moves its judge elsewhere",
+}
+_MOVES = ("os.rename", "os.link", "os.symlink")
+ASKED = (
+    *("object.__getattr__", "object.__setattr__", "object.__delattr__", "import", "open", "pickle.find_class"),
+    *_MOVES,
+)
+DEEP = {"pickle.find_class"}
+"""Libraries do this for whoever calls them: the candidate, where it is on the stack at all."""
+_CODE_FILES = (".py", ".pyc", ".pth", ".so")
+_FRAMES_OF = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code"}
+_INNER = {"__code__", "__defaults__", "__kwdefaults__"}
+_PRIVATE = re.compile(
+    r"/proc/(self|thread-self|\d+)/(task/\d+/)?(mem|maps|fd|root|cwd|environ|exe|pagemap|map_files)|/dev/(fd|mem)"
+)
+_UNPICKLED = {"os", "posix", "sys", "subprocess", "importlib", "unittest", "gc", "runpy", "ctypes", "pty", "code"}
+_UNPICKLED_BUILTINS = {"eval", "exec", "compile", "__import__", "getattr", "setattr", "open", "globals", "vars"}
+BY = {
+    **dict.fromkeys(
+        _FRAME_EVENTS,
+        (
+            "/inspect.py",
+            "/logging/__init__.py:currentframe",
+            "/logging/__init__.py:<lambda>",
+            "/traceback.py:walk_stack",
+        ),
+    ),
+    **dict.fromkeys(
+        ("os.posix_spawn", "os.fork", "os.exec", "subprocess.Popen"), ("/subprocess.py", "/os.py", "/pty.py")
+    ),
+    **dict.fromkeys(
+        ("open", *_MOVES),
+        (
+            "/pathlib.py",
+            "/pathlib/_local.py",
+            "/pathlib/_abc.py",
+            "/pathlib/__init__.py",
+            "/os.py",
+            "/io.py",
+            "/codecs.py",
+            "/shutil.py",
+        ),
+    ),
+    "": ("_recode.shared_grader.tampering.interceptors>",),
+    "signal": ("/signal.py",),
+    "lookup": ("/pkgutil.py", "/logging/config.py"),
+    "format": ("/string.py", "/string/__init__.py"),
+    "import": (
+        "importlib/__init__.py",
+        "importlib._bootstrap>",
+        "importlib._bootstrap_external>",
+        "_recode.shared_grader.tampering.interceptors>",
+    ),
+    "pickle.find_class": ("/pickle.py",),
+}
+"""Code that does a thing for whoever calls it: files, or one function of them."""
+
+
+Candidates = Callable[[str], bool]
+"""Whether code of a file is the candidate's."""
+
+
+def exact(value: Any) -> Any:
+    """A text or a number as it is: one whose class is the candidate's would be asked, and could act where nobody looks."""
+    kind = type(value)
+    if kind is not str and issubclass(kind, str):
+        return str.__str__(value)
+    if kind is not bytes and issubclass(kind, bytes):
+        return bytes.__getitem__(value, slice(None))
+    if kind is not int and issubclass(kind, int):
+        return int.__int__(value)
+    return value
+
+
+def meaning(
+    event: str, given: tuple[Any, ...], hidden: Iterable[str], candidates: Candidates, others: Iterable[str] = ()
+) -> str:
+    """Of an event of `WHY`, of `ASKED` or of ctypes', with what it was given. `others`: files that are to stay where they are."""
+    if event in WHY:
+        return f"{event} {WHY[event]}"
+    if event.startswith("ctypes."):
+        return f"ctypes {deny_rules.BELOW}"
+    if event.startswith("object."):
+        return _member(event, given, candidates)
+    if event == "import":
+        return importing(str(given[0]))
+    if event == "pickle.find_class":
+        return _unpickled(str(given[0]), str(given[1]), hidden)
+    return _opening(given, hidden) if event == "open" else _moving(given, others)
+
+
+def _unpickled(module: str, name: str, hidden: Iterable[str]) -> str:
+    bad = module.partition(".")[0] in _UNPICKLED or module in hidden
+    if bad or (module == "builtins" and name in _UNPICKLED_BUILTINS):
+        return f"a pickle of {module}.{name} {deny_rules.CODE}"
+    return ""
+
+
+def _member(event: str, given: tuple[Any, ...], candidates: Candidates) -> str:
+    holder, name = given[0], given[1]
+    if name in _FRAMES_OF:
+        return f"{name} {deny_rules.FRAMES}"
+    if event == "object.__getattr__" and name != "__kwdefaults__":
+        return ""
+    if name in _INNER and issubclass(type(holder), types.FunctionType) and not candidates(holder.__code__.co_filename):
+        return f"{name} of {holder.__name__} {deny_rules.CHANGES}"
+    if name == "__class__" and issubclass(type(holder), types.ModuleType):
+        return f"__class__ of {holder.__name__} {deny_rules.CHANGES}"
+    return ""
+
+
+def importing(name: str) -> str:
+    top = name.partition(".")[0]
+    if name.startswith(deny_rules.AGREEING):
+        return f"import of {deny_rules.AGREEING} {deny_rules.JUDGE}"
+    if top in deny_rules.IMPORTS or top.startswith("_recode"):
+        return f"import of {top} {deny_rules.IMPORTS.get(top, deny_rules.CHANGES)}"
+    return ""
+
+
+def named(holder: Any, name: Any) -> str:
+    """Why an attribute that was named at run time is none of a solution's business, or ""."""
+    if not isinstance(name, str):
+        return ""
+    if name in deny_rules.ATTRIBUTES and name not in deny_rules.OVERRIDES:
+        return f"{name} {deny_rules.ATTRIBUTES[name]}"
+    if name == "__dict__" and (type(holder) is super or holder is types.ModuleType):
+        return f"__dict__ of {type(holder).__name__} {deny_rules.LOOKS}"
+    if isinstance(holder, types.ModuleType):
+        pair = ("os" if holder.__name__ == "posix" else holder.__name__, name)
+        if pair in deny_rules.OF_MODULE:
+            return f"{'.'.join(pair)} {deny_rules.OF_MODULE[pair]}"
+    return ""
+
+
+def setting(holder: Any, name: Any, candidates: Candidates, value: Any = None) -> str:
+    """Of a module, a class or anything else; without a `value`, what is there is removed."""
+    if name in deny_rules.POINTERS:
+        return f"{name} {deny_rules.BELOW}"
+    if isinstance(holder, type):
+        if name in deny_rules.ANSWERS | deny_rules.OVERRIDES:
+            return f"{name} set at run time {deny_rules.CHANGES}"
+        if holder.__module__.partition(".")[0] in ("unittest", "builtins") and _foreign(holder.__module__, candidates):
+            return f"{holder.__qualname__}.{name} set at run time {deny_rules.CHANGES}"
+    if isinstance(value, types.FunctionType) and candidates(value.__code__.co_filename):
+        of = _module_of(holder)
+        if of and of.partition(".")[0] not in deny_rules.HOOKS and _foreign(of, candidates):
+            return f"{name} of what it imported is replaced: {deny_rules.CHANGES}"
+    return ""
+
+
+def _module_of(holder: Any) -> str:
+    if isinstance(holder, types.ModuleType):
+        return holder.__name__
+    return holder.__module__ if isinstance(holder, type) else ""
+
+
+def _foreign(module: str, candidates: Candidates) -> bool:
+    found = sys.modules.get(module)
+    return found is not None and not candidates(getattr(found, "__file__", None) or "")
+
+
+def _opening(given: tuple[Any, ...], hidden: Iterable[str]) -> str:
+    path, mode = given[0], str(given[1] or "")
+    if isinstance(path, int):
+        return f"open() of a descriptor {deny_rules.FILES}" if path in (3, 4) else ""
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    if not isinstance(path, str):
+        return ""
+    if _PRIVATE.match(os.path.normpath(path)):
+        return f"open() of {os.path.normpath(path)} reaches its judge's files"
+    name = os.path.basename(path)
+    if name.endswith(".py") and not os.path.exists(path) and name[:-3] in {each.rpartition(".")[2] for each in hidden}:
+        return f"open() of {name}, which is the tests' alone"
+    if path.endswith(_CODE_FILES) and set(mode) & set("wax+"):
+        return f"open() writes code ({os.path.basename(path)}), which cannot be read here"
+    return ""
+
+
+def _moving(given: tuple[Any, ...], others: Iterable[str]) -> str:
+    source, place = map(_path, given[:2])
+    whole = os.path.realpath(os.path.dirname(os.path.join(_folder(given[2:]), source)))
+    whole = os.path.join(whole, os.path.basename(os.path.normpath(source)))
+    if source and any(f"{path}/".startswith(f"{whole}/") for path in others):
+        return f"{os.path.basename(whole)}, which is not its own, is moved"
+    return f"{os.path.basename(place)} is code that cannot be read here" if place.endswith(_CODE_FILES) else ""
+
+
+def _path(given: Any) -> str:
+    if isinstance(given, (str, bytes)):
+        return os.fsdecode(given)
+    library = type(given).__module__.partition(".")[0] in ("pathlib", "posix", "os")
+    return os.fsdecode(os.fspath(given)) if library and hasattr(given, "__fspath__") else ""
+
+
+def _folder(descriptors: tuple[Any, ...]) -> str:
+    """The directory by whose descriptor the first path of an event is meant."""
+    descriptor = descriptors[0] if descriptors else -1
+    if type(descriptor) is not int or descriptor < 0:
+        return os.getcwd()
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return os.getcwd()

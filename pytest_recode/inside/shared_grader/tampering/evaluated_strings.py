@@ -1,0 +1,53 @@
+"""What a text does that a library runs for a candidate: `timeit` a statement, `typing` an annotation, `pandas` a query.
+
+The judge reads the code that was made of it. Most is honest, such as what `dataclasses` and `collections` write and run.
+
+Part of the shared judge: called from an audit hook. Self-contained: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Iterable, Iterator
+
+from . import audit_policy, deny_rules, static_checks
+
+WRITER, COMPILER = "/torch/_inductor/", "/torch/_dynamo/"
+"""The one writes programs of its own, in which there is nothing of a candidate's text, where it works for the other."""
+_NAMES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
+_OF_CALLS = {*deny_rules.CALLS, "__loader__", "__spec__", "__builtins__"}
+
+
+def objection(code: types.CodeType, hidden: Iterable[str]) -> str:
+    """Why it is none of a solution's business, or ""."""
+    return next((f"a text that a library runs for it: {why}" for why in _objections(code, frozenset(hidden))), "")
+
+
+def _objections(code: types.CodeType, hidden: frozenset[str]) -> Iterator[str]:
+    names = set(code.co_names)
+    for step in dis.get_instructions(code):
+        name = step.argval
+        if isinstance(name, str):
+            yield from _of_step(step.opname, name, names, hidden)
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from _objections(each, hidden)
+
+
+def _of_step(operation: str, name: str, names: set[str], hidden: frozenset[str]) -> Iterator[str]:
+    if operation == "LOAD_CONST":
+        yield from static_checks.named(name, hidden)
+    elif operation == "IMPORT_NAME":
+        found = audit_policy.importing(name)
+        if found or name in hidden:
+            yield found or f"import of {name}, which is the tests' alone"
+    elif operation in _NAMES:
+        if name in _OF_CALLS:
+            yield f"{name} {deny_rules.CALLS.get(name, deny_rules.LOOKS)}"
+    elif operation.startswith(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER", "IMPORT_FROM", "STORE_ATTR", "DELETE_ATTR")):
+        if name in deny_rules.ATTRIBUTES and name not in deny_rules.OVERRIDES:
+            yield f"{name} {deny_rules.ATTRIBUTES[name]}"
+        for module in names:
+            if (module, name) in deny_rules.OF_MODULE:
+                yield f"{module}.{name} {deny_rules.OF_MODULE[module, name]}"

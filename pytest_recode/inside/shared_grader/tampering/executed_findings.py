@@ -1,0 +1,198 @@
+"""What of a candidate's text was reached: a finding in code that never runs decides nothing.
+
+The judge compiles the candidate's files itself. Before each statement with a finding, and first in each method that may answer
+a comparison, the code calls a `Mark`. A statement counts once it is reached. A method counts once it is called on behalf of the
+tests: what a candidate compares for itself is its own business.
+
+Part of the shared judge. Marks are called from the candidate's code: they call no method of its values, and never raise.
+Self-contained: stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import ast
+import secrets
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from . import static_class_checks
+
+Act = Callable[[types.FrameType], None]
+
+
+class Finding(NamedTuple):
+    """Of a text: `nodes` are where it stands, all in one line."""
+
+    what: str
+    line: int
+    nodes: tuple[ast.AST, ...]
+
+
+class Mark:
+    """A constant of the candidate's code. It holds nothing that its finder could change. A copy that was pickled marks nothing."""
+
+    __slots__ = ()
+
+    def __call__(self) -> None:
+        _acts[self](sys._getframe(1))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type, (None,)
+
+
+_acts: dict[Mark, Act] = {}
+_answered: dict[Mark, bool] = {}
+"""Of methods that may answer a comparison, whether they did so for the tests."""
+
+
+def answered(function: types.FunctionType) -> bool:
+    """Whether the tests may have had an answer of this method: yes, unless it has a mark, which they did not reach."""
+    own = [_answered[each] for each in function.__code__.co_consts if type(each) is Mark and each in _answered]
+    return not own or any(own)
+
+
+def compiled(
+    tree: Any,
+    file: str,
+    findings: Sequence[Finding],
+    reached: Callable[[Finding], None],
+    for_tests: Callable[[types.FrameType], bool],
+) -> Any:
+    """The code of a module with marks in it; `tree` is changed. Raises as `compile` does.
+
+    `reached` is called with a finding each time that the code comes by it, `for_tests` with the frame of a method.
+    """
+    homes, blocks = _homes(tree)
+    methods = {id(each): each for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for each in _answering(node)}
+    of_method: dict[int, list[Finding]] = {}
+    of_home: dict[int, list[Finding]] = {}
+    for finding in findings:
+        for node in finding.nodes:
+            if id(node) in methods:
+                of_method.setdefault(id(node), []).append(finding)
+            else:
+                of_home.setdefault(id(homes[id(node)]), []).append(finding)
+    marks: dict[str, Mark] = {}
+
+    def mark(at: ast.AST, made: Mark) -> Any:
+        name = f"mark {len(marks)} {secrets.token_hex(8)}"
+        marks[name] = made
+        call = ast.Call(func=ast.Constant(value=name), args=[], keywords=[])
+        return ast.fix_missing_locations(ast.copy_location(call, at))
+
+    for home in {id(each): each for each in homes.values() if isinstance(each, ast.Lambda)}.values():
+        if id(home) in of_home:
+            _begin(home, mark(home, _of_statement(of_home[id(home)], reached)))
+    for method in methods.values():
+        _begin(method, mark(method, _of_method(of_method.get(id(method), ()), reached, for_tests)))
+    for block in blocks:
+        first = _first(block)
+        marked = [
+            (max(at, first), mark(statement, _of_statement(of_home[id(statement)], reached)))
+            for at, statement in enumerate(block)
+            if id(statement) in of_home
+        ]
+        for at, call in reversed(marked):
+            block.insert(at, ast.copy_location(ast.Expr(value=call), call))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a text is called, it seems
+        return _filled(compile(tree, file, "exec", dont_inherit=True), marks)
+
+
+def _of_statement(findings: Sequence[Finding], reached: Callable[[Finding], None]) -> Mark:
+    made = Mark()
+
+    def act(frame: types.FrameType) -> None:
+        for finding in findings:
+            reached(finding)
+
+    _acts[made] = act
+    return made
+
+
+def _of_method(
+    findings: Sequence[Finding], reached: Callable[[Finding], None], for_tests: Callable[[types.FrameType], bool]
+) -> Mark:
+    made = Mark()
+
+    def act(frame: types.FrameType) -> None:
+        if not _answered[made] and for_tests(frame):
+            _answered[made] = True
+            for finding in findings:
+                reached(finding)
+
+    _acts[made], _answered[made] = act, False
+    return made
+
+
+def _homes(tree: ast.AST) -> tuple[dict[int, ast.AST], list[list[ast.stmt]]]:
+    """The innermost statement, or lambda, that each node runs with; and all lists of statements.
+
+    What is repeated runs with its loop: how often depends on data, and it could have run.
+    """
+    homes: dict[int, ast.AST] = {}
+    blocks = []
+    left = [(tree, tree)]
+    while left:
+        node, home = left.pop()
+        homes[id(node)] = home
+        for field, value in ast.iter_fields(node):
+            around = node if isinstance(node, ast.Lambda) and field == "body" else home
+            apart = not (isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and field == "body")
+            children = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)]
+            if children and isinstance(children[0], ast.stmt):
+                blocks.append(value)
+            left += [(each, each if apart and isinstance(each, ast.stmt) else around) for each in children]
+    return homes, blocks
+
+
+def _answering(node: ast.ClassDef) -> Iterator[Any]:
+    """Methods of a class whose first statement runs whenever they are called: no generators, nothing that a decorator stands for."""
+    for function in static_class_checks.answering(node):
+        decorated = getattr(function, "decorator_list", ())
+        if not decorated and not isinstance(function, ast.AsyncFunctionDef) and not _is_generator(function):
+            yield function
+
+
+def _is_generator(function: Any) -> bool:
+    left = [*function.body] if isinstance(function.body, list) else [function.body]
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            left += ast.iter_child_nodes(node)
+    return False
+
+
+def _begin(function: Any, call: ast.expr) -> None:
+    if isinstance(function, ast.Lambda):
+        both = ast.BoolOp(op=ast.Or(), values=[call, function.body])  # a mark returns None
+        function.body = ast.copy_location(both, function.body)
+    else:
+        function.body.insert(_first(function.body), ast.copy_location(ast.Expr(value=call), call))
+
+
+def _first(block: Sequence[ast.stmt]) -> int:
+    """Where statements may begin: a docstring and what is imported from the future come before."""
+    at = 0
+    for at, each in enumerate(block):
+        text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and isinstance(each.value.value, str)
+        if not (text and at == 0) and not (isinstance(each, ast.ImportFrom) and each.module == "__future__"):
+            return at
+    return at + 1
+
+
+def _filled(code: types.CodeType, marks: dict[str, Mark]) -> types.CodeType:
+    consts = (
+        _filled(each, marks)
+        if isinstance(each, types.CodeType)
+        else marks.get(each, each)
+        if type(each) is str
+        else each
+        for each in code.co_consts
+    )
+    return code.replace(co_consts=tuple(consts))

@@ -1,0 +1,312 @@
+"""Whether a judge that shares its process with a candidate is still itself.
+
+What verdicts rest on (unittest, the comparison functions of numpy, torch and math, builtins) is noted down before the
+candidate's code runs and compared afterwards; and assertions that must fail are tried, as are some that must hold.
+
+Part of the shared judge. Self-contained: stdlib, and numpy and torch where they were imported, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import signal
+import sys
+import threading
+import types
+import unittest
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Optional
+
+from . import class_versions, comparison_guards, deny_rules, module_snapshot
+
+_MODULES = (
+    *(
+        "builtins",
+        "math",
+        "operator",
+        "unittest",
+        "unittest.case",
+        "unittest.result",
+        "unittest.suite",
+        "unittest.util",
+        "unittest.loader",
+    ),
+    *("difflib", "pprint", "traceback", "functools", "itertools", "statistics", "decimal", "fractions"),
+    *("numpy", "numpy.testing", "numpy.testing._private.utils", "numpy.linalg", "numpy.random"),
+    *("numpy._core.numeric", "numpy._core.multiarray", "numpy._core.umath", "numpy.core.numeric"),
+    *("torch", "torch.testing", "torch.testing._comparison", "torch.functional", "torch.linalg", "torch._tensor"),
+    *("jax.numpy", "pandas.testing", "pandas._testing", "pandas._testing.asserters"),
+)
+_CLASSES = (
+    *(("unittest.case", name) for name in ("TestCase", "_Outcome", "_AssertRaisesContext", "_AssertRaisesBaseContext")),
+    *(("unittest.case", "_BaseTestCaseContext"), ("unittest.case", "_SubTest"), ("unittest.loader", "TestLoader")),
+    *(("unittest.result", "TestResult"), ("unittest.suite", "TestSuite"), ("unittest.suite", "BaseTestSuite")),
+    *(("torch", "Tensor"), ("torch.nn.parameter", "Parameter"), ("torch._C", "TensorBase")),
+    *(("contextlib", "_GeneratorContextManager"), ("contextlib", "_GeneratorContextManagerBase")),
+    *(("warnings", "catch_warnings"), ("contextlib", "suppress")),
+    *(("pandas", "DataFrame"), ("pandas", "Series"), ("numpy", "random.mtrand.RandomState")),
+)
+_WATCHED = {"HookCaller", "_HookCaller", "CallInfo", "TestReport", "_Comparison", "Mismatch", "Teller"}
+"""Of pytest's and of the judge's: no moment passes without them, and what changes them may change them back."""
+_COMPARISONS = (
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__bool__",
+    "__sub__",
+    "__rsub__",
+    "__abs__",
+)
+_PASSING = {
+    "__warningregistry__",
+    "__dict__",
+    "__doc__",
+    "__annotations__",
+    "__abstractmethods__",
+    "_abc_impl",
+    "_",
+    "__import__",
+}
+"""Names that change by themselves, and `__import__`, which `memory_modules.py` stands in for."""
+_APART = {*deny_rules.HOOKS, "sys", "os", "typing", "__future__"}
+"""What is told by an assignment what to do, and what no reference computes with."""
+
+
+Canaries = Iterable["tuple[str, Callable[[], bool]]"]
+
+
+class Noted:
+    """What is there before a candidate's code runs.
+
+    `packages`: names of modules that are noted whole, with what is below them and their classes; `more`: what else must hold;
+    `outside`: names of libraries' modules that the reference may use, as `text` does.
+    """
+
+    def __init__(
+        self, packages: Sequence[str] = (), more: Canaries = (), outside: Iterable[str] = (), text: bytes = b""
+    ) -> None:
+        self._names: list[tuple[str, dict[str, Any], Any]] = []
+        self._code: list[tuple[str, types.FunctionType, tuple[Any, ...]]] = []
+        self.modules: list[tuple[types.ModuleType, dict[str, Any]]] = []
+        self._named: list[tuple[str, types.ModuleType]] = []
+        """Those of the standard library, numpy and the like, and what is to stay in them."""
+        for name in _MODULES:
+            module = sys.modules.get(name)
+            if isinstance(module, types.ModuleType):
+                self._note(name, vars(module))
+                self.modules.append((module, self._names[-1][2]))
+                self._named.append((name, module))
+        self.libraries = module_snapshot.Libraries(_libraries(outside, text))
+        counted = {}
+        for name, member in _CLASSES:
+            found = _member(sys.modules.get(name), member)
+            if isinstance(found, type):
+                self._note(f"{name}.{member}", found)
+                if name.startswith(("unittest.", "contextlib", "warnings")):
+                    counted[f"{name}.{member}"] = found
+        packages = (*packages, *(name for name in sys.modules if f"{name}.".startswith("_recode.")))
+        for name, module in sorted(sys.modules.items()) if packages else ():
+            if any(f"{name}.".startswith(f"{package}.") for package in packages):
+                self._note(name, vars(module))
+                for value in list(vars(module).values()):
+                    if isinstance(value, type) and value.__module__ == name:
+                        self._note(f"{name}.{value.__qualname__}", value)
+                        if value.__name__ in _WATCHED:
+                            counted[f"{name}.{value.__qualname__}"] = value
+        self._versions = class_versions.Versions(counted)
+        self._canaries = (*canaries(), *more)
+        self._hooks = [(name, getattr(sys, name), list(getattr(sys, name))) for name in ("meta_path", "path_hooks")]
+        self._import = builtins.__import__
+        self._signals = _signals()
+        self._threads = set(threading.enumerate())
+        self.classes = comparison_guards.Classes()
+
+    def _note(self, place: str, holder: Any) -> None:
+        now = holder if isinstance(holder, dict) else vars(holder)
+        kept = {key: value for key, value in now.items() if key not in _PASSING}
+        self._names.append((place, holder, kept))
+        for key, value in kept.items():
+            function = module_snapshot.bare(value)
+            if isinstance(function, types.FunctionType):
+                self._code.append((f"{place}.{key}", function, module_snapshot.inner(function)))
+
+    def changes(self, candidates: Optional[Callable[[str], bool]] = None) -> list[str]:
+        """One line for each thing that is not what it was; empty where all is. `candidates`: whether a file is the candidate's."""
+        found = []
+        for place, holder, kept in self._names:
+            now = holder if isinstance(holder, dict) else vars(holder)
+            found += [f"{place}.{key} was replaced" for key, value in kept.items() if now.get(key) is not value]
+            if not isinstance(holder, dict):
+                found += [f"{place}.{key} was added" for key in _COMPARISONS if key in now and key not in kept]
+        found += [
+            f"sys.modules[{name!r}] was replaced" for name, module in self._named if sys.modules.get(name) is not module
+        ]
+        found += [
+            f"{name} was changed"
+            for name, function, inner in self._code
+            if not module_snapshot.same(module_snapshot.inner(function), inner)
+        ]
+        for name in self._versions.changed():
+            if not any(line.startswith(f"{name}.") for line in found):
+                found.append(f"{name} was changed, and changed back")
+        if builtins.__import__ is not self._import:
+            found.append("builtins.__import__ was replaced")
+        if sys.gettrace() is not None or sys.getprofile() is not None:
+            found.append("code runs in the judge by sys.settrace or sys.setprofile")
+        for words, holds in self._canaries:
+            try:
+                good = holds()
+            except BaseException as exc:  # noqa: BLE001  whatever was done to it
+                found.append(f"{words}: {type(exc).__name__}")
+            else:
+                if good is not True:
+                    found.append(words)
+        if candidates is not None:
+            found += self.libraries.changes(candidates)
+            found += self._left(candidates)
+        return list(dict.fromkeys(found))
+
+    def _left(self, candidates: Callable[[str], bool]) -> Iterator[str]:
+        """What the candidate's code left at work, and what it made to be compared."""
+        for name, were, before in self._hooks:
+            now = getattr(sys, name)
+            new = [each for each in now if not any(each is old for old in before)]
+            if now is not were or any(candidates(comparison_guards.file_of(each)) for each in new):
+                yield f"sys.{name} was changed"
+        for number, handler in _signals().items():
+            if handler is not self._signals.get(number) and candidates(comparison_guards.file_of(handler)):
+                yield f"it handles the signal {number}"
+        for name, table in _hooks_of_all():
+            if any(candidates(comparison_guards.file_of(hook)) for hook in list(table.values())):
+                yield f"torch.nn.modules.module.{name} was changed"
+        frames = sys._current_frames()
+        for thread in set(threading.enumerate()) - self._threads:
+            frame = frames.get(thread.ident or 0)
+            while frame is not None and not candidates(frame.f_code.co_filename):
+                frame = frame.f_back
+            if frame is not None:
+                yield "a thread of it was left running"
+        yield from self.classes.liars(candidates)
+
+
+def _libraries(names: Iterable[str], text: bytes) -> Iterator[types.ModuleType]:
+    """Of these names, and what is taken from them as `np.fft` is, but for what is noted as it is."""
+    seen = set(_MODULES)
+    for name in names:
+        found = sys.modules.get(name)
+        for module in [found, *_below(found, text)] if type(found) is types.ModuleType else []:
+            apart = module.__name__ in seen or module.__name__.partition(".")[0] in _APART
+            if not apart and type(module) is types.ModuleType:
+                seen.add(module.__name__)
+                yield module
+
+
+def _below(module: Any, text: bytes) -> Iterator[types.ModuleType]:
+    for name, value in list(vars(module).items()):
+        below = type(value) is types.ModuleType and value.__name__ == f"{module.__name__}.{name}"
+        if below and f".{name}".encode() in text:
+            yield value
+
+
+def _hooks_of_all() -> Iterator[tuple[str, dict[Any, Any]]]:
+    """What torch calls for every module, the reference's too."""
+    module = sys.modules.get("torch.nn.modules.module")
+    for name, value in list(vars(module).items()) if module is not None else ():
+        if name.startswith("_global_") and isinstance(value, dict):
+            yield name, value
+
+
+def _signals() -> dict[int, Any]:
+    found = {}
+    for number in signal.valid_signals():
+        with contextlib.suppress(ValueError, OSError):
+            found[int(number)] = signal.getsignal(number)
+    return found
+
+
+def _member(holder: Any, path: str) -> Any:
+    for name in path.split("."):
+        holder = getattr(holder, name, None)
+    return holder
+
+
+def canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
+    """What must hold of a judge, in words for where it does not."""
+    case = unittest.TestCase()
+
+    def raises(call: Callable[[], Any]) -> bool:
+        try:
+            call()
+        except AssertionError:
+            return True
+        return False
+
+    def passes(call: Callable[[], Any]) -> bool:
+        return not raises(call)
+
+    yield "assertEqual(1, 2) does not fail", lambda: raises(lambda: case.assertEqual(1, 2))
+    yield "assertEqual(1, 1) fails", lambda: passes(lambda: case.assertEqual(1, 1))
+    yield "assertTrue(False) does not fail", lambda: raises(lambda: case.assertTrue(False))
+    yield "assertFalse(True) does not fail", lambda: raises(lambda: case.assertFalse(True))
+    yield "assertAlmostEqual(1, 2) does not fail", lambda: raises(lambda: case.assertAlmostEqual(1.0, 2.0))
+    yield "assertIsNotNone(None) does not fail", lambda: raises(lambda: case.assertIsNotNone(None))
+    yield "assertIn(1, []) does not fail", lambda: raises(lambda: case.assertIn(1, []))
+    yield "assertLess(2, 1) does not fail", lambda: raises(lambda: case.assertLess(2, 1))
+    yield "assertRaises does not fail", lambda: raises(lambda: case.assertRaises(KeyError, int))
+    yield "a failing test is not reported", _reports_failures
+    yield "all([True, False]) holds", lambda: all([True, False]) is False and any([False]) is False
+    yield "abs, max or sum is wrong", lambda: abs(-2) == 2 and max(1, 2) == 2 and min(1, 2) == 1 and sum([1, 2]) == 3
+    yield "isinstance(1, str) holds", lambda: isinstance(1, str) is False and len([1]) == 1
+    yield from _numpy_canaries(raises)
+    yield from _torch_canaries(raises)
+
+
+def _reports_failures() -> bool:
+    class Failing(unittest.TestCase):
+        def runTest(self) -> None:
+            self.assertEqual([1], [2])
+
+    result = unittest.TestResult()
+    Failing().run(result)
+    return len(result.failures) == 1 and result.testsRun == 1 and not result.wasSuccessful()
+
+
+def _numpy_canaries(raises: Callable[[Callable[[], Any]], bool]) -> Iterator[tuple[str, Callable[[], bool]]]:
+    np: Any = sys.modules.get("numpy")
+    if np is None or "numpy.testing" not in sys.modules:
+        return
+    testing = sys.modules["numpy.testing"]
+    one, two = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    assert_allclose, assert_equal = testing.assert_allclose, testing.assert_array_equal
+    almost, allclose, equal, isclose = testing.assert_array_almost_equal, np.allclose, np.array_equal, np.isclose
+    yield "numpy's assert_allclose does not fail", lambda: raises(lambda: assert_allclose(one, two))
+    yield "numpy's assert_array_equal does not fail", lambda: raises(lambda: assert_equal(one, two))
+    yield "numpy's assert_array_almost_equal does not fail", lambda: raises(lambda: almost(one, two))
+    yield "numpy's allclose is wrong", lambda: not allclose(one, two) and bool(allclose(one, one))
+    yield "numpy's array_equal is wrong", lambda: not equal(one, two) and bool(equal(one, one))
+    yield "numpy's comparisons are wrong", lambda: (one == two).tolist() == [True, False] and not isclose(1.0, 2.0)
+    yield "numpy's all or any is wrong", lambda: not np.all(one == two) and bool(np.any(one == two))
+    yield "numpy's abs or max is wrong", lambda: float(np.abs(one - two).max()) == 1.0
+
+
+def _torch_canaries(raises: Callable[[Callable[[], Any]], bool]) -> Iterator[tuple[str, Callable[[], bool]]]:
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "Tensor"):
+        return
+    dtype = torch.float64
+    one, two = torch.tensor([1.0, 2.0], dtype=dtype), torch.tensor([1.0, 3.0], dtype=dtype)
+    allclose, equal, close = torch.allclose, torch.equal, torch.testing.assert_close
+    yield "torch's assert_close does not fail", lambda: raises(lambda: close(one, two))
+    yield "torch's allclose is wrong", lambda: allclose(one, two) is False and allclose(one, one) is True
+    yield "torch's Tensor.allclose is wrong", lambda: one.allclose(two) is False
+    yield "torch's equal is wrong", lambda: equal(one, two) is False and equal(one, one) is True
+    yield "torch's comparisons are wrong", lambda: (one == two).tolist() == [True, False]
+    yield "torch's all is wrong", lambda: not bool(torch.all(one == two)) and not bool((one == two).all())
+    yield (
+        "torch's abs or max is wrong",
+        lambda: float((one - two).abs().max()) == 1.0 and (one - two).norm().item() == 1.0,
+    )

@@ -1,0 +1,418 @@
+"""A static read of a candidate: what has no business in a solution, where it shares a process with its judge.
+
+Nothing here proves an intent. A line is given for what the candidate has and the reference has not; the code is parsed and
+never run. What a text hides, `audit_monitor.py` sees when it is run.
+
+Part of the shared judge. Self-contained: stdlib and its neighbours, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Optional
+
+from . import deny_rules, executed_findings
+from . import static_class_checks as classes
+
+_PROC = ("/proc/self", "/proc/thread-self", "/dev/fd", "/dev/mem", "/dev/shm/..")
+_NAMED = {
+    name for name in deny_rules.ATTRIBUTES if name.startswith(("_", "f_", "tb_")) and name not in deny_rules.OVERRIDES
+}
+
+
+class _Read(NamedTuple):
+    """What is asked of a text besides its nodes: what its names were imported as, and which it binds otherwise."""
+
+    hidden: frozenset[str]
+    modules: dict[str, str]
+    bound: frozenset[str]
+    classes: frozenset[str] = frozenset()
+    """Names that were imported and are those of classes, by how they are written; from the repository, too."""
+    functions: frozenset[str] = frozenset()
+    """Of its own."""
+    stars: tuple[str, ...] = ()
+    """Modules of which it imports all names."""
+    itself: frozenset[int] = frozenset()
+    """Nodes that are the `sys.modules` of `sys.modules[__name__]`: the module that asks."""
+
+
+class Reading(NamedTuple):
+    """Of a candidate's text. `tree` is None where it cannot be parsed; `known` counts what the reference has of each finding."""
+
+    tree: Any
+    findings: list[executed_findings.Finding]
+    known: Counter[str]
+
+
+def read(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> Reading:
+    """All there is to find; nothing in what cannot be parsed (it cannot run).
+
+    `hidden`: dotted names of the modules of tests and reference.
+    """
+    names = frozenset(hidden)
+    tree, findings = _found(candidate, names)
+    theirs = findings if candidate == reference else _found(reference or b"", names)[1]
+    return Reading(tree, findings, Counter(found.what for found in theirs))
+
+
+def told(findings: Iterable[executed_findings.Finding], known: Counter[str]) -> list[str]:
+    """One line for each finding that is there more often than known."""
+    left, lines = Counter(known), []
+    for found in findings:
+        if left[found.what]:
+            left[found.what] -= 1
+        else:
+            lines.append(f"line {found.line}: {found.what}")
+    return lines
+
+
+def flags(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> list[str]:
+    """One line for each thing that `candidate` has more often than `reference`, whether or not it is ever run."""
+    _, findings, known = read(candidate, reference, hidden)
+    return told(findings, known)
+
+
+def _found(source: bytes, hidden: frozenset[str]) -> tuple[Any, list[executed_findings.Finding]]:
+    try:
+        tree = _parsed(source)
+    except (SyntaxError, ValueError):
+        return None, []
+    except (RecursionError, MemoryError):
+        return None, [executed_findings.Finding(f"it is nested too deeply to be read, and {deny_rules.CODE}", 0, ())]
+    nodes = list(ast.walk(tree))
+    functions = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    classes = {
+        alias.asname or alias.name
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name[:1].isupper() and not alias.name.isupper()
+    }
+    stars = tuple(
+        str(node.module)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and not node.level and any(alias.name == "*" for alias in node.names)
+    )
+    modules, bound = _modules(nodes), frozenset(_bound(nodes))
+    itself = frozenset() if "__name__" in {*modules, *bound} else frozenset(_of_itself(nodes))
+    names = _Read(hidden, modules, bound, frozenset(classes), frozenset(functions), stars, itself)
+    found: dict[tuple[str, int], list[ast.AST]] = {}
+    for what, line, node in _walk(nodes, names):
+        found.setdefault((what, line), []).append(node)
+    order = sorted(found, key=lambda each: each[1])
+    return tree, [executed_findings.Finding(what, line, tuple(found[what, line])) for what, line in order]
+
+
+def _parsed(source: bytes) -> ast.AST:
+    """Whatever can be compiled can be read: the one would stop a little later than the other."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(4 * limit)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the candidate's strings
+            return ast.parse(source)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _modules(nodes: Sequence[ast.AST]) -> dict[str, str]:
+    found = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+    return found
+
+
+def _of_itself(nodes: Sequence[Any]) -> Iterator[int]:
+    for node in nodes:
+        asks = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name)
+        if asks and node.slice.id == "__name__" and classes.last(node.value) == "modules":
+            yield id(node.value)
+
+
+def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+
+
+def _walk(nodes: Sequence[ast.AST], read: _Read) -> Iterator[tuple[str, int, ast.AST]]:
+    """What it is, the line that is told, and where it counts."""
+    taken = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    members = {id(target) for node in nodes if isinstance(node, ast.ClassDef) for target in _overriding(node)}
+    for node in nodes:
+        line = getattr(node, "lineno", 0)
+        for what in _of(node, read, id(node) in taken) if id(node) not in members else ():
+            yield what, line, node
+        for what, method in classes.answers(node) if isinstance(node, ast.ClassDef) else ():
+            yield what, line, method
+
+
+def _overriding(node: ast.ClassDef) -> Iterator[ast.AST]:
+    """Names that an assignment in a class's body binds, and that `static_class_checks.py` reads with their values."""
+    for member in node.body:
+        for target in member.targets if isinstance(member, ast.Assign) else ():
+            if isinstance(target, ast.Name) and target.id in deny_rules.OVERRIDES:
+                yield target
+
+
+def _of(node: ast.AST, read: _Read, taken: bool) -> Iterator[str]:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from _imports(node, read.hidden)
+    elif isinstance(node, ast.Attribute):
+        yield from _attribute(node, read, taken)
+    elif isinstance(node, ast.Name):
+        yield from _name(node, read, taken)
+    elif isinstance(node, ast.Call):
+        yield from _call(node, read)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield from named(node.value, read.hidden)
+    elif isinstance(node, ast.BinOp):
+        yield from named(_folded(node) or "", read.hidden)
+    elif type(node).__name__ == "MatchClass":
+        for name in node.kwd_attrs:  # type: ignore[attr-defined]  # from Python 3.10 on
+            if name in deny_rules.ATTRIBUTES:
+                yield f"{name} {deny_rules.ATTRIBUTES[name]}"
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.For, ast.withitem)):
+        yield from _assignment(node)
+        yield from _replacement(node, read)
+
+
+def named(value: str, hidden: frozenset[str]) -> Iterator[str]:
+    """What a text names."""
+    if (value in hidden and not value.isalpha()) or value in _NAMED:  # a plain word may be anything
+        yield f"{value!r} names what judges it"
+    elif value.startswith(_PROC):
+        yield f"{value!r} reaches its judge's files"
+
+
+_LONGEST = 200
+"""Terms of a sum; no name is made of more."""
+
+
+def _folded(node: ast.AST) -> Optional[str]:
+    """The text that a sum of texts is."""
+    parts: list[str] = []
+    left = [node]
+    while left:
+        each = left.pop()
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add) and len(left) + len(parts) < _LONGEST:
+            left += [each.left, each.right]
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            parts.append(each.value)
+        else:
+            return None
+    return "".join(reversed(parts))
+
+
+def _words(node: ast.AST) -> str:
+    """An expression as it is told; of one that is nested too deeply, no more than that."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return "an expression"
+
+
+def _imports(node: Any, hidden: frozenset[str]) -> Iterator[str]:
+    base = getattr(node, "module", None) or ""
+    names = [alias.name for alias in node.names]
+    full = names if isinstance(node, ast.Import) else [base, *(f"{base}.{name}".strip(".") for name in names)]
+    for name in full:
+        top = name.partition(".")[0]
+        if name in hidden:
+            yield f"import of {name}, which is the tests' alone"
+        elif getattr(node, "level", 0):
+            continue
+        elif top in deny_rules.IMPORTS or top.startswith("_recode"):
+            yield f"import of {top} {deny_rules.IMPORTS.get(top, deny_rules.CHANGES)}"
+        elif "testing" in name.split(".") and top in deny_rules.JUDGES:
+            yield f"import of {name} {deny_rules.JUDGE}"
+    for name in names if isinstance(node, ast.ImportFrom) else ():
+        if (base, name) in deny_rules.OF_MODULE:
+            yield f"{base}.{name} {deny_rules.OF_MODULE[base, name]}"
+        elif name in deny_rules.ATTRIBUTES:
+            yield f"{name} {deny_rules.ATTRIBUTES[name]}"
+
+
+def _name(node: ast.Name, read: _Read, taken: bool) -> Iterator[str]:
+    if node.id in deny_rules.ATTRIBUTES and node.id.startswith("__") and not _is_looked_at(node, node.id):
+        yield f"{node.id} {deny_rules.ATTRIBUTES[node.id]}"
+    elif node.id in ("__import__", "__loader__", "__spec__"):
+        yield f"{node.id} imports what it was not given"
+    elif node.id in ("exec", "eval") and node.id not in read.bound:
+        yield f"{node.id} {deny_rules.CALLS[node.id]}"
+    elif node.id not in read.bound and isinstance(node.ctx, ast.Load) and _of_stars(node.id, read):
+        yield _of_stars(node.id, read)
+    elif _module(node.id, read) in deny_rules.HELD and node.id not in read.bound and not taken:
+        yield f"{node.id} as a whole {deny_rules.LOOKS}"
+
+
+def _is_looked_at(node: Any, name: str) -> bool:
+    """Whether it only reads a method of those by which a class answers: `super().__array_ufunc__(…)`."""
+    return name in deny_rules.OVERRIDES and isinstance(node.ctx, ast.Load)
+
+
+def _of_stars(name: str, read: _Read) -> str:
+    for module in read.stars:
+        if (module, name) in deny_rules.OF_MODULE:
+            return f"{module}.{name} {deny_rules.OF_MODULE[module, name]}"
+    named = name in deny_rules.ATTRIBUTES and any(module in deny_rules.HELD for module in read.stars)
+    return f"{name} {deny_rules.ATTRIBUTES[name]}" if named else ""
+
+
+def _module(name: str, read: _Read) -> str:
+    """The module that a name stands for here, also where another module brought it along: `from logging import sys`."""
+    full = read.modules.get(name, "")
+    last = full.rpartition(".")[2]
+    return last if last in deny_rules.HELD and full != "scipy.signal" else full
+
+
+def _attribute(node: ast.Attribute, read: _Read, taken: bool) -> Iterator[str]:
+    if node.attr in deny_rules.ATTRIBUTES and not _is_looked_at(node, node.attr):
+        yield f"{node.attr} {deny_rules.ATTRIBUTES[node.attr]}"
+    holder = _holder(node.value, read)
+    if (holder, node.attr) in deny_rules.OF_MODULE and id(node) not in read.itself:
+        yield f"{holder}.{node.attr} {deny_rules.OF_MODULE[holder, node.attr]}"
+    if holder == "gc" and node.attr not in ("collect", "enable", "disable", "isenabled", *deny_rules.ATTRIBUTES):
+        yield f"gc.{node.attr} {deny_rules.MEMORY}"
+    of_a_module = isinstance(node.value, ast.Name) and node.value.id in read.modules
+    if node.attr in deny_rules.HELD - {"signal"} and of_a_module and not taken:
+        yield f"{_words(node)} as a whole {deny_rules.LOOKS}"
+    if node.attr in ("__import__", "__loader__", "__spec__"):
+        yield f"{node.attr} imports what it was not given"
+    if node.attr == "__self__" and isinstance(node.value, (ast.Name, ast.Call, ast.Subscript)):
+        yield f"__self__ {deny_rules.LOOKS}"
+    of = node.value.id if isinstance(node.value, ast.Name) else ""
+    if (of, node.attr) in (("type", "__getattribute__"), ("type", "__dict__"), ("object", "__dict__")):
+        yield f"{of}.{node.attr} {deny_rules.LOOKS}"
+    if node.attr == "__dict__" and _raw(node.value):
+        yield f"{_words(node)} {deny_rules.LOOKS}"
+    if node.attr in deny_rules.POINTERS and isinstance(node.ctx, ast.Store):
+        yield f"{node.attr} {deny_rules.BELOW}"
+    if node.attr in ("__setattr__", "__delattr__") and isinstance(node.value, ast.Name) and node.value.id == "type":
+        yield f"type.{node.attr} {deny_rules.CHANGES}"
+
+
+def _raw(node: ast.AST) -> bool:
+    """Whether its `__dict__` is a module's own, whatever its class says: `types.ModuleType`, `super(type(np), np)`."""
+    made = isinstance(node, ast.Call) and classes.last(node.func) == "super" and bool(node.args)
+    return made or classes.last(node) == "ModuleType"
+
+
+def _holder(node: ast.AST, read: _Read) -> str:
+    """The module that an expression stands for: `logging.sys` is one."""
+    if isinstance(node, ast.Name):
+        return _module(node.id, read)
+    if isinstance(node, ast.Attribute) and node.attr in deny_rules.HELD:
+        return node.attr
+    return ""
+
+
+def _call(node: ast.Call, read: _Read) -> Iterator[str]:
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if read.modules.get(name, "").startswith("operator."):  # by another name
+        name = read.modules[name].partition(".")[2]
+    bare = isinstance(node.func, ast.Name)
+    if bare and name == "compile" and name not in read.bound and name not in read.modules:
+        yield f"compile() {deny_rules.CODE}"
+    if bare and name in ("setattr", "delattr") and node.args and _judge(node.args[0]):
+        yield f"{name}() on {_words(node.args[0])} {deny_rules.CHANGES}"
+    if bare and name == "setattr" and len(node.args) > 1 and _constant_in(node.args[1], deny_rules.ANSWERS):
+        yield f"setattr() of {_words(node.args[1])} {deny_rules.CHANGES}"
+    if name in deny_rules.KERNELS and node.args:
+        namespace = (_folded(node.args[0]) or "").partition("::")[0]
+        if namespace in deny_rules.NAMESPACES:
+            yield f"{name}() of {namespace} {deny_rules.CHANGES}"
+    if name in ("attrgetter", "methodcaller"):
+        for each in node.args if name == "attrgetter" else node.args[:1]:
+            parts = (_folded(each) or "").split(".")
+            if not isinstance(each, ast.Constant) or any(part in deny_rules.ATTRIBUTES for part in parts):
+                yield f"{name}({_words(each)}) {deny_rules.LOOKS}"
+    if (
+        bare
+        and name == "open"
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, int)
+    ):
+        yield f"open() of a descriptor {deny_rules.FILES}"
+    if (
+        isinstance(node.func, ast.Attribute)
+        and name in ("update", "setdefault", "pop", "__setitem__")
+        and _space(node.func.value)
+    ):
+        yield f"{_words(node.func)}() {deny_rules.CHANGES}"
+    func = node.func
+    bypass = isinstance(func, ast.Attribute) and name == "__getattribute__" and classes.last(func.value) == "object"
+    if bypass and not (node.args and classes.last(node.args[0]) in ("self", "cls")):
+        yield f"object.__getattribute__() of another {deny_rules.LOOKS}"
+    names = node.args[2].keys if len(node.args) == 3 and isinstance(node.args[2], ast.Dict) else []
+    if any(
+        _constant_in(each, deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.POINTERS)
+        for each in names
+        if each is not None
+    ):
+        yield "a class made by a call compares as it likes"
+
+
+def _constant_in(node: ast.AST, names: Iterable[str]) -> bool:
+    return _folded(node) in set(names)
+
+
+def _assignment(node: Any) -> Iterator[str]:
+    targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else [getattr(node, "target", None)]
+    for target in targets:
+        for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+            if isinstance(part, ast.Attribute) and _changes_a_judge(part):
+                yield f"{_words(part)} = … {deny_rules.CHANGES}"
+            elif isinstance(part, ast.Subscript) and _space(part.value):
+                yield f"{_words(part.value)}[…] = … {deny_rules.CHANGES}"
+
+
+def _replacement(node: Any, read: _Read) -> Iterator[str]:
+    """A function of its own in the place of one of a library's, or of a class's that it imported: the reference may use it, too."""
+    value = getattr(node, "value", None)
+    own = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in read.functions)
+    for part in node.targets if isinstance(node, ast.Assign) and own else ():
+        if not isinstance(part, ast.Attribute) or _changes_a_judge(part):
+            continue
+        root = _root(part)
+        module = read.modules.get(root, "").partition(".")[0]
+        if root in read.classes or (module and module not in deny_rules.HOOKS and root not in read.bound):
+            yield f"{part.attr} of what it imported is replaced: {deny_rules.CHANGES}"
+
+
+def _space(node: ast.AST) -> bool:
+    """Whether it is the namespace of what judges: `np.__dict__`, `vars(np)`."""
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return _judge(node.value)
+    return isinstance(node, ast.Call) and classes.last(node.func) == "vars" and bool(node.args) and _judge(node.args[0])
+
+
+def _changes_a_judge(part: ast.Attribute) -> bool:
+    if part.attr in deny_rules.ANSWERS or part.attr in ("__code__", "__defaults__", "__kwdefaults__"):
+        return True
+    return _judge(part.value) and (part.attr in deny_rules.COMPARING or _root(part) in ("unittest", "builtins", "math"))
+
+
+def _judge(node: ast.AST) -> bool:
+    return _root(node) in deny_rules.JUDGES
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,236 @@
+"""An agent's workspace: files in this program's working directory, and commands run as its children.
+
+The host asks with one dict (`op` and its arguments) and gets one: `{"ok": value}`, or `{"refused": words}` for what
+cannot be done as asked. The first message brings the files.
+
+The files (`file_tree.py`) are looked at only while no command runs: `_recode.runtime.command_runner` leaves nothing of one behind.
+
+Stdlib and the wire, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, Optional
+
+from ..runtime import command_runner
+from ..wire import frames
+from .file_tree import Refusal, TooLarge, Tree
+
+MAX_READ = 1 << 20  # bytes of a file that is read, searched or handed in
+MAX_FOUND = 200  # lines
+MAX_PATTERN = 1000  # characters
+MAX_LINE = 300  # characters of a line found
+OP_SECONDS = 10.0  # of one look at the files: a pattern may take for ever, a directory hold a million names
+OUTPUT_LIMIT = 64 << 10
+MAX_CHANGES = 32 << 20  # bytes of files that are kept of a workspace between turns
+_REQUEST = 64 << 20  # bytes
+
+
+class _OutOfTime(Exception):
+    pass
+
+
+def main(reader: Any, writer: Any) -> None:
+    """Take the files, then serve until the pipe closes."""
+    os.umask(0o022)
+    signal.signal(signal.SIGALRM, _too_long)
+    workspace = _Workspace()
+    ops = {name[3:]: getattr(workspace, name) for name in dir(workspace) if name.startswith("op_")}
+    limit = 1 << 40  # the repository is the host's own word; its size is the disk's concern
+    while True:
+        try:
+            asked = frames.read_message(reader, limit)
+        except EOFError:
+            return
+        limit = _REQUEST
+        try:
+            answer = {"ok": ops[asked.pop("op")](**asked)}
+        except Refusal as refusal:
+            answer = {"refused": str(refusal)}
+        except _OutOfTime:  # it came between the last line of the look and the end of its guard
+            answer = {"refused": f"it took longer than {OP_SECONDS:.0f} s"}
+        frames.write_message(writer, answer)
+
+
+def _too_long(*_: object) -> None:
+    raise _OutOfTime
+
+
+class _Guard:
+    """Bounds one look at the files and words what the system refuses."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, OP_SECONDS)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if isinstance(error, _OutOfTime):
+            raise Refusal(f"it took longer than {OP_SECONDS:.0f} s") from None
+        if isinstance(error, OSError):
+            raise Refusal(f"{self.path}: {error.strerror or error}") from None
+        if isinstance(error, UnicodeEncodeError):
+            raise Refusal(f"{self.path!r} is no possible path") from None
+
+
+class _Workspace:
+    def __init__(self) -> None:
+        self.tree = Tree()
+        self.untouched: dict[str, Optional[tuple[int, ...]]] = {}  # the stamps of the repository's files
+
+    def op_open(self, files: dict[str, bytes]) -> bool:
+        for path, data in files.items():
+            with _Guard(path):
+                self.tree.write(self.tree.parts_of(path), data)
+        self.untouched = {path: _stamp(path) for path in files}
+        return True
+
+    def op_changes(self) -> dict[str, Any]:
+        """What is not as it was opened: contents and modes of files, the paths of those that are gone; `whole` tells whether
+        all of it is there. Links, pipes and empty directories are no files."""
+        found: dict[str, list[Any]] = {}
+        room = MAX_CHANGES
+        notes: list[str] = []
+        with _Guard("the workspace"):
+            seen = list(self.tree.walk("", notes, sys.maxsize))
+            for path in seen:
+                mode = os.lstat(path).st_mode
+                if not stat.S_ISREG(mode) or (path in self.untouched and _stamp(path) == self.untouched[path]):
+                    continue
+                try:
+                    data = self.tree.read(path, room)
+                except TooLarge:
+                    return {"files": {}, "removed": [], "whole": False}
+                room -= len(data)
+                found[path] = [data, stat.S_IMODE(mode)]
+        removed = [] if notes else sorted(self.untouched.keys() - set(seen))
+        return {"files": found, "removed": removed, "whole": not notes}
+
+    def op_lay(self, files: dict[str, list[Any]], removed: list[str]) -> bool:
+        """The inverse, on what was just opened."""
+        for path in removed:
+            with _Guard(path):
+                self.tree.remove(path)
+        for path, (data, mode) in files.items():
+            with _Guard(path):
+                self.tree.clear(path)
+                self.tree.write(self.tree.parts_of(path), data, mode)
+        return True
+
+    def op_list(self, path: str) -> list[str]:
+        with _Guard(path):
+            notes: list[str] = []
+            return sorted(self.tree.walk(path, notes)) + notes
+
+    def op_read(self, path: str) -> bytes:
+        with _Guard(path):
+            return self.tree.read(path, MAX_READ)
+
+    def op_write(self, path: str, data: bytes) -> bool:
+        with _Guard(path):
+            self.tree.write(self.tree.parts_of(path), data)
+        return True
+
+    def op_grep(self, pattern: str, path: str) -> list[str]:
+        if len(pattern) > MAX_PATTERN:
+            raise Refusal(f"the pattern has {len(pattern)} characters, more than {MAX_PATTERN}")
+        try:
+            kind, found = json.loads(command_runner.aside(lambda: self._search(pattern, path), OP_SECONDS))
+        except TimeoutError:
+            raise Refusal(f"it took longer than {OP_SECONDS:.0f} s") from None
+        except OSError as error:
+            raise Refusal(f"it cannot be searched: {error}") from None
+        if kind == "refused":
+            raise Refusal(found)
+        lines: list[str] = found
+        return lines
+
+    def _search(self, pattern: str, path: str) -> bytes:
+        try:
+            with _Guard(path):
+                return json.dumps(["ok", self._found(pattern, path)]).encode()
+        except Refusal as refusal:
+            return json.dumps(["refused", str(refusal)]).encode()
+        except MemoryError:
+            return b'["refused", "it takes more memory than there is"]'
+
+    def _found(self, pattern: str, path: str) -> list[str]:
+        try:
+            compiled = re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise Refusal(f"{pattern!r} is no regular expression of Python's: {error}") from None
+        found: list[str] = []
+        notes: list[str] = []
+        for name in sorted(self.tree.walk(path, notes)):
+            for line in self._matches(compiled, name):
+                if len(found) == MAX_FOUND:
+                    return [*found, f"... more than {MAX_FOUND} lines match"]
+                found.append(line)
+        return found + notes
+
+    def op_run(self, command: str, seconds: float) -> dict[str, Any]:
+        shell = next((shell for shell in ("bash", "sh") if shutil.which(shell)), None)
+        if shell is None:
+            raise Refusal("there is no shell in this sandbox")
+        start = time.monotonic()
+        try:
+            done = command_runner.run(
+                [shell, "-c", command], cwd=self.tree.path, seconds=seconds, output_limit=OUTPUT_LIMIT
+            )
+        except (OSError, ValueError) as error:  # too long, a null character, no process to be had
+            raise Refusal(f"the command cannot be started: {error}") from None
+        return {
+            "status": done.status,
+            "output": done.output,
+            "timed_out": done.timed_out,
+            "seconds": time.monotonic() - start,
+        }
+
+    def op_targets(self, paths: list[str]) -> dict[str, dict[str, Any]]:
+        """Their contents; and of those that are no plain file of at most MAX_READ bytes, why they do not count."""
+        files: dict[str, bytes] = {}
+        ignored: dict[str, str] = {}
+        for path in paths:
+            try:
+                with _Guard(path):
+                    files[path] = self.tree.read(path, MAX_READ)
+            except Refusal as refusal:
+                if os.path.lexists(path):
+                    ignored[path] = str(refusal)
+        return {"files": files, "ignored": ignored}
+
+    def _matches(self, pattern: re.Pattern[str], path: str) -> Iterator[str]:
+        try:
+            data = self.tree.read(path, MAX_READ)
+        except (TooLarge, OSError) as error:
+            why = f"it has more than {MAX_READ} bytes" if isinstance(error, TooLarge) else error.strerror
+            yield f"{path}: not searched: {why}"
+            return
+        except Refusal:  # a link or a pipe holds no lines
+            return
+        if b"\0" in data:
+            return
+        for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+            if pattern.search(line):
+                shown = line if len(line) <= MAX_LINE else line[:MAX_LINE] + "..."
+                yield f"{path}:{number}: {shown}"
+
+
+def _stamp(path: str) -> Optional[tuple[int, ...]]:
+    """What no write to a file leaves as it is: the time of a change cannot be set."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_ctime_ns
