@@ -54,8 +54,8 @@ ADVICE = {
     "died": "remove from `{name}` whatever ends the process or needs more memory than there is",
     "protocol": "return from `{name}` plain values: arrays, numbers, text, and lists, tuples or dicts of them",
     "exception": "mend the line that raises, and check the case in which it does",
-    "no-exception": "look in the instruction for what `{name}` must refuse, and raise the exception that it names before anything else"
-    " is done",
+    "no-exception": "look in the instruction for when `{name}` must raise which exception: for bad arguments raise it before any other"
+    " work, for a bad result as soon as there is that result",
     "no-warning": "look in the instruction for when `{name}` must warn",
     "length": "look in the instruction for how many values `{name}` returns, and in which order",
     "keys": "compare the names of what `{name}` returns with those in the instruction",

@@ -129,6 +129,14 @@ def test_an_exception_is_told_by_its_place() -> None:
     assert (said.category, said.analysis) == ("T1", "ZeroDivisionError is raised at stats.py:4 in mean.")
 
 
+def test_of_a_missing_exception_it_is_not_said_that_all_come_before_the_work() -> None:
+    """The instruction may ask for one that only a result can call for, such as the state after a step."""
+    said = item(REFERENCE, case(kind="no-exception"))
+    assert "for bad arguments raise it before any other work" in said.suggestion
+    assert "for a bad result as soon as there is that result" in said.suggestion
+    assert "before anything else" not in said.suggestion
+
+
 def test_interfaces_without_fault_are_named() -> None:
     said = item(REFERENCE, case(), case("stats.deviation", passed=True))
     assert said.analysis == (
