@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pytest_recode.agents.action_reader import ActionReader
 from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, PART_NAMES
+from pytest_recode.agents.checked_action import SHELLS
 from pytest_recode.agents.fences import PYTHON
 from pytest_recode.agents.headings import (
     SINGLE,
@@ -47,7 +48,6 @@ _RESULT = re.compile(
 _SHELL_TEST = re.compile(
     r"[ \t]*(?:\[\[?[ ]+[-!$\w]|\{[ ]+[A-Za-z])"
 )  # `[ -f a.py ]`, `{ ls; }`: JSON begins otherwise
-_SHELLS = ("bash", "sh", "shell", "console")
 _THOUGHT = ("</think>", "</thinking>")
 
 
@@ -374,7 +374,7 @@ class AnswerReader:
         named = first.strip() in FORMS or (word in FORMS and word != "grep") or calls_as_python(first)
         if named or opens_call(first) or heading(first, self.heads):
             return ""
-        if language in _SHELLS:
+        if language in SHELLS:
             return "run"
         if language in PYTHON:
             raise DamagedError(

@@ -21,7 +21,6 @@ part, to an argument or to prose before or after the actions; any other line is 
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Sequence
 
 from pytest_recode.agents.actions import (
@@ -33,16 +32,15 @@ from pytest_recode.agents.actions import (
     Action,
     ProtocolError,
     Step,
-    action,
     argument_of,
     in_text,
     kind_of,
 )
 from pytest_recode.agents.answer_reader import AnswerReader
-from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, SINGLE, VERB, acts, heading, interface_in
-from pytest_recode.agents.python_source import syntax_error
-from pytest_recode.agents.structured import PART_TAG, Call, looks_like_a_call, opens_call
-from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, doubts, value_at
+from pytest_recode.agents.checked_action import checked_action
+from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, SINGLE, VERB, acts, heading
+from pytest_recode.agents.structured import PART_TAG, looks_like_a_call, opens_call
+from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, value_at
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
 
@@ -270,7 +268,7 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
         raise DamagedError(f"{reading.hint} Other actions have one: write all of them alike.")
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer holds {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
-    made = [_made(call, lines) for call in calls]
+    made = [checked_action(call, lines) for call in calls]
     if reading.loose_code and made[-1].kind == "submit" and not writes(made):
         raise DamagedError(
             f"Your answer submits, and the code in line {reading.loose_code} belongs to no action: it would not be written. "
@@ -289,45 +287,3 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
 def writes(actions: Sequence[Action]) -> bool:
     """Whether one of them can change a file."""
     return any(each.kind in ("write", "edit", "run") for each in actions)
-
-
-def _made(call: Call, lines: Sequence[str]) -> Action:
-    made = action(call.name, call.arguments)
-    if isinstance(made, ProtocolError):
-        raise WrongError(made)
-    if made.kind == "edit" and made.arguments["old"] == made.arguments["new"]:
-        clipped = next((each.opened for each in call.values.values() if each.clipped), 0)
-        if clipped:
-            raise DamagedError(
-                f"The old and the new text of the `edit` in line {call.line} are the same: behind `|`, as in line {clipped}, blank lines "
-                "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
-            )
-    if made.kind != "write":
-        return made
-    path, text = made.arguments["path"], made.arguments["text"]
-    value = next((each for name, each in call.values.items() if argument_of("write", name) == "text"), None)
-    if value is None:
-        return made
-    if interface := interface_in(value.info):
-        raise DamagedError(
-            f"The code fence in line {value.opened} holds the correction of one interface (`interface={interface[:80]}`), and `write` "
-            f"replaces the whole of {path[:200]}. Write the whole file in a fence without `interface=`, or use `edit`."
-        )
-    python = path.endswith(".py")
-    wrong = syntax_error(text) if python else None
-    later = doubts(value, lines)
-    if later and (not python or wrong or not text.strip()):
-        raise DamagedError(
-            f"The text of {path[:200]} ends at line {value.end}, and line {later} could end it as well"
-            f"{f'; up to line {value.end} it is no Python ({wrong})' if wrong else ''}. Write it as a block that ends in a word which "
-            "is no other line of your answer."
-        )
-    if wrong and not value.closer and "\n" not in text:
-        raise DamagedError(
-            f"`text` of {path[:200]} is the one line `{text[:80]}`, which is no Python ({wrong}). Write it as a block."
-        )
-    if wrong and syntax_error(textwrap.dedent(text)) is None:
-        raise DamagedError(
-            f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
-        )
-    return made

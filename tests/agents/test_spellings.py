@@ -82,6 +82,11 @@ SHORT = {
     '<action>read(path="a.py")</action>': [("read", {"path": "a.py"})],
     "### Action: read\nsrc/a.py": [("read", {"path": "src/a.py"})],
     "### Action: bash\n```bash\nls\npwd\n```": [("run", {"command": "ls\npwd"})],
+    **{
+        f"### Action: run\n{named}```{shell}\nls\npwd\n```": [("run", {"command": "ls\npwd"})]
+        for named in ("", "command:\n", "command: ")
+        for shell in ("", "bash", "sh", "shell", "console", "zsh", "Bash title=x")
+    },
     "### Action: shell\ncmd: ls": [("run", {"command": "ls"})],
     "### Action: run\ncommand: |\n  cd src\n  ls": [("run", {"command": "cd src\nls"})],
     "### Action: run\ncommand: python a.py \\\n  --flag": [("run", {"command": "python a.py \\\n  --flag"})],
@@ -243,6 +248,25 @@ def test_a_short_answer_is_refused_in_words_that_help(answer: str, words: str) -
     assert isinstance(read, ProtocolError), read
     assert words in read.text
     assert "Nothing was done." in read.text
+
+
+@pytest.mark.parametrize("named", ["", "command:\n", "command: ", "timeout: 5\n"])
+@pytest.mark.parametrize(
+    "info", ["python", "py", "python3", "ipython", "Python", "python title=a", "pycon", "{.python}"]
+)
+def test_python_in_the_fence_of_a_run_is_not_given_to_a_shell(named: str, info: str) -> None:
+    read = parse(f"### Action: run\n{named}```{info}\nimport os\nprint(os.getcwd())\n```\n### Action: submit")
+    assert isinstance(read, ProtocolError), read
+    assert "and the command of `run` is for a shell. Write the code to a file with `write` and run that" in read.text
+    assert "`python3 - <<'EOF'`, the code, `EOF`" in read.text
+    assert "Nothing was done." in read.text
+
+
+@pytest.mark.parametrize("info", ["ruby", "javascript", "json", "yaml", "powershell"])
+def test_the_fence_of_a_run_is_a_shells_or_says_no_language(info: str) -> None:
+    read = parse(f"### Action: run\n```{info}\nx = 1\n```")
+    assert isinstance(read, ProtocolError), read
+    assert f"The code fence in line 2 says `{info}`, and the command of `run` is for a shell." in read.text
 
 
 @pytest.mark.parametrize("name", FAULTY)

@@ -1,0 +1,88 @@
+"""Makes an Action of a call in a text answer, and checks what only the lines of the answer tell: how a text was written, and whether
+it may end elsewhere."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+from pytest_recode.agents.actions import Action, ProtocolError, action, argument_of
+from pytest_recode.agents.fences import PYTHON
+from pytest_recode.agents.headings import interface_in
+from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.structured import Call
+from pytest_recode.agents.values import DamagedError, Value, WrongError, doubts
+
+SHELLS = ("bash", "sh", "shell", "console", "zsh", "ksh", "dash", "shell-session", "shellsession", "terminal")
+"""Languages of a fence whose lines are a command."""
+_PLAIN = ("", "text", "txt", "plain", "plaintext", "command", "cmd", "run")
+"""What stands behind the backticks of a fence that says no language."""
+
+
+def checked_action(call: Call, lines: Sequence[str]) -> Action:
+    """The action of a call in these lines of an answer. Raises DamagedError and WrongError."""
+    made = action(call.name, call.arguments)
+    if isinstance(made, ProtocolError):
+        raise WrongError(made)
+    if made.kind == "edit" and made.arguments["old"] == made.arguments["new"]:
+        clipped = next((each.opened for each in call.values.values() if each.clipped), 0)
+        if clipped:
+            raise DamagedError(
+                f"The old and the new text of the `edit` in line {call.line} are the same: behind `|`, as in line {clipped}, blank lines "
+                "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
+            )
+    if made.kind == "run":
+        _check_shell(call)
+    if made.kind != "write":
+        return made
+    path, text = made.arguments["path"], made.arguments["text"]
+    value = _value(call, "write", "text")
+    if value is None:
+        return made
+    if interface := interface_in(value.info):
+        raise DamagedError(
+            f"The code fence in line {value.opened} holds the correction of one interface (`interface={interface[:80]}`), and `write` "
+            f"replaces the whole of {path[:200]}. Write the whole file in a fence without `interface=`, or use `edit`."
+        )
+    python = path.endswith(".py")
+    wrong = syntax_error(text) if python else None
+    later = doubts(value, lines)
+    if later and (not python or wrong or not text.strip()):
+        raise DamagedError(
+            f"The text of {path[:200]} ends at line {value.end}, and line {later} could end it as well"
+            f"{f'; up to line {value.end} it is no Python ({wrong})' if wrong else ''}. Write it as a block that ends in a word which "
+            "is no other line of your answer."
+        )
+    if wrong and not value.closer and "\n" not in text:
+        raise DamagedError(
+            f"`text` of {path[:200]} is the one line `{text[:80]}`, which is no Python ({wrong}). Write it as a block."
+        )
+    if wrong and syntax_error(textwrap.dedent(text)) is None:
+        raise DamagedError(
+            f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
+        )
+    return made
+
+
+def _value(call: Call, kind: str, name: str) -> Value | None:
+    return next((each for given, each in call.values.items() if argument_of(kind, given) == name), None)
+
+
+def _check_shell(call: Call) -> None:
+    """Raises DamagedError where the command is code of a language that a shell does not run."""
+    value = _value(call, "run", "command")
+    if value is None or value.closer[:1] not in ("`", "~"):
+        return
+    language = next(filter(None, re.split(r"[\s:={},.]+", value.info.lower())), "")
+    if language in (*SHELLS, *_PLAIN):
+        return
+    how = (
+        "Write the code to a file with `write` and run that, or give the command as a block: `command <<END_OF_COMMAND`, "
+        "`python3 - <<'EOF'`, the code, `EOF`, `END_OF_COMMAND`."
+        if language in (*PYTHON, "py3", "python2", "ipython", "ipython3", "pycon")
+        else "Write the code to a file with `write` and run that; a command stands in a fence of `bash`."
+    )
+    raise DamagedError(
+        f"The code fence in line {value.opened} says `{language[:40]}`, and the command of `run` is for a shell. {how}"
+    )
