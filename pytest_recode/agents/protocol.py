@@ -38,8 +38,8 @@ from pytest_recode.agents.actions import (
 )
 from pytest_recode.agents.answer_reader import AnswerReader
 from pytest_recode.agents.checked_action import checked_action
-from pytest_recode.agents.headings import ARGUMENT, HEADING, LOOSE, SINGLE, VERB, acts, heading
-from pytest_recode.agents.structured import PART_TAG, looks_like_a_call, opens_call
+from pytest_recode.agents.headings import HEADING, LOOSE, SINGLE, VERB, acts, heading
+from pytest_recode.agents.structured import PART_TAG, opens_call
 from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, value_at
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
@@ -134,27 +134,6 @@ def without_thoughts(text: str) -> str:
                 )
             return rest
     return text
-
-
-def attempts(text: str, called: Sequence[str]) -> bool:
-    """Whether a text holds what was meant as an action. A heading that only announces one of the kinds `called` is none."""
-    lines = plain_lines(text[:MAX_ANSWER]).split("\n")
-    for at, line in enumerate(lines):
-        said = line.lstrip(" \t>-*+")
-        if opens_call(line) or (said[:1] in ("{", "[") and looks_like_a_call("\n".join(lines[at : at + 20]).lstrip())):
-            return True
-        if not acts(said):
-            continue
-        head = heading(said, (HEADING, LOOSE, SINGLE))
-        verb = VERB.match(head.rest) if head is not None else None
-        following = next((each for each in lines[at + 1 :] if each.strip()), "")
-        kind = kind_of(verb["verb"]) if verb is not None else None
-        argument = ARGUMENT.match(following)
-        if kind is None and not VERB.match(following):
-            continue
-        if kind not in called or FENCE.match(following) or (argument and argument_of(str(kind), argument["name"])):
-            return True
-    return False
 
 
 def parts_of(text: str) -> dict[str, str]:

@@ -46,6 +46,7 @@ _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\w+);|<!\[CDATA\[")
 _HOW = "Write each action as a tag that is named like it: `<read><path>a.py</path></read>`."
 _MARK = "[\"'\u201c\u201d\u201e\u00ab\u00bb]"
 _HINT = re.compile(rf"[\[{{\s]*{_MARK}(?:" + "|".join((*_NAME_KEYS, *_ARGUMENT_KEYS, *_LIST_KEYS)) + rf"){_MARK}\s*:")
+_NAME = re.compile(rf"{_MARK}(?:" + "|".join(_NAME_KEYS) + rf"){_MARK}\s*:\s*{_MARK}(?P<name>[\w. -]{{1,80}})")
 _NAMED = re.compile(
     r"[^`\s\[{,][ \t]*\[?\{[ \t]*\"(?:" + "|".join(_NAME_KEYS) + r")\"[ \t]*:[ \t]*\"(?P<name>[\w.-]{1,80})\""
 )
@@ -184,6 +185,11 @@ def arguments_in(text: str, name: str) -> dict[str, Any]:
 def looks_like_a_call(text: str) -> bool:
     """Whether text that is no JSON was meant to be an action."""
     return _HINT.match(text) is not None
+
+
+def names_a_call(text: str) -> bool:
+    """Whether text that looks like JSON names an action."""
+    return any(kind_of(found["name"]) is not None for found in _NAME.finditer(text))
 
 
 def opens_call(line: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pytest_recode.agents.actions import (
     FORMS,
@@ -18,8 +18,8 @@ from pytest_recode.agents.actions import (
     kind_of,
     no_such_action,
 )
-from pytest_recode.agents.fences import fences
-from pytest_recode.agents.protocol import attempts, parse, parts_of, writes
+from pytest_recode.agents.beside_calls import action_line, names_a_file
+from pytest_recode.agents.protocol import parse, parts_of, writes
 from pytest_recode.agents.structured import arguments_in, taken_parts
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.models import Reply, Tool, ToolCall
@@ -87,23 +87,30 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
         return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong))
     right = [each for each in read if not isinstance(each, ProtocolError)]
     actions = tuple(each for each, _ in right)
-    if attempts(reply.text, [each.kind for each in actions]):
-        said = parse(reply.text)
-        if isinstance(said, ProtocolError) or said.actions != actions:
-            return _for_each(
-                reply,
-                "Your answer calls tools, and its text holds actions as well. Nothing was done. Act by tool calls alone.",
-            )
-    if actions[-1].kind == "submit" and not writes(actions) and fences(reply.text):
+    line = action_line(reply.text, [each.kind for each in actions])
+    if line and not _repeats(reply.text, actions):
+        what = reply.text.split("\n")[line - 1].strip()[:80]
         return _for_each(
             reply,
-            "Your answer submits, and the code in its text belongs to no tool call: it would not be written. Nothing was done."
+            f"Your answer calls tools, and its text holds actions as well, in line {line} (`{what}`), that are not those of the calls. "
+            "Nothing was done. Act by tool calls alone.",
+        )
+    if actions[-1].kind == "submit" and not writes(actions) and names_a_file(reply.text):
+        return _for_each(
+            reply,
+            "Your answer submits, and the code of a file in its text belongs to no tool call: it would not be written. Nothing was done."
             " Write it with the tool `write`, or submit without it.",
         )
     parts = dict(parts_of(reply.text)) if reply.text.strip() else {}
     for _, given in right:
         parts.update({name: value for name, value in given.items() if value and not parts.get(name)})
     return Step(**parts, actions=actions)
+
+
+def _repeats(text: str, actions: Sequence[Action]) -> bool:
+    """Whether the actions in a text are among those that are called: they are then done once."""
+    said = parse(text)
+    return isinstance(said, Step) and all(said.actions.count(each) <= actions.count(each) for each in said.actions)
 
 
 def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
@@ -115,7 +122,7 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
     called = f"Call one of: {', '.join(FORMS)}."
     if not reply.text.strip():
         return ProtocolError(text=f"Your answer was empty: it calls no tool. {called}")
-    if not attempts(reply.text, []):
+    if not action_line(reply.text):
         return ProtocolError(text=f"Your answer calls no tool. {called}")
     what = step.text.partition(" Write it like this:\n")[0].partition(" Answer in this form:\n")[0]
     return ProtocolError(

@@ -181,8 +181,8 @@ def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_
         ),
         (calls(("read", '{"path": "a", "observation": 7}')), "`observation` must be a string. Nothing was done."),
         (
-            calls(("submit", "{}"), text="It is\n```python\nx = 1\n```"),
-            "Your answer submits, and the code in its text belongs to no tool call",
+            calls(("submit", "{}"), text="It is\n```python a.py\nx = 1\n```"),
+            "Your answer submits, and the code of a file in its text belongs to no tool call",
         ),
         (
             calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": true}')),

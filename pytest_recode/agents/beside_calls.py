@@ -1,0 +1,139 @@
+"""Finds actions in the text beside native tool calls, where most of what stands under the heading `Action` is prose.
+
+Called by `tools` in the pytest process. Text counts as an action only where it names a known action and gives what that action needs:
+a sentence such as "Run a quick check." only announces the call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from pytest_recode.agents.actions import FORMS, argument_of, kind_of
+from pytest_recode.agents.headings import (
+    ARGUMENT,
+    HEADING,
+    LOOSE,
+    SINGLE,
+    VERB,
+    acts,
+    calls_as_python,
+    heading,
+    path_in,
+)
+from pytest_recode.agents.structured import decoded, json_calls, looks_like_a_call, names_a_call, opens_call, tag_at
+from pytest_recode.agents.values import FENCE, DamagedError
+
+MAX_READ = 1_000_000
+"""Characters of a text that are looked at."""
+_MAX_DATA = 20
+"""JSON values of a text that are decoded."""
+_SHELLS = ("bash", "sh", "shell", "console")
+_INPUT = re.compile(r"[ \t]*[*`_]{0,3}action[ _]input[*`_]{0,3}[ \t]*:", re.IGNORECASE)
+_SENTENCE = re.compile(
+    r"(?:an?|the|this|that|these|those|it|its|them|all|some|for|to|into|in|with|on|of|my|our|again|now|and|then|once|each|every|more)\b"
+    r"|.*[a-z0-9`)][.!?]$",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def action_line(text: str, called: Collection[str] = ()) -> int:
+    """The line, from 1, in which a text holds an action; 0 where it holds none. A heading that only announces one of the kinds `called`
+    is none."""
+    lines = text[:MAX_READ].removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    data = 0
+    for at, line in enumerate(lines):
+        said = line.lstrip(" \t>-*+")
+        if said[:1] in ("{", "["):
+            data += 1
+            if _holds_json("\n".join(lines[at:] if data <= _MAX_DATA else lines[at : at + 20]).lstrip(" \t>-*+")):
+                return at + 1
+        elif opens_call(line):
+            if _tag_acts(lines, at, called):
+                return at + 1
+        elif acts(said):
+            head = heading(said, (HEADING, LOOSE, SINGLE))
+            if head is not None and _acts(head.rest, lines, at + 1, called):
+                return at + 1
+    return 0
+
+
+def names_a_file(text: str) -> bool:
+    """Whether the line of a code fence in a text names a file."""
+    found = (FENCE.match(line) for line in text[:MAX_READ].split("\n"))
+    return any(path_in(fence["info"]) for fence in found if fence)
+
+
+def _holds_json(text: str) -> bool:
+    try:
+        value, _ = decoded(text)
+    except (ValueError, RecursionError):
+        return looks_like_a_call(text[:1000]) and names_a_call(text[:1000])
+    try:
+        return any(kind_of(call.name) is not None for call in json_calls(value, 1) or ())
+    except DamagedError:
+        return names_a_call(text)
+
+
+def _tag_acts(lines: Sequence[str], at: int, called: Collection[str]) -> bool:
+    """Whether a tag holds an action: by its own name or attribute, or by what stands in it."""
+    line = lines[at].lstrip()
+    tag = tag_at(line, 0)
+    if tag is None or tag["equals"] or tag["rest"] or kind_of(tag["name"]) is not None:
+        return tag is not None
+    return _acts(line[tag.end() :].partition(f"</{tag['name']}>")[0].strip(), lines, at + 1, called)
+
+
+def _acts(said: str, lines: Sequence[str], at: int, called: Collection[str]) -> bool:
+    """Whether `said`, or the first line from `at` on where that is empty, is an action with its arguments."""
+    below = not said
+    while below and at < len(lines) and not lines[at].strip():
+        at += 1
+    if below and at < len(lines):
+        said, at = lines[at].strip(), at + 1
+    fence = FENCE.match(said)
+    if fence is not None:
+        inner = next((line.strip() for line in lines[at:] if line.strip()), "")
+        word = (inner.split() or [""])[0]
+        return (fence["info"].split() or [""])[0].lower() in _SHELLS or word in FORMS or calls_as_python(inner)
+    verb = VERB.match(said)
+    if verb is None or said[:1] == "<":
+        return False
+    name, second = verb["verb"], verb["second"] or ""
+    if second and kind_of(name + second) is not None and second[0] != " ":
+        name, second = name + second, ""
+    kind = kind_of(name.rstrip("."))
+    if kind is None:
+        return False
+    if _arguments_follow(kind, lines, at):
+        return True
+    rest = (second + verb["rest"]).strip()
+    return kind not in called and _complete(kind, name, rest)
+
+
+def _arguments_follow(kind: str, lines: Sequence[str], at: int) -> bool:
+    following = next((line for line in lines[at:] if line.strip()), "")
+    argument, tag = ARGUMENT.match(following), tag_at(following.lstrip(), 0)
+    return (
+        (argument is not None and argument_of(kind, argument["name"]) is not None)
+        or (tag is not None and argument_of(kind, tag["name"]) is not None)
+        or (FENCE.match(following) is not None and kind in ("write", "edit", "run"))
+        or following.lstrip()[:1] == "{"
+        or _INPUT.match(following) is not None
+    )
+
+
+def _complete(kind: str, name: str, rest: str) -> bool:
+    """Whether what stands behind the name of an action is all that the action needs, and no sentence about it."""
+    given = rest.strip("`'\"*]> \t").lstrip(":").strip()
+    if rest[:1] in ("(", "["):
+        return True
+    if not given.strip("."):
+        return all(each in FORMS[kind].optional for each in FORMS[kind].takes)
+    if kind in ("write", "edit") or not FORMS[kind].main:
+        return False
+    if FORMS[kind].main == "path":
+        return not re.search(r"\s", given) and bool(re.search(r"[./]\w", given) or rest[:1] == ":")
+    quoted = rest.lstrip(": ")
+    span = quoted[:1] == "`" == quoted[-1:] and quoted.count("`") == 2
+    return span or rest[:1] == ":" or (name.islower() and _SENTENCE.match(given) is None)

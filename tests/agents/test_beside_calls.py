@@ -1,0 +1,117 @@
+"""The text beside native tool calls: prose under a heading is no action, an action that is none of the calls is an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.tools import from_reply
+from pytest_recode.models import Reply
+from tests.agents.scripted import calls
+
+EDIT = ("edit", '{"path": "a.py", "old": "x", "new": "y"}')
+RUN = ("run", '{"command": "ls"}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Action\nFix `divergence` now; it must use the dual value.",
+        "## Action\nRun a quick check.",
+        "### Action\n\nFix it.",
+        "## Action 1: look\nI look at it.",
+        "## Actions\nI run it",
+        "### Action:\nLet me check.",
+        "#### 4. Action\nEdit the file, then look again.",
+        "<action>Let me check.</action>",
+        "<action>\nLet me check.\n</action>",
+        "<tool_call>",
+        "## Action\n`run`",
+        "## Action\nSubmitting the work.",
+        "## Action: Submit the work",
+        "## Action\nSubmit the targets, as they are now.",
+        "## Action\nI will call `write` with the whole file.",
+        "## Action\nWrite `a.py`.",
+        "## Action\nwrite a.py",
+        "## Action\nSearch for the helper.",
+        "## Action\nread the file again",
+        "## Action\nList the files",
+        "**Action:** Read the README first.",
+        "Action: run the tests again.",
+        "# Action\nReplace the old line:\n```python\nx = 1\n```",
+        "## Action\n```python\nx = 1\n```",
+        'It answers\n{"name": "sinkhorn", "input": {"x": 1}}',
+        '{"action": "I look at it first"}',
+    ],
+)
+@pytest.mark.parametrize("call", [EDIT, RUN])
+def test_prose_beside_calls_is_no_action(text: str, call: tuple[str, str]) -> None:
+    step = from_reply(calls(call, text=f"## Observation\nIt fails.\n{text}"))
+    assert isinstance(step, Step), step
+    assert step.observation.startswith("It fails.")
+    assert [each.kind for each in step.actions] == [call[0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### Action: read\npath: a.py",
+        "### Action: read a.py",
+        "Action: read\npath: a.py",
+        "## Action\nread `src/a.py`",
+        "## Action\nread(path='a.py')",
+        '## Action\nread\nAction Input: {"path": "a.py"}',
+        '### Action: read\n{"path": "a.py"}',
+        "### Action: read\n<path>a.py</path>",
+        "### Action: write\npath: a",
+        "### Action: write\n```python a.py\nx = 1\n```",
+        "### Action: submit",
+        "## Action\nsubmit",
+        "### Action: list",
+        "### Action: grep x = 1",
+        "### Action: search divergence",
+        '{"action": "write", "path": "a", "text": ""}',
+        'I do\n```json\n{"name": "write", "arguments": {"path": "a", "text": ""}}\n```',
+        '{"type": "function", "name": "write", "parameters": {"path": "a", "text": ""}}',
+        '{"write": {"path": "a", "text": ""}}',
+        '{"action": "write", "path": "a", "text": "',
+        "<write>\n<path>a",
+        '<read path="a.py" />',
+        "<action>\nread a.py\n</action>",
+        '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>',
+    ],
+)
+def test_an_action_beside_calls_that_is_none_of_them_is_an_error(text: str) -> None:
+    read = from_reply(calls(RUN, text=f"It fails.\n{text}"))
+    assert isinstance(read, ProtocolError), read
+    assert read.text.startswith("Your answer calls tools, and its text holds actions as well, in line ")
+    assert "Nothing was done. Act by tool calls alone." in read.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["### Action: run\ncommand: ls", '{"action": "run", "command": "ls"}', "<run>ls</run>", "```bash\nls\n```"],
+)
+def test_an_action_that_is_one_of_the_calls_is_done_once(text: str) -> None:
+    step = from_reply(calls(EDIT, RUN, text=text))
+    assert isinstance(step, Step), step
+    assert step.actions == (
+        Action(kind="edit", arguments={"path": "a.py", "old": "x", "new": "y"}),
+        Action(kind="run", arguments={"command": "ls"}),
+    )
+
+
+def test_more_actions_than_calls_are_an_error() -> None:
+    assert isinstance(from_reply(calls(RUN, text="<run>ls</run>\n<run>ls</run>")), ProtocolError)
+
+
+def test_code_that_is_quoted_beside_a_submit_is_no_file() -> None:
+    step = from_reply(calls(("submit", "{}"), text="It holds\n```python\nx = 1\n```"))
+    assert isinstance(step, Step), step
+    assert step.actions == (Action(kind="submit"),)
+
+
+def test_an_answer_without_calls_says_so() -> None:
+    read = from_reply(Reply(text="## Action\nFix it."))
+    assert isinstance(read, ProtocolError)
+    assert read.text.startswith("Your answer calls no tool. Call one of: ")
