@@ -32,7 +32,6 @@ from pytest_recode.agents.actions import (
     Action,
     ProtocolError,
     Step,
-    argument_of,
     in_text,
     kind_of,
 )
