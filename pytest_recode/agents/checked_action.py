@@ -62,7 +62,7 @@ def checked_action(call: Call, lines: Sequence[str]) -> Action:
         raise DamagedError(
             f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
         )
-    return made
+    return Action(kind="write", arguments={"path": path, "text": text + value.final})
 
 
 def _value(call: Call, kind: str, name: str) -> Value | None:

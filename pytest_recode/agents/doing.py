@@ -54,12 +54,14 @@ def _do(action: Action, workspace: Workspace, search: Search) -> str:
         return "\n".join(workspace.grep(given["pattern"], path)) or "No line matches."
     if action.kind == "write":
         _check_whole(path, given["text"])
-        inner = unfenced(path, given["text"])
-        without = " The code fence around the text was left out." if inner != given["text"] else ""
-        text = ended(inner)
+        text, said = given["text"], ""
+        if (inner := unfenced(path, text)) != text:
+            text, said = f"{inner}\n", " The code fence around the text was left out."
+        elif text and not text.endswith("\n"):  # only a call can give such a text: the lines of a block are whole
+            text, said = f"{text}\n", " A newline was added at its end."
         before = _before(workspace, path)
         workspace.write(path, text)
-        return f"Wrote {path} ({text.count(chr(10))} lines).{without}{damage(path, before, text)}"
+        return f"Wrote {path} ({text.count(chr(10))} lines).{said}{damage(path, before, text)}"
     if action.kind == "edit":
         return edit(workspace, path, given["old"], given["new"])
     if action.kind == "run":
@@ -151,11 +153,6 @@ def unfenced(path: str, text: str) -> str:
     if match is None or (match["ticks"] in match["body"] and syntax_error(match["body"]) is not None):
         return text
     return match["body"]
-
-
-def ended(text: str) -> str:
-    """A file ends in a newline; a block's text does not."""
-    return text if not text or text.endswith("\n") else text + "\n"
 
 
 def _near(text: str, old: str) -> str:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, one_slot
-from pytest_recode.agents.doing import ended
 from pytest_recode.agents.fences import Found, files
 from pytest_recode.agents.memory import CHARACTERS, MIN_REPEATED, characters_of, limit_of, tokens_of
 from pytest_recode.agents.prompts import ROLE, brief_text, cut, feedback_text, fence_for, target_files, targets_text
@@ -125,7 +124,7 @@ class OneShot:
                 )
                 return Found(files={}, problems=(told,)), False
             found = files(text, brief.targets)
-            whole = {path: ended(each) for path, each in found.files.items()}
+            whole = {path: each and f"{each}\n" for path, each in found.files.items()}  # each line ends in a newline
             return Found(files=whole, problems=found.problems), False
         answer = one_slot.read(text, brief, brief.slot, reindent=self.context.reindent)
         written = {} if answer.text is None else {brief.slot.path: answer.text}

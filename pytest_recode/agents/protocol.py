@@ -11,7 +11,8 @@ chooses itself, so that a block can hold any line whatever:
     import numpy as np
     END_OF_TEXT
 
-A block's text is its lines joined by newlines (none after the last). Nothing inside a block is looked at.
+A block's text is its lines joined by newlines: none after the last, but in the text of a `write`, since a file's lines each end in a
+newline. Nothing inside a block is looked at.
 
 `parse` also reads the other forms in which models answer (`values`, `structured`). It has two outcomes: a Step in which every action
 and every text is as it was written, or a ProtocolError, and then nothing of the answer is done. Each line of an answer belongs to a
@@ -20,6 +21,7 @@ part, to an argument or to prose before or after the actions; any other line is 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -186,8 +188,13 @@ def render(step: Step) -> str:
             lines += [title, *value.split("\n")] if _reads_as_prose(value) else _rendered_block(title, value, taken)
     for act in step.actions:
         lines.append(f"### Action: {act.kind}")
+        if act.kind == "write" and act.arguments["text"][-1:] not in ("", "\n"):  # lines would end it with a newline
+            lines.append(json.dumps(dict(act.arguments)))
+            continue
         for name, value in act.arguments.items():
-            if name not in TEXTS and _fits_a_line(name, value):
+            if act.kind == "write" and name == "text":
+                lines += _rendered_block(name, value, taken, whole_lines=True)
+            elif name not in TEXTS and _fits_a_line(name, value):
                 lines.append(f"{name}: {value}")
             else:
                 lines += _rendered_block(name, value, taken)
@@ -210,9 +217,10 @@ def _fits_a_line(name: str, value: str) -> bool:
         return False
 
 
-def _rendered_block(head: str, value: str, taken: set[str]) -> list[str]:
-    """With a last line that is no other line of the answer; it is added to `taken`."""
-    body = value.split("\n") if value else []
+def _rendered_block(head: str, value: str, taken: set[str], *, whole_lines: bool = False) -> list[str]:
+    """With a last line that is no other line of the answer; it is added to `taken`. `whole_lines`: each line of `value` ends in a
+    newline."""
+    body = (value.removesuffix("\n") if whole_lines else value).split("\n") if value else []
     tag, number = "END_OF_TEXT", 1
     while tag in taken:
         number += 1

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
-from pytest_recode.agents.doing import damage, ended
+from pytest_recode.agents.doing import damage
 from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut
 from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, usage_fields
 from pytest_recode.agents.recode_h_memory import History
@@ -184,7 +184,7 @@ def _do(command: Command, brief: Brief, workspace: Workspace, found: Searches) -
         return found.told(command.argument)
     if command.verb == "REPLACE":
         before = workspace.targets().get(command.argument)
-        text = ended(command.code)
+        text = f"{command.code}\n"  # each line of a file ends in a newline
         workspace.write(command.argument, text)
         old = None if before is None else before.decode("utf-8", "replace")
         return f"{command.argument} was written.{damage(command.argument, old, text)}"

@@ -324,11 +324,14 @@ def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
         )
     body = raw.removeprefix("\n")
     body, broken, last = body.rpartition("\n")
-    body = body if broken and not last.strip(" \t") else f"{body}{broken}{last}"
+    whole_lines = bool(broken) and not last.strip(" \t")
+    body = body if whole_lines else f"{body}{broken}{last}"
     if "\n" not in raw and name.lower() in ("path", "file", "filename", "file_path", "filepath"):
         body = body.strip()
     end = stop + len(close)
-    return name, Value(text=body, end=text.count("\n", 0, end) + 1, closer=close, opened=opened), end
+    ended = text.count("\n", 0, end) + 1
+    final = "\n" if whole_lines else ""
+    return name, Value(text=body, end=ended, closer=close, opened=opened, final=final), end
 
 
 def _plain(text: str, at: int, name: str, close: str) -> dict[str, object]:

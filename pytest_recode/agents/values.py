@@ -62,6 +62,8 @@ class Value:
     """What its fence says behind the backticks."""
     clipped: bool = False
     """Whether blank lines at its end were left out, as YAML does behind `|`."""
+    final: str = ""
+    """The line break of its last line, where it is made of whole lines: a file has it, other arguments have not."""
 
 
 def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
@@ -97,7 +99,7 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
         return _here_document(lines, at, said)
     if name == "command" and said.endswith("\\") and not said.endswith("\\\\"):
         return _continued(lines, at, said)
-    return Value(text=_line(at, name, tail), end=at + 1, opened=at + 1)
+    return Value(text=_line(at, name, tail), end=at + 1, opened=at + 1, final="\n")
 
 
 def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
@@ -118,6 +120,7 @@ def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
                 closer=ticks,
                 opened=at + 1,
                 info=fence["info"].strip(),
+                final="\n" if end > at + 1 else "",
             )
     raise DamagedError(
         f"The code fence that line {at + 1} opens is not closed: the answer was cut off, or the closing line is missing. "
@@ -163,7 +166,7 @@ def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
                     f"Line {at + 1} opens a block with `<<-`, of which a shell takes leading tabs away, and its lines have "
                     f"some. Write `<<{tag}`: the lines are then taken as they are."
                 )
-            return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1)
+            return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1, final="\n" if body else "")
     raise DamagedError(
         f"The block that line {at + 1} opens (`{lines[at].strip()[:80]}`) has no last line `{tag}`: "
         "the answer was cut off, or the line is missing. "
@@ -180,7 +183,7 @@ def _quoted(lines: Sequence[str], at: int, quotes: str) -> Value:
                     f"The text that line {at + 1} opens holds `\\{quotes}`: it is not known whether the backslash belongs "
                     "to it. Write it as a block, in which nothing is escaped."
                 )
-            return Value(text=text, end=end + 1, closer=quotes, opened=at + 1)
+            return Value(text=text, end=end + 1, closer=quotes, opened=at + 1, final="\n" if end > at + 1 else "")
     raise DamagedError(
         f"The text that line {at + 1} opens with {quotes} has no last line that holds only {quotes}: the answer was cut off, "
         "or the line is missing."
@@ -217,7 +220,13 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
         )
     if "+" in options:
         kept = body
-    return Value(text="\n".join(kept), end=end, opened=at + 1, clipped=len(kept) < len(body))
+    return Value(
+        text="\n".join(kept),
+        end=end,
+        opened=at + 1,
+        clipped=len(kept) < len(body),
+        final="\n" if kept and "-" not in options else "",
+    )
 
 
 def _here_document(lines: Sequence[str], at: int, said: str) -> Value:

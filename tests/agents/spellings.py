@@ -230,6 +230,12 @@ EXACT: dict[str, Spelling] = {
     "tags below a heading": framed("### Action: write\n<path>solver.py</path>\n<text>\n", "\n</text>"),
 }
 
+AS_JSON = frozenset(
+    {name for name in EXACT if name.startswith("JSON")}
+    | {"tool calls of OpenAI", "ReAct", "tool_call", "function with JSON"}
+)
+"""Those that hold the text as a string, with or without a newline at its end. In all others it is lines."""
+
 FAULTY: dict[str, Spelling] = {
     "plain lines": framed(f"{WRITE}text:\n", ""),
     "plain lines without text": framed(WRITE, ""),

@@ -17,7 +17,7 @@ from pytest_recode.agents.fences import files
 from pytest_recode.agents.protocol import parse, render
 from pytest_recode.task import Slot
 from tests.agents.scripted import a_brief
-from tests.agents.spellings import EXACT, FAULTY, PATH
+from tests.agents.spellings import AS_JSON, EXACT, FAULTY, PATH
 
 LINES = [
     *("", " ", "\t", "x = 1", "    return x", "try:", "pass", '"""', "'''", '    """Doc.', '    """', "text: |", "text:", 'text: """'),
@@ -78,8 +78,10 @@ def outcome(answer: str, text: str, *, path: str = PATH) -> str:
 
 
 def written(spelling: str, text: str) -> str:
-    """The text as it is meant in this spelling: a YAML literal does not say how many blank lines end it, its first line sets the
-    indentation where no number does, and a line break next to a tag belongs to the tag."""
+    """The file as it is meant in this spelling: JSON holds it as it is; lines end in a newline each. A YAML literal does not say how many
+    blank lines end it, its first line sets the indentation where no number does, and a line break next to a tag belongs to the tag."""
+    if spelling in AS_JSON:
+        return text
     if spelling.startswith("YAML"):
         lines = text.split("\n")
         if spelling != "YAML literal, four blanks":
@@ -87,11 +89,11 @@ def written(spelling: str, text: str) -> str:
             lines = [line[len(first) - len(first.lstrip(" ")) :] for line in lines]
         while lines and not lines[-1]:
             lines.pop()
-        return "\n".join(lines)
+        return "\n".join(lines) + ("\n" if lines and "stripped" not in spelling else "")
     if spelling == "invoke":
         body, broken, last = text.removeprefix("\n").rpartition("\n")
-        return body if broken and not last.strip(" \t") else text.removeprefix("\n")
-    return text
+        return f"{body}\n" if broken and not last.strip(" \t") else text.removeprefix("\n")
+    return f"{text}\n"
 
 
 @settings(max_examples=400, deadline=None)
@@ -145,7 +147,7 @@ def test_a_faulty_spelling_never_submits(text: str, spelling: str) -> None:
     read = parse(FAULTY[spelling](text))
     if isinstance(read, Step):
         writes = [action for action in read.actions if action.kind == "write"]
-        assert all(action.arguments["text"] == text for action in writes), read
+        assert all(action.arguments["text"] in (text, f"{text}\n") for action in writes), read
         if any(action.kind == "submit" for action in read.actions):
             assert writes or spelling in ("thoughts without an end",), read
 

@@ -119,6 +119,12 @@ def test_no_usable_block(text: str, targets: tuple[str, ...], problems: tuple[st
     assert found.problems == problems if problems is not None else len(found.problems) == 1
 
 
+def test_blank_lines_that_end_a_file_are_written(open_workspace: Open) -> None:
+    model, workspace = Scripted(["```python solver.py\nx = 1\n\n```"]), open_workspace()
+    KIND.make(a_context(model)).act(a_brief(), None, workspace)
+    assert workspace.targets() == {"solver.py": b"x = 1\n\n"}
+
+
 def test_a_turn_is_one_call_and_writes_the_target(open_workspace: Open) -> None:
     model, workspace, log = Scripted(["Here:\n```python\nx = 1\n```"]), open_workspace(), Logged()
     agent = KIND.make(a_context(model, log=log))

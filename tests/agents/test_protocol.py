@@ -111,7 +111,7 @@ def test_forms_that_are_understood(text: str) -> None:
     ],
 )
 def test_forms_of_a_text_that_are_understood(text: str) -> None:
-    assert the_action(text) == ("write", {"path": "a.py", "text": "try:\n    x = 1"})
+    assert the_action(text) == ("write", {"path": "a.py", "text": "try:\n    x = 1\n"})
 
 
 def test_a_command_may_be_fenced_or_a_heredoc_of_the_shell() -> None:

@@ -91,7 +91,7 @@ def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
         "def double(x):\n    return 2 * x\n",
         "lib/helpers.py:1: def double(x):",
         "# lib/helpers.py, lines 1 to 2: double\ndef double(x):\n    return 2 * x",
-        "Wrote new.py (2 lines).",
+        "Wrote new.py (2 lines). A newline was added at its end.",
         "Edited solver.py at line 2.",
         "Exit status 3.\n8\n",
     ]
@@ -434,6 +434,25 @@ def test_a_model_is_told_that_inputs_change_and_what_a_level_is(open_walled: Ope
     assert "from L0, that tests fail, to L4" in system
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "### Action: write\npath: a.txt\ntext <<E1\nend\n\n\nE1",
+        "### Action: write a.txt\n```\nend\n\n\n```",
+        '{"action": "write", "path": "a.txt", "text": "end\\n\\n\\n"}',
+        "### Action: write\npath: a.py\ntext <<E1\n```python\nend\n\n\n```\nE1",
+    ],
+)
+def test_blank_lines_that_end_a_file_are_written(answer: str, open_walled: Open) -> None:
+    played = Played(
+        open_walled(), answer, "### Action: read\npath: " + ("a.py" if "a.py" in answer else "a.txt"), steps=2
+    )
+    played.turn()
+    wrote, text = (result["text"] for result in played.log.of("result"))
+    assert "A newline was added" not in wrote
+    assert text == "end\n\n\n"
+
+
 # Native tools
 
 
@@ -452,7 +471,7 @@ def test_tool_calls_and_their_results_go_back_as_such(open_walled: Open) -> None
     assert [call.name for call in answer.tool_calls] == ["write", "list"]
     assert (wrote.tool_call_id, wrote.content) == (
         "turn1step1call0",
-        "Result of write solver.py:\nWrote solver.py (2 lines).",
+        "Result of write solver.py:\nWrote solver.py (2 lines). A newline was added at its end.",
     )
     assert (listed.tool_call_id, listed.content) == (
         "turn1step1call1",

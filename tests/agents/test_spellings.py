@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_recode.agents.actions import PARTS, Action, ProtocolError, Step
-from pytest_recode.agents.protocol import parse, parts_of
-from tests.agents.spellings import EXACT, FAULTY, PATH
+from pytest_recode.agents.protocol import parse, parts_of, render
+from tests.agents.spellings import AS_JSON, EXACT, FAULTY, PATH
 
 CODE = '''\
 """Entropic optimal transport.
@@ -26,11 +26,11 @@ def solve(cost, eps=0.1):
 
 @pytest.mark.parametrize("name", EXACT)
 def test_a_spelling_is_understood(name: str) -> None:
-    read = parse(EXACT[name]("import numpy as np\n\n\ndef solve(x):\n    return 2 * x"))
+    text = "import numpy as np\n\n\ndef solve(x):\n    return 2 * x"
+    read = parse(EXACT[name](text))
     assert isinstance(read, Step), read
-    write = Action(
-        kind="write", arguments={"path": PATH, "text": "import numpy as np\n\n\ndef solve(x):\n    return 2 * x"}
-    )
+    whole = name not in AS_JSON and name not in ("invoke", "YAML literal, stripped")
+    write = Action(kind="write", arguments={"path": PATH, "text": f"{text}\n" if whole else text})
     assert read.actions == (write, Action(kind="submit"))
 
 
@@ -51,7 +51,7 @@ SHORT = {
     "### Action: run\ncommand: `ls -la`": [("run", {"command": "ls -la"})],
     '<read path="numerics.py" />': [("read", {"path": "numerics.py"})],
     '<run command="ls -la"/>\n<submit/>': [("run", {"command": "ls -la"}), ("submit", {})],
-    "<write path='a.py'>\n<text>\nx\n</text>\n</write>": [("write", {"path": "a.py", "text": "x"})],
+    "<write path='a.py'>\n<text>\nx\n</text>\n</write>": [("write", {"path": "a.py", "text": "x\n"})],
     "<run>cat a.py | grep x</run>": [("run", {"command": "cat a.py | grep x"})],
     "<run>\ncd src\nls\n</run>\n<submit/>": [("run", {"command": "cd src\nls"}), ("submit", {})],
     "<read>a.py</read>": [("read", {"path": "a.py"})],
@@ -96,7 +96,7 @@ SHORT = {
     '### Action: write\n**Arguments:**\n```json\n{"path": "a.py", "text": "x"}\n```': [
         ("write", {"path": "a.py", "text": "x"})
     ],
-    "### Action: write\nArguments:\n- path: a.py\n- text:\n```\nx\n```": [("write", {"path": "a.py", "text": "x"})],
+    "### Action: write\nArguments:\n- path: a.py\n- text:\n```\nx\n```": [("write", {"path": "a.py", "text": "x\n"})],
     "### Action: edit a.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n\n>>>>>>> REPLACE": [
         ("edit", {"path": "a.py", "old": "x = 1", "new": "x = 2\n"})
     ],
@@ -248,6 +248,31 @@ def test_a_short_answer_is_refused_in_words_that_help(answer: str, words: str) -
     assert isinstance(read, ProtocolError), read
     assert words in read.text
     assert "Nothing was done." in read.text
+
+
+LINES = {
+    "block": "text <<E1\n{}E1",
+    "fence": "text:\n```\n{}```",
+    "fence without a name": "```\n{}```",
+    "tildes": "~~~\n{}~~~",
+    "quotes": 'text: """\n{}"""',
+    "tag": "<text>\n{}</text>",
+}
+
+
+@pytest.mark.parametrize("spelling", LINES)
+@pytest.mark.parametrize("lines", ["", "\n", "\n\n", "end\n", "end\n\n", "end\n\n\n", "\nend\n", " \n"])
+def test_each_line_of_a_file_ends_in_a_newline(spelling: str, lines: str) -> None:
+    read = parse(f"### Action: write\npath: notes.txt\n{LINES[spelling].format(lines)}\n### Action: submit")
+    assert isinstance(read, Step), read
+    assert read.actions[0].arguments["text"] == lines
+    assert parse(render(read)) == read
+
+
+def test_the_texts_of_an_edit_are_pieces_of_lines() -> None:
+    read = parse("### Action: edit a.py\nold <<E\nx\n\nE\nnew <<E\n\nE")
+    assert isinstance(read, Step), read
+    assert read.actions[0].arguments == {"path": "a.py", "old": "x\n", "new": ""}
 
 
 @pytest.mark.parametrize("named", ["", "command:\n", "command: ", "timeout: 5\n"])
