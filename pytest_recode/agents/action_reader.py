@@ -74,7 +74,7 @@ class ActionReader:
             if self._argument(call, kind, line):
                 blank = False
                 continue
-            if self.prose_follows and not fence and _over(call, kind, blank=blank):
+            if self.prose_follows and not fence and _over(call, kind, blank=blank or self._says_goodbye(kind, line)):
                 return
             if not fence and self._left_over(call, kind, line):
                 return
@@ -88,10 +88,23 @@ class ActionReader:
                 raise DamagedError(
                     f"{lost} Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
                 )
+            if kind == "run" and len(line.strip()) <= 400:
+                told = f"{lost} Nothing was done. If it is the command, write it like this:"
+                raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\ncommand: {line.strip()}"))
             lost += f" The text before it ended in line {last.end} (`{last.closer}`)." if last is not None else ""
             raise WrongError(ProtocolError(text=f"{lost} Nothing was done.", kind=kind))
         if fence:
             raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
+
+    def _says_goodbye(self, kind: str, line: str) -> bool:
+        """Whether this line is prose behind a `submit` that is the last action."""
+        argument = ARGUMENT.match(line)
+        if kind != "submit" or line.lstrip()[:1] in ("{", "[", "<") or (argument and tail_of(argument)):
+            return False
+        if FENCE.match(line):
+            return False
+        heads = (heading(each, self.heads) for each in self.lines[self.at :])
+        return not any(head is not None and head.word == "action" for head in heads)
 
     def _left_over(self, call: Call, kind: str, line: str) -> bool:
         """Whether this line is the end of a code fence that nobody opened, and the last of the answer: it holds nothing."""
@@ -115,12 +128,12 @@ class ActionReader:
             return True
         match = ARGUMENT.match(line)
         if match is None:
-            return self._file_name(call, kind, line)
+            return self._command_in_backticks(call, kind, line) or self._file_name(call, kind, line)
         name, tail = match["name"], tail_of(match)
         if not tail:
             return self._file_name(call, kind, line)
         if name.lower().replace("_", " ") in _ALL_ARGUMENTS:
-            return self._given_as_json(call, tail[1:].strip())
+            return self._given_at_once(call, kind, tail[1:].strip())
         own = argument_of(kind, name)
         if own is None and as_it_is(kind, name, tail[1:]):
             self.at += 1
@@ -154,6 +167,26 @@ class ActionReader:
             raise DamagedError(f"Something stands behind `</{tag['name']}>` of the argument in line {self.at + 1}.")
         self._keep(call, name, value)
         return True
+
+    def _command_in_backticks(self, call: Call, kind: str, line: str) -> bool:
+        """All there is of a `run`: a line that is one span of code."""
+        span = re.fullmatch(r"`[^`]*[^`\s][^`]*`", line.strip())
+        if kind != "run" or span is None or "command" in names_given(call, kind):
+            return False
+        self._keep(call, "command", value_at(self.lines, self.at, "command", f": {span[0]}"))
+        return True
+
+    def _given_at_once(self, call: Call, kind: str, said: str) -> bool:
+        """`Action Input: a.py`, `Action Input: {...}`, `Action Input: None`."""
+        takes = FORMS[kind].takes
+        if kind in ("list", "submit") and said.lower() in ("none", "null", '""', "''"):
+            self.at += 1
+            return True
+        needed = [name for name in takes if name not in FORMS[kind].optional] or list(takes)
+        if said and said[0] not in "{[" and len(needed) == 1 and not names_given(call, kind):
+            self._keep(call, needed[0], value_at(self.lines, self.at, needed[0], f": {said}"))
+            return True
+        return self._given_as_json(call, said)
 
     def _given_as_json(self, call: Call, said: str) -> bool:
         """`Action Input: {...}`, the object on this line or from the next one on."""

@@ -142,6 +142,11 @@ AS_IT_IS: Mapping[tuple[str, str], str] = {
 _LINES = re.compile(r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:-|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|)\s*[\])]?", re.ASCII)
 _SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)
 
+_COMMENTED = re.compile(
+    r"[^\s]*\.[A-Za-z]\w{0,7}[`'\"*]*[,;:]?[ \t]+[^\s].*|[^\n]*[ \t](?:#|//|--|<-|->|\(|\u2013|\u2014)[^\n]*", re.ASCII
+)
+"""A path with more behind it: `a.py (new file)`, `a.py  # the solver`. A file of that name is not what is meant."""
+
 _KINDS = {kind: kind for kind in FORMS} | {other: kind for kind, others in ACTION_NAMES.items() for other in others}
 
 
@@ -312,6 +317,10 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
             return wrong_use(kind, f"{called} needs `{own}`.")
         if not given.get(own, "x").strip() and own in ("path", "query", "pattern", "command", "old"):
             return wrong_use(kind, f"`{own}` of {called} is empty.")
+    if kind == "write" and _COMMENTED.fullmatch(given["path"]):
+        return wrong_use(
+            kind, f"`path` of {called} is `{given['path'][:80]}`: write the path alone, without a comment."
+        )
     return Action(kind=kind, arguments={own: given[own] for own in form.takes if own in given})
 
 

@@ -47,6 +47,7 @@ __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "ren
 
 MAX_ANSWER = 1_000_000
 """Characters of one answer: as much as a target may hold, so nothing that could be graded is refused."""
+_NO_ACTION = "Your answer holds no action: no line such as `### Action: read`."
 _SHAPE = """\
 ### Observation
 what you see
@@ -242,10 +243,9 @@ def _outdented(text: str) -> str:
 def _step(reading: AnswerReader) -> Step | ProtocolError:
     calls, lines = reading.calls, reading.lines
     if not calls:
-        hint = f"{reading.hint} " if reading.hint else ""
+        what = f"{reading.hint} No other action was found." if reading.hint else _NO_ACTION
         return ProtocolError(
-            text=f"{hint}Your answer holds no action: no line such as `### Action: read`. "
-            f"Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{_SHAPE}"
+            text=f"{what} Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{_SHAPE}"
         )
     if len(reading.forms) > 1:
         told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())

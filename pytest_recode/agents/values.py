@@ -77,6 +77,12 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
         said = tail.strip()
     if tagged := _TAGGED.fullmatch(said):
         return _block(lines, at, tagged["tag"], dash=bool(tagged["dash"]))
+    if many := re.fullmatch(r"<{3,}(-?[ \t]*['\"]?[A-Za-z_]\w*['\"]?)", said, re.ASCII):
+        extra = len(said) - len(many[1]) - 2
+        raise DamagedError(
+            f"Line {at + 1} (`{lines[at].strip()[:80]}`) opens no block: there {'is' if extra == 1 else 'are'} {extra} `<` too many. "
+            f"Write `{name} <<{many[1][:80]}`."
+        )
     if said.startswith("<<") and name != "command":
         raise DamagedError(
             f"Line {at + 1} (`{lines[at].strip()[:80]}`) opens no block: behind `<<` stands one word, and nothing more."

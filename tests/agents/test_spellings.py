@@ -87,6 +87,17 @@ SHORT = {
         for named in ("", "command:\n", "command: ")
         for shell in ("", "bash", "sh", "shell", "console", "zsh", "Bash title=x")
     },
+    "### Action: run\n`ls -la`": [("run", {"command": "ls -la"})],
+    "### Action: run\n`ls -la`\ntimeout: 5": [("run", {"command": "ls -la", "timeout": "5"})],
+    "Action: read\nAction Input: mbar/report.py": [("read", {"path": "mbar/report.py"})],
+    "Action: run\nAction Input: `ls -la`": [("run", {"command": "ls -la"})],
+    "Action: list\nAction Input: src": [("list", {"path": "src"})],
+    **{
+        f"Action: {kind}\nAction Input:{none}": [(kind, {})]
+        for kind in ("submit", "list")
+        for none in (" None", " {}", ' ""', " null", "")
+    },
+    "### Action: submit\nThat is all. It should pass now.": [("submit", {})],
     "### Action: shell\ncmd: ls": [("run", {"command": "ls"})],
     "### Action: run\ncommand: |\n  cd src\n  ls": [("run", {"command": "cd src\nls"})],
     "### Action: run\ncommand: python a.py \\\n  --flag": [("run", {"command": "python a.py \\\n  --flag"})],
@@ -168,7 +179,7 @@ def test_a_short_answer_is_understood(answer: str) -> None:
         ('{"action": "read", "path": "a", "path": "b"}', "(the key `path` is given twice)"),
         (
             "### Action: run\nls -la",
-            "would be lost. Nothing was done. Write it like this:\n\n### Action: run\ncommand:",
+            "would be lost. Nothing was done. If it is the command, write it like this:\n\n### Action: run\ncommand: ls -la",
         ),
         (
             "### Action: read\npath: a.py\nstart_line: 1",
@@ -176,6 +187,30 @@ def test_a_short_answer_is_understood(answer: str) -> None:
         ),
         ("### Action: edit a.py\nold: x\nnew: y\nreplace_all: true", "`edit` does not take `replace_all`"),
         ("### Action: edit a.py\nold: x\nnew: y\ndescription: z", "`edit` does not take `description`"),
+        *(
+            (
+                f"### Action: write\npath: {path}\ntext <<E\nx\nE",
+                f"is `{path}`: write the path alone, without a comment.",
+            )
+            for path in (
+                "b.txt (new file)",
+                "h.txt  # the file",
+                "src/a.py, new",
+                "Makefile # new",
+                "a.txt - the notes",
+            )
+        ),
+        ('{"action": "write", "path": "b.txt (new)", "text": "x"}', "write the path alone, without a comment."),
+        ("### Action: run\n`ls`\n`pwd`", "would be lost"),
+        ('Action: read\nAction Input: ["a.py"]', "would be lost"),
+        ("### Action: submit\nThat is all.\n### Action: list", "would be lost"),
+        ("### Action: submit\n```\nx\n```", "would be lost"),
+        ("### Action: edit a.py\nold <<<EOT\nx\nEOT\nnew: y", "there is 1 `<` too many. Write `old <<EOT`."),
+        ("### Action: run\ncommand <<<<EOT\nx\nEOT", "there are 2 `<` too many. Write `command <<EOT`."),
+        (
+            '[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}}]',
+            "begin it in a line of its own. No other action was found. Nothing was done.",
+        ),
         ("import numpy\n# Action: submit", "Line 2 (`# Action: submit`) stands behind code"),
         ("# Action: run\ncommand: cd src\n# Plan: list\npwd", "Line 3 (`# Plan: list`) stands behind an action"),
         ("```python\n# Action: submit\n\nx = 1\n```", "stands in the code fence that line 1 opens"),
