@@ -111,8 +111,8 @@ ACTION_NAMES: Mapping[str, tuple[str, ...]] = {
 ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "path": ("file", "filename", "file_name", "file_path", "filepath", "target", "target_file", "directory", "dir"),
     "text": ("content", "contents", "code", "file_text", "file_content", "body"),
-    "old": ("old_str", "old_string", "old_text", "old_code", "search", "find"),
-    "new": ("new_str", "new_string", "new_text", "new_code", "replace", "replacement"),
+    "old": ("old_str", "old_string", "old_text", "old_code", "search", "find", "original"),
+    "new": ("new_str", "new_string", "new_text", "new_code", "replace", "replacement", "updated"),
     "command": ("cmd", "bash", "shell", "shell_command"),
     "pattern": ("regex", "regexp"),
     "query": ("queries", "keywords", "words"),
@@ -122,8 +122,22 @@ ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
 
 _NEAREST: Mapping[str, str] = {
     **dict.fromkeys(("python", "ipython", "python3", "test", "pytest", "delete", "remove", "rm", "mkdir", "mv"), "run"),
-    **dict.fromkeys(("replace", "insert", "append", "patch", "apply_patch", "modify", "update", "undo_edit"), "edit"),
-    **dict.fromkeys(("find", "find_file", "glob"), "grep"),
+    **dict.fromkeys(
+        (
+            "replace",
+            "insert",
+            "append",
+            "patch",
+            "apply_patch",
+            "multi_edit",
+            "multiedit",
+            "modify",
+            "update",
+            "undo_edit",
+        ),
+        "edit",
+    ),
+    **dict.fromkeys(("find", "find_file", "find_files", "glob", "list_code_definition_names"), "list"),
     **dict.fromkeys(("exit", "stop", "end", "finished", "final", "final_answer", "answer"), "submit"),
     **dict.fromkeys(("tree", "pwd"), "list"),
     **dict.fromkeys(("write_code", "new_file", "touch"), "write"),
@@ -132,14 +146,24 @@ _NEAREST: Mapping[str, str] = {
 
 AS_IT_IS: Mapping[tuple[str, str], str] = {
     ("edit", "replace_all"): "false",
+    ("edit", "count"): "1",
+    ("edit", "expected_replacements"): "1",
     ("list", "recursive"): "true",
+    ("read", "should_read_entire_file"): "true",
+    ("grep", "output_mode"): "content",
+    ("write", "overwrite"): "true",
+    ("write", "line_count"): "a number",
+    **{("search", name): "a number" for name in ("k", "top_k", "max_results")},
     ("read", "encoding"): "utf-8",
     ("write", "encoding"): "utf-8",
     **{("run", name): "false" for name in ("run_in_background", "is_background", "background", "is_input", "restart")},
+    ("run", "requires_approval"): "false",
+    **{("run", name): "." for name in ("directory", "workdir", "cwd")},
 }
 """Arguments of other agents' tools with the value that asks for what the action does anyway. docs/reference/agents.md lists them."""
 
 _LINES = re.compile(r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:-|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|)\s*[\])]?", re.ASCII)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)
 
 _COMMENTED = re.compile(
@@ -185,6 +209,11 @@ class ProtocolError:
     calls: tuple[str, ...] = ()
 
 
+def plain_name(name: str) -> str:
+    """A name in lower case with underscores: `write_file` for `Write File`, `writeFile`, `write-file`."""
+    return _HUMP.sub("_", name.strip()).lower().replace("-", "_").replace(" ", "_")
+
+
 def kind_of(name: str) -> str | None:
     """The action that a model means by a name: `write`, `write_file`, `Write File`, `functions.write`."""
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
@@ -195,22 +224,30 @@ def kind_of(name: str) -> str | None:
 
 def argument_of(kind: str, name: str) -> str | None:
     """The argument of this action that a model means by a name."""
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
     takes = FORMS[kind].takes
-    if plain in takes:
-        return plain
-    return next((own for own in takes if plain in ARGUMENT_NAMES.get(own, ())), None)
+    for plain in (name.strip().lower().replace("-", "_").replace(" ", "_"), plain_name(name)):
+        if plain in takes:
+            return plain
+        found = next((own for own in takes if plain in ARGUMENT_NAMES.get(own, ())), None)
+        if found is not None:
+            return found
+    return None
 
 
 def as_it_is(kind: str, name: str, value: object) -> bool:
-    """Whether an argument that the action does not take asks for what it does anyway."""
-    wanted = AS_IT_IS.get((kind, name.strip().lower().replace("-", "_")))
-    return wanted is not None and isinstance(value, bool | str) and str(value).strip().lower() == wanted
+    """Whether an argument that the action does not take asks for what it does anyway, or for nothing."""
+    wanted = AS_IT_IS.get((kind, plain_name(name)))
+    if wanted is None or not isinstance(value, bool | int | str):
+        return False
+    said = str(value).strip().lower()
+    if wanted == "a number":
+        return said.isascii() and said.isdigit()
+    return said in ("", wanted, f"{wanted}/" if wanted == "." else wanted)
 
 
 def unless_as_it_is(kind: str, name: str) -> str:
     """What to add where an argument is refused that one value of it would not be; "" for the others."""
-    wanted = AS_IT_IS.get((kind, name.strip().lower().replace("-", "_")))
+    wanted = AS_IT_IS.get((kind, plain_name(name)))
     return f", except as `{wanted}`" if wanted else ""
 
 
@@ -244,13 +281,19 @@ def _written(own: str, value: object) -> object:
     return value
 
 
-def no_such_action(name: str) -> str:
-    """Names the unknown action and the closest valid one."""
+def nearest(name: str) -> str:
+    """The action to use instead of an unknown one; "" where none is close."""
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
     near = _NEAREST.get(plain)
     if near is None:
         found = difflib.get_close_matches(plain[:80], list(_KINDS), 1, 0.75)
-        near = _KINDS[found[0]] if found else None
+        near = _KINDS[found[0]] if found else ""
+    return near
+
+
+def no_such_action(name: str) -> str:
+    """Names the unknown action and the closest valid one."""
+    near = nearest(name)
     use = f"; use `{near}`" if near else ""
     return f"There is no action `{name.strip()[:80]}`{use}. The actions are {', '.join(FORMS)}."
 

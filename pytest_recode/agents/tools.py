@@ -16,9 +16,9 @@ from pytest_recode.agents.actions import (
     arguments_of,
     in_calls,
     kind_of,
-    no_such_action,
 )
 from pytest_recode.agents.beside_calls import action_line, names_a_file
+from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
 from pytest_recode.agents.protocol import parse, parts_of, writes
 from pytest_recode.agents.structured import arguments_in, taken_parts
 from pytest_recode.agents.values import DamagedError
@@ -52,18 +52,21 @@ TOOLS: tuple[Tool, ...] = tuple(_tool(kind, form) for kind, form in FORMS.items(
 
 def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]] | ProtocolError:
     """The action, and the parts of a step that came with it."""
-    kind = kind_of(call.name)
-    if kind is None:
-        return ProtocolError(text=f"{no_such_action(call.name)} Nothing was done.")
     try:
         given = arguments_in(call.arguments, call.name)
-    except DamagedError as damage:
-        return ProtocolError(text=f"{damage} Nothing was done.", kind=kind)
-    try:
         parts = taken_parts(given)
+        inner = unwrapped(given)
+        if inner is not given:
+            given, parts = inner, parts | taken_parts(inner)
     except DamagedError as damage:
-        return ProtocolError(text=f"{damage} Nothing was done.")
-    made = action(call.name, given)
+        known = kind_of(call.name)
+        return ProtocolError(text=f"{damage} Nothing was done.", kind=known or "")
+    kind = tool_kind(call.name, given)
+    if isinstance(kind, ProtocolError):
+        return kind
+    if kind == "submit" and (said := submit_text(given)):
+        parts["reflection"] = "\n".join(filter(None, (parts.get("reflection"), said)))
+    made = action(call.name if kind_of(call.name) else kind, translated(kind, given))
     return made if isinstance(made, ProtocolError) else (made, parts)
 
 

@@ -502,7 +502,7 @@ def test_what_an_unusable_answer_cost_is_told_once(open_walled: Open) -> None:
     answer, *told = played.model.asked[1][2:6]
     assert json.loads(answer.tool_calls[0].arguments) == {"path": "a.py"}, "as it was understood"
     assert [message.content.count("cost a step") for message in told] == [0, 1, 0]
-    assert told[2].content.startswith("There is no action `walk`")
+    assert told[2].content.startswith("There is no tool `walk`")
 
 
 def test_huge_tool_calls_are_cut_and_stay_json(open_walled: Open) -> None:

@@ -122,7 +122,7 @@ def test_an_error_is_told_for_its_own_call() -> None:
     assert read.calls[1].startswith(
         "`write` needs `text`. Nothing was done. Call the tool `write` with these arguments"
     )
-    assert read.calls[2].startswith("There is no action `fly`.")
+    assert read.calls[2].startswith("There is no tool `fly`.")
 
 
 def test_optional_arguments_are_told_as_such() -> None:
@@ -151,7 +151,7 @@ def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_
             Reply(text="### Action: write\npath: a"),
             "Your answer calls no tool, and its text cannot be read as actions: `write` needs `text`. Nothing was done. Call one of: ",
         ),
-        (calls(("delete", "{}")), "There is no action `delete`; use `run`. The actions are list, read,"),
+        (calls(("delete", "{}")), "There is no tool `delete`; use `run`. The tools are list, read,"),
         (
             calls(("read", '{"path": "a", "path": "b"}')),
             "The arguments of `read` are no JSON (the key `path` is given twice).",
