@@ -17,7 +17,7 @@ NAMES = ("full", "half", "inner", "first", "middle", "last")
 
 
 def series(z, order, terms=60):
-    """phi of that order by its power series: exact to rounding for |z| < 2."""
+    """phi of that order by its power series: exact to rounding for |z| < 2, to 1e-12 for |z| < 5."""
     return sum(z**n / float(math.factorial(n + order)) for n in range(terms))
 
 
@@ -65,6 +65,21 @@ def test_phi_of_complex_numbers(candidate, rng):
     far = 1j * rng.choice([-1.0, 1.0], 10) * 10.0 ** rng.uniform(1.0, 4.0, 10)
     for values, expected in zip(candidate.spectral.integrator.phi_functions(far), direct(far), strict=True):
         np.testing.assert_allclose(values, expected, rtol=1e-10, atol=1e-13)
+
+
+@phi
+def test_phi_where_points_of_a_contour_meet_zero(candidate, rng):
+    """A circle of radius 1 around z with 32 points has one at 0 for 32 values of z: these, others alike, and close by."""
+    turns = np.exp(1j * np.pi * np.arange(128) / 64)  # circles of 32 and 64 points, with and without an offset
+    radii = np.array([0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
+    exact = radii[:, None] * turns
+    close = exact + 10.0 ** rng.uniform(-12.0, -2.0, exact.shape) * np.exp(1j * rng.uniform(-3.2, 3.2, exact.shape))
+    by_name = -np.exp(2j * np.pi * (np.arange(32) + 0.5) / 32)
+    real = np.concatenate([-radii, radii])
+    inside, outside = real * (1.0 - 10.0 ** rng.uniform(-12.0, -2.0, 12)), real * (1.0 + 1e-9)
+    for z in (np.concatenate([by_name, exact.ravel(), close.ravel()]), np.concatenate([real, inside, outside])):
+        for order, values in zip((1, 2, 3), candidate.spectral.integrator.phi_functions(z), strict=True):
+            np.testing.assert_allclose(values, series(z, order), rtol=1e-10, atol=1e-13 if np.iscomplexobj(z) else 0.0)
 
 
 @phi

@@ -12,12 +12,15 @@ def phi_functions(z: np.ndarray, points: int = 32) -> tuple[np.ndarray, np.ndarr
     """The functions phi_1, phi_2, phi_3 of exponential integrators, without cancellation.
 
     Each has the shape of `z`, and is float64 for real and complex128 for complex `z`. The textbook formulas lose all
-    digits near 0; the mean over a circle of radius 1 around z evaluates them where they are harmless, and is exact
-    up to rounding because the functions are entire.
+    digits near 0; the mean over a circle around z evaluates them where they are harmless, and is exact up to rounding
+    because the functions are entire. No circle comes closer to 0 than 1.
     """
     z = np.asarray(z)
     circle = np.exp(2j * np.pi * (np.arange(points) + 0.5) / points)
-    around = z[..., None] + circle
+    radius = np.where(np.abs(z) < 2.0, 3.0, 1.0)[
+        ..., None
+    ]  # with 1 everywhere, the circle of a z of size 1 passes through 0
+    around = z[..., None] + radius * circle
     exponential = np.exp(around)
     first = (exponential - 1.0) / around
     second = (exponential - 1.0 - around) / around**2
