@@ -119,6 +119,24 @@ def test_boundaries_belong_to_the_bin_on_the_right(candidate, rng):
 
 
 @second
+def test_empty_bins_at_both_ends_are_never_chosen(candidate, rng):
+    """The smallest and the largest u. With so many rows, rounding leaves C below the largest u on many of them."""
+    for before, after in ((1, 0), (0, 1), (2, 3)):
+        edges, weights = histogram(rng, rays=200, bins=60)
+        weights += 0.01
+        weights[:, :before] = 0.0
+        weights[:, 60 - after :] = 0.0
+        uniforms = np.tile([np.nextafter(1.0, 0.0), 0.0], (200, 1))
+        found = candidate.nerf.sampling.resample(edges, weights, uniforms, floor=0.0)
+        left, right = edges[:, before], edges[:, 60 - after]
+        assert np.all((found >= left[:, None]) & (found <= right[:, None]))
+        np.testing.assert_allclose(found, np.stack([right, left], axis=1), rtol=1e-6, atol=1e-9)
+    whole = np.array([[1.0] * 10 + [0.0]])  # ten tenths add up to less than this u
+    found = candidate.nerf.sampling.resample(np.arange(12.0)[None], whole, np.array([[1.0 - 2.0**-53]]), floor=0.0)
+    np.testing.assert_allclose(found, [[10.0]], rtol=1e-9)
+
+
+@second
 def test_samples_stay_inside_and_shapes_must_match(candidate, rng):
     run = candidate.nerf.sampling.resample
     edges, weights = histogram(rng, rays=40, bins=50)

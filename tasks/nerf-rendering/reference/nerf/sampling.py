@@ -53,6 +53,8 @@ def resample(edges: np.ndarray, weights: np.ndarray, uniforms: np.ndarray, floor
     total = mass.sum(axis=1, keepdims=True)
     probability = np.where(total > 0.0, mass, 1.0) / np.where(total > 0.0, total, bins)
     cumulative = np.concatenate([np.zeros((rays, 1)), np.cumsum(probability, axis=1)], axis=1)
+    # Rounding may leave the last value of C below u; u must not pass an empty bin at the end, so it stays below that value.
+    uniforms = np.minimum(uniforms, np.nextafter(cumulative[:, -1:], 0.0))
     # The bin whose lower end is the last one at or below u: a bin without probability is never chosen.
     index = (uniforms[:, :, None] >= cumulative[:, None, 1:-1]).sum(axis=2)
     below = np.take_along_axis(cumulative, index, axis=1)
