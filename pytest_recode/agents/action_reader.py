@@ -32,6 +32,9 @@ from pytest_recode.agents.values import (
 )
 
 _ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
+_BOUND = re.compile(
+    r"(?:(?P<which>start|end)[_ ]line)[ \t]*[:=][ \t]*(?P<line>\d{1,9}|-1)[ \t]*", re.IGNORECASE | re.ASCII
+)
 _SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
 
 
@@ -45,6 +48,8 @@ class ActionReader:
     wrapper: str
     call: Call
     texts: list[Value] = field(default_factory=list)
+    bounds: dict[str, str] = field(default_factory=dict)
+    """The first and the last line of a `read` that lines of their own give."""
     prose_follows: bool = True
     """Whether prose may follow the action."""
 
@@ -135,6 +140,9 @@ class ActionReader:
         if name.lower().replace("_", " ") in _ALL_ARGUMENTS:
             return self._given_at_once(call, kind, tail[1:].strip())
         own = argument_of(kind, name)
+        if kind == "read" and own is None and (bound := _BOUND.fullmatch(f"{name}{tail}")):
+            self._bound(call, bound["which"].lower(), bound["line"])
+            return True
         if own is None and as_it_is(kind, name, tail[1:]):
             self.at += 1
             return True
@@ -167,6 +175,14 @@ class ActionReader:
             raise DamagedError(f"Something stands behind `</{tag['name']}>` of the argument in line {self.at + 1}.")
         self._keep(call, name, value)
         return True
+
+    def _bound(self, call: Call, which: str, line: str) -> None:
+        """`start_line: 3` and `end_line: 9` of a `read` are `lines: 3-9`."""
+        if which in self.bounds or ("lines" in names_given(call, "read") and not self.bounds):
+            raise WrongError(ProtocolError(text="`lines` of `read` is given twice. Nothing was done.", kind="read"))
+        self.bounds[which] = line
+        call.arguments["lines"] = f"{self.bounds.get('start', '1')}-{self.bounds.get('end', '').replace('-1', '')}"
+        self.at += 1
 
     def _command_in_backticks(self, call: Call, kind: str, line: str) -> bool:
         """All there is of a `run`: a line that is one span of code."""

@@ -12,6 +12,7 @@ from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.prompts import cut
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.values import FENCE
+from pytest_recode.verdict import legible
 
 MAX_RESULT = 16_000
 """Characters of one result, some 4,000 tokens: enough for most files of a repository."""
@@ -144,7 +145,8 @@ def run(workspace: Workspace, command: str, timeout: float | None = None) -> str
         how = f"Ended by signal {-done.status}."
     else:
         how = f"Exit status {done.status}."
-    return f"{how}\n{done.output or '(no output)'}"
+    output = legible(done.output.replace("\r\n", "\n"), keep="\n\t\u00a0\u3000")  # providers refuse control characters
+    return f"{how}\n{output or '(no output)'}"
 
 
 def unfenced(path: str, text: str) -> str:

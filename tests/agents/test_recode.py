@@ -453,6 +453,13 @@ def test_blank_lines_that_end_a_file_are_written(answer: str, open_walled: Open)
     assert text == "end\n\n\n"
 
 
+def test_control_characters_of_a_commands_output_are_shown_as_escapes(open_walled: Open) -> None:
+    command = "printf '\\000a\\033[1mb\\r\\nc\\rd\\te\\n'"
+    played = Played(open_walled(), f"### Action: run\ncommand: {command}", SUBMIT)
+    played.turn()
+    assert "\\x00a\\x1b[1mb\nc\\rd\te\n" in played.last()
+
+
 # Native tools
 
 

@@ -97,6 +97,10 @@ SHORT = {
         for kind in ("submit", "list")
         for none in (" None", " {}", ' ""', " null", "")
     },
+    "### Action: read\npath: a.py\nstart_line: 3\nend_line: 9": [("read", {"path": "a.py", "lines": "3-9"})],
+    "### Action: read\nend_line: 9\nstart_line: 3\npath: a.py": [("read", {"path": "a.py", "lines": "3-9"})],
+    "### Action: read\npath: a.py\nstart_line: 3\nend_line: -1": [("read", {"path": "a.py", "lines": "3-"})],
+    "### Action: read\npath: a.py\nstart_line: 3": [("read", {"path": "a.py", "lines": "3-"})],
     "### Action: submit\nThat is all. It should pass now.": [("submit", {})],
     "### Action: shell\ncmd: ls": [("run", {"command": "ls"})],
     "### Action: run\ncommand: |\n  cd src\n  ls": [("run", {"command": "cd src\nls"})],
@@ -182,8 +186,13 @@ def test_a_short_answer_is_understood(answer: str) -> None:
             "would be lost. Nothing was done. If it is the command, write it like this:\n\n### Action: run\ncommand: ls -la",
         ),
         (
-            "### Action: read\npath: a.py\nstart_line: 1",
+            "### Action: read\npath: a.py\nstart_line: first",
             "`read` does not take `start_line` (line 3); it takes `path`, `lines`.",
+        ),
+        ("### Action: read\npath: a.py\nlines: 1-2\nstart_line: 1", "`lines` of `read` is given twice."),
+        (
+            "### Action: read\npath: a.py\nstart_line: 1\nend_line: 3\nlines: 1-2",
+            "`lines` of `read` is given twice.",
         ),
         ("### Action: edit a.py\nold: x\nnew: y\nreplace_all: true", "`edit` does not take `replace_all`"),
         ("### Action: edit a.py\nold: x\nnew: y\ndescription: z", "`edit` does not take `description`"),
