@@ -158,9 +158,9 @@ def unfenced(path: str, text: str) -> str:
 
 
 def _near(text: str, old: str) -> str:
-    """Where its first line stands with other blanks around it."""
-    first = next((line.strip() for line in old.split("\n") if line.strip()), "")
+    """The line that differs from its first line only in blanks, as it stands in the file."""
+    first = next(("".join(line.split()) for line in old.split("\n") if line.strip()), "")
     for number, line in enumerate(text.split("\n"), 1):
-        if first and line.strip() == first:
-            return f" (line {number} is like its first line)"
+        if first and "".join(line.split()) == first:
+            return f" (line {number} is like its first line: {line[:200]!r})"
     return ""

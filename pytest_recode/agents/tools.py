@@ -16,6 +16,9 @@ from pytest_recode.agents.actions import (
     arguments_of,
     in_calls,
     kind_of,
+    lines_of,
+    seconds_of,
+    wrong_use,
 )
 from pytest_recode.agents.beside_calls import action_line, names_a_file
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
@@ -67,7 +70,16 @@ def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]] | Protoco
     if kind == "submit" and (said := submit_text(given)):
         parts["reflection"] = "\n".join(filter(None, (parts.get("reflection"), said)))
     made = action(call.name if kind_of(call.name) else kind, translated(kind, given))
-    return made if isinstance(made, ProtocolError) else (made, parts)
+    if isinstance(made, ProtocolError):
+        return made
+    try:  # what the answer alone shows to be wrong is said before anything of it is done
+        if "lines" in made.arguments:
+            lines_of(made.arguments["lines"])
+        if "timeout" in made.arguments:
+            seconds_of(made.arguments["timeout"])
+    except ValueError as error:
+        return wrong_use(made.kind, f"{error}.")
+    return made, parts
 
 
 def from_reply(reply: Reply) -> Step | ProtocolError:

@@ -150,7 +150,7 @@ def test_without_the_paper_the_prompt_does_not_send_anybody_to_it(walls: Sandbox
         ("y", "Refused: the old text does not occur in lib/helpers.py. It must be exact, blanks included."),
         (
             "return 2 * x\n# end",
-            "Refused: the old text does not occur in lib/helpers.py (line 2 is like its first line). "
+            "Refused: the old text does not occur in lib/helpers.py (line 2 is like its first line: '    return 2 * x'). "
             "It must be exact, blanks included.",
         ),
     ],
