@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pytest_recode.agents.actions import (
@@ -29,6 +30,9 @@ from pytest_recode.models import Reply, Tool, ToolCall
 
 CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
 """What providers give as the reason where an answer ended before its end."""
+
+_OF_LLAMA = re.compile(r"\s*<\|python_tag\|>(?P<call>\s*\{.*\})\s*(?:<\|e(?:om|ot)_id\|>)?\s*", re.DOTALL)
+"""How Llama writes a tool call where its server does not take it out of the text."""
 
 AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."
 """The result of the other calls where it is the answer as a whole that cannot be used."""
@@ -129,7 +133,8 @@ def _repeats(text: str, actions: Sequence[Action]) -> bool:
 
 
 def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
-    step = parse(reply.text, cut_off=cut_off)
+    found = _OF_LLAMA.fullmatch(reply.text)
+    step = parse(found["call"] if found else reply.text, cut_off=cut_off)
     if isinstance(step, Step):
         return step
     if cut_off:

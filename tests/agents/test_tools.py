@@ -106,6 +106,9 @@ def test_a_model_with_tools_may_still_write_text() -> None:
         calls(("read", '{"path": "a.py"}'), text="### Action: read\nI look at the file first."),
         calls(("read", '{"path": "a.py"}'), text="### Action: read\npath: a.py"),
         calls(("read", '{"path": "a.py"}'), text="As in\n```python\nx = {}\n```"),
+        Reply(
+            text='<|python_tag|>{"type": "function", "name": "read", "parameters": {"path": "a.py"}}<|eom_id|>',
+        ),
         Reply(text='<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>'),
     ],
 )
