@@ -13,6 +13,9 @@ spreading = pytest.mark.interface("mbar.estimator.covariance")
 comparing = pytest.mark.interface("mbar.estimator.differences")
 averaging = pytest.mark.interface("mbar.estimator.expectation")
 
+FAR_APART = (11, 37, 56)
+"""Seeds of chains on which a choice between Newton's step and the plain one by the weights' sums alone never moves."""
+
 
 def oscillators(rng, counts, spacing=1.0):
     """Positions `(N,)`, energies `(K, N)` and counts of a chain of harmonic oscillators."""
@@ -138,6 +141,20 @@ def test_a_chain_with_little_overlap_is_solved_to_the_end(candidate, reference, 
             candidate.mbar.estimator.free_energies(
                 candidate.mbar.samples.SampleSet(energies, counts), max_iterations=few
             )
+
+
+@solving
+def test_constants_of_the_states_do_no_harm_where_they_barely_overlap(candidate, rng):
+    """Many chains, each with and without large constants per state: at first sight no state then overlaps another."""
+    run, parts = candidate.mbar.estimator.free_energies, candidate.mbar.samples
+    chains = [rng, *map(np.random.default_rng, FAR_APART)]
+    for source in chains:
+        positions = np.concatenate([source.normal(2.5 * k, 1.0, 30) for k in range(8)])
+        energies = 0.5 * (positions - 2.5 * np.arange(8)[:, None]) ** 2
+        constants = 100.0 * source.normal(size=8)
+        plain = run(parts.SampleSet(energies, [30] * 8))
+        moved = run(parts.SampleSet(energies + constants[:, None], [30] * 8))
+        np.testing.assert_allclose(moved, plain + constants - constants[0], rtol=1e-6, atol=1e-6)
 
 
 @solving

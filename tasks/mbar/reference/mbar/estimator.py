@@ -23,8 +23,8 @@ def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: 
     """Reduced free energies of all states relative to the first one, `(K,)`.
 
     Solves the self-consistent equations until the weights of every sampled state sum to 1 within `tolerance`. Each
-    iteration tries Newton's step and the self-consistent one and keeps the better. Raises RuntimeError if
-    `max_iterations` are not enough.
+    iteration takes the self-consistent step, and Newton's step after it, whole or damped, if that comes further down the
+    convex objective. Raises RuntimeError if `max_iterations` are not enough.
     """
     # Neither a constant per sample nor one per state changes the problem, but large ones cost digits.
     energies = samples.energies - samples.energies.min(axis=0)
@@ -40,6 +40,11 @@ def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: 
     def excess(log_sums: np.ndarray) -> float:
         return float(np.abs(np.expm1(log_sums[sampled])).max())
 
+    def objective(f: np.ndarray) -> float:
+        """The convex function that the solution minimises, without the digits that rounding decides."""
+        mixture = logsumexp((log(counts) + f[sampled])[:, None] - shifted.energies[sampled], axis=0)
+        return round(float(mixture.sum() - counts @ f[sampled]), 6)
+
     f = np.zeros(len(energies))
     weights, log_sums = sums(f)
     for _ in range(max_iterations):
@@ -47,13 +52,16 @@ def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: 
             f = f - log_sums + offsets
             return f - f[0]
         fixed_point = f - log_sums
+        weights, log_sums = sums(fixed_point)
         total = weights.sum(axis=0)
         hessian = np.diag(counts * total) - counts[:, None] * (weights.T @ weights) * counts
-        newton = f.copy()
         # The first sampled state stays where it is: the equations fix differences only.
-        newton[sampled[1:]] -= np.linalg.lstsq(hessian[1:, 1:], (counts * (total - 1.0))[1:], rcond=None)[0]
-        trials = [(trial, *sums(trial)) for trial in (fixed_point, newton)]
-        f, weights, log_sums = min(trials, key=lambda trial: excess(trial[2]))
+        newton = np.zeros(len(f))
+        newton[sampled[1:]] = np.linalg.lstsq(hessian[1:, 1:], (counts * (total - 1.0))[1:], rcond=None)[0]
+        spread = np.ptp(newton)
+        damped = newton * np.log1p(spread) / max(spread, 1e-300)  # of this size, the step never increases the objective
+        trials = [(trial, *sums(trial)) for trial in (fixed_point, fixed_point - newton, fixed_point - damped)]
+        f, weights, log_sums = min(trials, key=lambda trial: (objective(trial[0]), excess(trial[2])))
     raise RuntimeError(f"the free energies did not converge within {max_iterations} iterations")
 
 
