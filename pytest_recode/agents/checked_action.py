@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from pytest_recode.agents.actions import Action, ProtocolError, action, argument_of
+from pytest_recode.agents.actions import Action, ProtocolError, action, argument_of, kind_of
 from pytest_recode.agents.fences import PYTHON
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.python_source import syntax_error
@@ -63,6 +63,21 @@ def checked_action(call: Call, lines: Sequence[str]) -> Action:
             f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
         )
     return Action(kind="write", arguments={"path": path, "text": text + value.final})
+
+
+def cut_short(calls: Sequence[Call], lines: Sequence[str]) -> str:
+    """What to say of a `write` whose code fence seems to have ended within its text; "" where none does."""
+    for call in calls:
+        value = _value(call, "write", "text") if kind_of(call.name) == "write" else None
+        if value is None or value.closer[:1] not in ("`", "~"):
+            continue
+        path = next((str(each) for name, each in call.arguments.items() if argument_of("write", name) == "path"), "")
+        if syntax_error(value.text) if path.endswith(".py") else doubts(value, lines):
+            return (
+                f"It may belong to the text of the `write` in line {call.line}, whose code fence then ends too early, in line {value.end}. "
+                "Write that text as a block, which takes such lines: `text <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
+            )
+    return ""
 
 
 def _value(call: Call, kind: str, name: str) -> Value | None:

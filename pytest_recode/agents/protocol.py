@@ -38,8 +38,8 @@ from pytest_recode.agents.actions import (
     kind_of,
 )
 from pytest_recode.agents.answer_reader import AnswerReader
-from pytest_recode.agents.checked_action import checked_action
-from pytest_recode.agents.headings import HEADING, LOOSE, SINGLE, VERB, acts, heading
+from pytest_recode.agents.checked_action import checked_action, cut_short
+from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
 from pytest_recode.agents.structured import PART_TAG, opens_call
 from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, value_at
 
@@ -56,7 +56,7 @@ what it means
 ### Planning
 what you will do
 ### Action: read
-path: README.md"""
+path: (file, relative to the workspace)"""
 
 
 def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
@@ -101,6 +101,9 @@ def _read(lines: list[str]) -> AnswerReader:
         if any(_opens_single(lines, at) for at in range(len(lines))):
             return AnswerReader(lines=lines, heads=(HEADING, LOOSE, SINGLE)).read()
     if damage is not None:
+        lost, found, _ = str(damage).partition("would be lost.")
+        if found and (cut := cut_short(reading.calls, lines)):
+            raise DamagedError(f"{lost}{found} {cut}")
         raise damage
     return reading
 
@@ -240,12 +243,24 @@ def _outdented(text: str) -> str:
     return "\n".join(line[depth:] for line in lines) if any(acts(line[depth:]) for line in lines) else text
 
 
+def _shape(lines: Sequence[str]) -> str:
+    """The form of an answer: where this one holds code below the name of a file, with the `write` of that file."""
+    before = ""
+    for line in lines:
+        named = NAMED_FILE.match(before[:300])
+        if named is not None and FENCE.match(line):
+            write = f"### Action: write\npath: {named['path']}\ntext <<END_OF_TEXT\n(its whole content)\nEND_OF_TEXT"
+            return _SHAPE.partition("### Action")[0] + write
+        before = line if line.strip() else before
+    return _SHAPE
+
+
 def _step(reading: AnswerReader) -> Step | ProtocolError:
     calls, lines = reading.calls, reading.lines
     if not calls:
         what = f"{reading.hint} No other action was found." if reading.hint else _NO_ACTION
         return ProtocolError(
-            text=f"{what} Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{_SHAPE}"
+            text=f"{what} Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{_shape(lines)}"
         )
     if len(reading.forms) > 1:
         told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())

@@ -220,6 +220,16 @@ def test_a_short_answer_is_understood(answer: str) -> None:
             '[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}}]',
             "begin it in a line of its own. No other action was found. Nothing was done.",
         ),
+        (
+            "#### `nerf/sampling.py`\n\n```python\nx = 1\n```\n",
+            "### Action: write\npath: nerf/sampling.py\ntext <<END_OF_TEXT\n",
+        ),
+        ("I will look.", "### Action: read\npath: (file, relative to the workspace)"),
+        (
+            '### Action: write\npath: a.py\n```python\nx = """\n```\n### Action: run\nmore\n"""\n```',
+            "would be lost. It may belong to the text of the `write` in line 1, whose code fence then ends too early, in line 5. "
+            "Write that text as a block, which takes such lines",
+        ),
         ("import numpy\n# Action: submit", "Line 2 (`# Action: submit`) stands behind code"),
         ("# Action: run\ncommand: cd src\n# Plan: list\npwd", "Line 3 (`# Plan: list`) stands behind an action"),
         ("```python\n# Action: submit\n\nx = 1\n```", "stands in the code fence that line 1 opens"),
