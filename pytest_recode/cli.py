@@ -15,7 +15,7 @@ from pytest_recode import VERSION
 from pytest_recode.faults import RecordsError, UserError
 
 if TYPE_CHECKING:
-    from pytest_recode.formats.finding import Found
+    from pytest_recode.formats.discovery import Found
     from pytest_recode.metrics.adoption import Advice
     from pytest_recode.metrics.attempt import Attempt, Row
     from pytest_recode.render.report_feedback import Judge
@@ -114,7 +114,7 @@ def _count(value: str) -> int:
 
 
 def _judge(given: argparse.Namespace) -> Judge:
-    from pytest_recode.judged_adoption import judge
+    from pytest_recode.metrics.adoption_by_model import judge
     from pytest_recode.models import ModelContext, litellm_
     from pytest_recode.models.ledger import NullLedger
 
@@ -257,7 +257,7 @@ def _left_out(rows: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) 
 
 
 def _tasks(paths: Sequence[Path]) -> Found:
-    from pytest_recode.formats.finding import Found, find
+    from pytest_recode.formats.discovery import Found, find
     from pytest_recode.metrics.reading import task_key
 
     return find(paths, task_key) if paths else Found()
@@ -271,11 +271,11 @@ def _code(
         raise UserError("--codebertscore needs the references: give --tasks DIR too")
     if not given.tasks or not rows:
         return {}
-    from pytest_recode.metrics import likeness
+    from pytest_recode.metrics import code_similarity
     from pytest_recode.render import report_code
 
     try:
-        likeness.need("codebleu", "CodeBLEU")
+        code_similarity.need("codebleu", "CodeBLEU")
     except UserError as error:
         # What else --tasks tells needs no package
         if "code" in given.table:
@@ -293,12 +293,12 @@ def _code(
 
     def table() -> Table:
         if given.codebertscore:
-            likeness.fetch(_say)
+            code_similarity.fetch(_say)
         return report_code.table(
             rows,
             lambda one: reference(one.row.format, one.task),
             known={} if given.common else tasks.names,
-            bert=likeness.codebertscore if given.codebertscore else None,
+            bert=code_similarity.codebertscore if given.codebertscore else None,
         )
 
     return {"code": table}

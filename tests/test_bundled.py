@@ -10,10 +10,10 @@ from typing import Any
 
 import jsonschema
 
-import pytest_recode.render
+import pytest_recode.records
 
 ROOT = Path(__file__).resolve().parents[1]
-SCHEMA = json.loads((Path(pytest_recode.render.__file__).parent / "records.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((Path(pytest_recode.records.__file__).parent / "records.schema.json").read_text("utf-8"))
 TASKS = sorted(path.parent.name for path in (ROOT / "tasks").glob("*/task.yaml"))
 
 

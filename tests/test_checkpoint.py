@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.checkpoint import (
+from pytest_recode.clock import Clock
+from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
+from pytest_recode.faults import UserError
+from pytest_recode.models import Usage
+from pytest_recode.records.checkpoint import (
     Changes,
     Checkpoint,
     Keeper,
@@ -22,10 +26,6 @@ from pytest_recode.checkpoint import (
     past_of,
     wait_until_left,
 )
-from pytest_recode.clock import Clock
-from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
-from pytest_recode.faults import UserError
-from pytest_recode.models import Usage
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 
 ITEM = FeedbackItem(
@@ -145,7 +145,7 @@ def test_a_first_turn_names_who_paid_for_it(tmp_path: Path) -> None:
 
 def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> None:
     program = (
-        "import sys, pathlib\nfrom pytest_recode.checkpoint import in_use\n"
+        "import sys, pathlib\nfrom pytest_recode.records.checkpoint import in_use\n"
         "with in_use(pathlib.Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
     )
     told: list[str] = []

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_recode import episode
 from pytest_recode.clock import Clock, Wait
-from pytest_recode.episode import Feedback, Move, Stop, Turn
+from pytest_recode.episode import Feedback, Move, Stop, Turn, loop
+from pytest_recode.episode.assembly import Meter
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Message
 from pytest_recode.models.ledger import FileLedger
@@ -19,8 +19,7 @@ from pytest_recode.models.litellm_ import LitellmModel
 from pytest_recode.models.retry import Retries
 from pytest_recode.models.table import Entry
 from pytest_recode.models.timed import TimedModel
-from pytest_recode.render.transcript import Transcript
-from pytest_recode.stage import Meter
+from pytest_recode.records.transcript import Transcript
 from pytest_recode.task import Brief, Files
 from pytest_recode.verdict import Case, Outcome, Verdict
 from tests.agents.scripted import a_brief
@@ -129,7 +128,7 @@ def test_rate_limits_use_up_no_time_of_an_episode(tmp_path: Path, work: float, s
             api_key="none",
             retries=Retries(wait=time.pass_),
         )
-        ended = episode.run(
+        ended = loop.run(
             brief=a_brief(),
             agent=Asks(TimedModel(model, clock), time, work),
             workspace=Nothing(),  # type: ignore[arg-type]

@@ -12,46 +12,41 @@ import pytest
 from pytest_recode.sandboxes.shipping import imports
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
-VALUES = {"clock", "faults", "run_directory", "stopping", "task", "verdict", "episode", "settings", "slots", "proofs"}
+VALUES = {"clock", "faults", "proofs", "settings", "slots", "stopping", "task", "usage", "verdict"}
+"""Modules that every package may import, as it may the values of an episode."""
+LOOP = {"loop", "assembly", "player", "stored_turns"}
+"""Modules of `episode` that are no values."""
 MAY = {
-    # a room's own package, and the rooms below it
-    "values": {
-        "models",
-        "agents",
-    },  # names of types alone: episode names Agent and Workspace, models name faults and tasks
-    "formats": {"feedback", "inside"},  # the rule by which the grader tells a test's interface
+    "values": set(),
     "inside": set(),
-    "sandboxes": {"inside"},
+    "records": set(),
+    "sandboxes": set(),
     "oracle": {"sandboxes", "inside"},
-    "feedback": {"models", "agents"},
-    "models": {"feedback", "agents"},  # the simulated model reads what feedback and protocol write
-    "agents": {"checkpoint", "models", "sandboxes", "inside"},
-    "checkpoint": {"models", "render"},
-    "metrics": {"feedback"},  # its reading of syntax trees
-    "render": {"metrics", "models"},
-    "cli": {"formats", "judged_adoption", "metrics", "models", "render"},
-    "judged_adoption": {"feedback", "metrics", "models", "render"},
-    "replay": {"checkpoint", "feedback", "render"},
-    "stage": {"replay", "agents", "feedback", "models", "oracle", "render", "sandboxes"},
-    "play": {"agents", "checkpoint", "feedback", "models", "render", "sandboxes", "stage"},
-    "validation": {"feedback", "models", "oracle", "sandboxes"},
-    "testing": {"agents", "formats", "inside", "sandboxes", "oracle", "feedback"},
+    "models": {"records"},
+    "feedback": {"models", "records"},
+    "agents": {"inside", "models", "records", "sandboxes"},
+    "simulated": {"agents", "feedback", "models"},
+    "formats": {"feedback", "inside"},
+    "metrics": {"feedback", "models", "records"},
+    "render": {"metrics", "records"},
+    "validation": {"feedback", "oracle", "sandboxes", "simulated"},
+    "episode": {"agents", "feedback", "models", "oracle", "records", "sandboxes"},
+    "cli": {"formats", "metrics", "models", "render"},
+    "testing": {"agents", "formats", "inside", "sandboxes"},
     "plugin": {
-        "formats",
-        "sandboxes",
-        "oracle",
-        "feedback",
         "agents",
-        "models",
+        "episode",
+        "feedback",
+        "formats",
         "metrics",
+        "models",
+        "records",
         "render",
-        "checkpoint",
-        "replay",
-        "stage",
-        "play",
+        "sandboxes",
         "validation",
     },
 }
+"""What a package may import, beside itself and the values. Each entry is used, and each package stands below those that it imports."""
 FILES = sorted(PACKAGE.rglob("*.py"))
 SPEAK_PYTEST = {
     "inside/grading/case_outcome.py",
@@ -66,10 +61,16 @@ SPEAK_OF_ITS_INSIDES = {"inside/shared_grader/traceback_arguments.py", "inside/s
 """What a failing assertion was about has no public way; another pytest costs the words, and nothing else."""
 
 
+def package_of(module: str) -> str:
+    """The package of a module of this project, by its dotted name; "values" of what every package may import."""
+    parts = module.split(".")[1:]
+    if not parts or parts[0] in VALUES or (parts[0] == "episode" and not set(parts[1:2]) & LOOP):
+        return "values"
+    return parts[0] if parts[0] in MAY else "values"
+
+
 def room(path: Path) -> str:
-    parts = path.relative_to(PACKAGE).parts
-    name = parts[0].removesuffix(".py")
-    return "values" if name in VALUES or name == "__init__" else name
+    return package_of(".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts]))
 
 
 def imported(path: Path) -> set[str]:
@@ -85,16 +86,24 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_one_way(path: Path) -> None:
-    own = room(path)
-    rooms = {
-        name.split(".")[1]
-        for name in imported(path)
-        if name.startswith("pytest_recode.")
-        and (PACKAGE / name.split(".")[1]).exists() | (PACKAGE / f"{name.split('.')[1]}.py").exists()
-    }
-    assert rooms - VALUES - {own} <= MAY[own]
+@pytest.mark.parametrize("name", MAY)
+def test_a_package_imports_what_the_table_says(name: str) -> None:
+    found: dict[str, set[str]] = {}
+    for path in FILES:
+        if room(path) == name:
+            for module in imported(path):
+                if module.startswith("pytest_recode.") and module != "pytest_recode.episode":
+                    found.setdefault(package_of(module), set()).add(str(path.relative_to(PACKAGE)))
+    needed = {package: files for package, files in found.items() if package not in {name, "values"}}
+    assert set(needed) == MAY[name], needed
+
+
+def test_no_package_imports_itself_by_way_of_others() -> None:
+    """In the order of the table: a package names only those above it."""
+    above: set[str] = set()
+    for name, may in MAY.items():
+        assert may <= above, name
+        above.add(name)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

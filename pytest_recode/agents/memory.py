@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pytest_recode.agents.prompts import cut, fence_for
-from pytest_recode.checkpoint import was
 from pytest_recode.models import Message, Model, Reply, ToolCall
+from pytest_recode.records.checkpoint import was
 
 MAX_TOKENS = 40_000
 """Of a memory, however large the model's context window is: every call pays for all of it."""

@@ -1,6 +1,6 @@
 """`one-shot`: one call of the model a turn, no tools; the answer is the code. What a model is worth without an agent.
 
-Where a task asks for a part of a file, the answer is that part alone (`one_slot.py`). Every later prompt has all earlier answers and
+Where a task asks for a part of a file, the answer is that part alone (`partial_file.py`). Every later prompt has all earlier answers and
 what was said to them, as far as they fit (`memory.limit_of`); the oldest are left out first, and the prompt says so.
 
 Its lines of the transcript: `message` (turn, step, role, content), `step` (turn, step, files, problems, usage, finish, and
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, one_slot
+from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, partial_file
 from pytest_recode.agents.fences import Found, files
 from pytest_recode.agents.memory import CHARACTERS, MIN_REPEATED, characters_of, limit_of, tokens_of
 from pytest_recode.agents.prompts import ROLE, brief_text, cut, feedback_text, fence_for, target_files, targets_text
@@ -21,10 +21,10 @@ from pytest_recode.agents.protocol import plain_lines, without_thoughts
 from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, window_of
 from pytest_recode.agents.tools import CUT_OFF
 from pytest_recode.agents.values import DamagedError
-from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply
+from pytest_recode.records.checkpoint import give_back, kept_of, was
 from pytest_recode.task import Brief, Files
 
 MAX_REPOSITORY = 80_000
@@ -126,7 +126,7 @@ class OneShot:
             found = files(text, brief.targets)
             whole = {path: each and f"{each}\n" for path, each in found.files.items()}  # each line ends in a newline
             return Found(files=whole, problems=found.problems), False
-        answer = one_slot.read(text, brief, brief.slot, reindent=self.context.reindent)
+        answer = partial_file.read(text, brief, brief.slot, reindent=self.context.reindent)
         written = {} if answer.text is None else {brief.slot.path: answer.text}
         return Found(files=written, problems=answer.problems), answer.reindented
 
@@ -139,8 +139,8 @@ class OneShot:
             )
         else:
             role, task = (
-                one_slot.ROLE,
-                one_slot.prompt(brief, brief.slot),
+                partial_file.ROLE,
+                partial_file.prompt(brief, brief.slot),
             )  # as the benchmark asks, which knows no turns
         start = [Message(role="system", content=role), Message(role="user", content=clean(task))]
         if self.turn == 1:

@@ -40,10 +40,10 @@ from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.structured import arguments_in
 from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError
-from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
+from pytest_recode.records.checkpoint import give_back, kept_of, was
 from pytest_recode.task import Brief, Files, brief_files
 
 _OF_TOOLS = sum(len(json.dumps([tool.name, tool.description, dict(tool.parameters)])) for tool in TOOLS)

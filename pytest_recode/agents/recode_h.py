@@ -20,10 +20,10 @@ from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.tools import CUT_OFF
-from pytest_recode.checkpoint import give_back, kept_of, was
 from pytest_recode.episode import TESTS_SAID, Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, Usage
+from pytest_recode.records.checkpoint import give_back, kept_of, was
 from pytest_recode.task import Brief, Files, brief_files
 
 DEFAULTS: dict[str, Any] = {

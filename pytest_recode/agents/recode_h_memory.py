@@ -11,8 +11,8 @@ from typing import Any
 
 from pytest_recode.agents.memory import MAX_SUMMARY, SUMMARISE, message_of, quoted
 from pytest_recode.agents.prompts import cut
-from pytest_recode.checkpoint import was
 from pytest_recode.models import Message, Model, Reply
+from pytest_recode.records.checkpoint import was
 
 MAX_CHARACTERS = 120_000
 """Of all messages, some 30,000 tokens: past it they are summarised as well, or the prompt outgrows small models."""

@@ -21,7 +21,7 @@ from pytest_recode.agents import Waiting
 from pytest_recode.agents.prompts import cut
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Embedder, Usage
-from pytest_recode.run_directory import replaced, subdirectory, writing
+from pytest_recode.records.run_directory import replaced, subdirectory, writing
 
 MAX_TEXT = 6_000
 """Characters of one text, some 2,000 tokens: no embedding model reads much more."""

@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from pytest_recode.agents import CommandResult, Refused
-from pytest_recode.checkpoint import Changes
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.wire import frames
+from pytest_recode.records.checkpoint import Changes
 from pytest_recode.sandboxes import Connection, Program, Sandbox, shipping
 from pytest_recode.task import Brief, Environment, Files, Limits, brief_files
 

@@ -13,10 +13,10 @@ from textwrap import dedent
 from typing import Any
 
 from pytest_recode.feedback import source
-from pytest_recode.feedback.embedded import LEFT_OUT, left_out
+from pytest_recode.feedback.inline_code import LEFT_OUT, left_out
 from pytest_recode.feedback.json_answers import Record, interfaces_of, matching, records
 from pytest_recode.feedback.levels import cut
-from pytest_recode.feedback.records import CATEGORIES, WORDS, Part, code_only, part_of, words_only
+from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, Part, code_only, part_of, words_only
 
 MOST_WORDS = 4_000
 MOST_CODE = 60_000

@@ -19,7 +19,7 @@ from pytest_recode.feedback.derived import ADVICE
 from pytest_recode.feedback.encoded import Hidden, encoded, no_language, unbroken
 from pytest_recode.feedback.leaks import Repeated, Span, repeated, tokenised, words_of
 from pytest_recode.feedback.levels import KINDS
-from pytest_recode.feedback.records import WORDS, Style
+from pytest_recode.feedback.model_answers import WORDS, Style
 from pytest_recode.task import Files, Oracle, Parts
 
 MARK = "[left out]"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.person import Ask, Request, Words
-from pytest_recode.run_directory import subdirectory, writing
+from pytest_recode.records.run_directory import subdirectory, writing
 
 POLL = 0.25
 """Seconds between two looks at the answer: nothing against what a person takes."""

@@ -20,7 +20,7 @@ from pytest_recode.feedback.audit import TESTS, faults, secrets_of
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import cut, tally
-from pytest_recode.feedback.records import CATEGORIES, FIELDS, WORDS, Part, Style, part_of
+from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, WORDS, Part, Style, part_of
 from pytest_recode.feedback.researcher import written
 from pytest_recode.models import Message, Model, Usage
 from pytest_recode.task import Files, Parts, Task

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback import in_slot, source
+from pytest_recode.feedback import partial_file, source
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds, sentence
-from pytest_recode.feedback.records import FIELDS
+from pytest_recode.feedback.model_answers import FIELDS
 from pytest_recode.feedback.source import Definition, Parameter, Source
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
@@ -73,13 +73,13 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
     file = file_of(interface, task.targets) or task.targets[0]
     theirs, ours = source.parse(candidate.get(file)), source.parse(parts.reference.get(file))
     part = parts.slot is not None and file_of(interface, task.targets) is None
-    path = in_slot.around(parts, ours) if part else path_within(interface, file)
+    path = partial_file.around(parts, ours) if part else path_within(interface, file)
     name = path[-1] if path else file if part else interface
     facts, steps = _structure(file, path, theirs, ours)
-    for inner in in_slot.defined(parts, ours) if part and not theirs.problem else ():
+    for inner in partial_file.defined(parts, ours) if part and not theirs.problem else ():
         more_facts, more_steps = _structure(file, inner, theirs, ours)
         facts, steps = facts + more_facts, steps + more_steps
-    if part and in_slot.untouched(parts, candidate):
+    if part and partial_file.untouched(parts, candidate):
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
     if not facts and source.same(source.definition(theirs, path), _stub(parts, file, path)):
         facts, steps = [f"`{name}` is still as the repository came with it"], [f"write `{name}`"]

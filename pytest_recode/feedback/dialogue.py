@@ -15,9 +15,9 @@ from pathlib import Path
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.levels import cut
+from pytest_recode.feedback.model_answers import MEANINGS, WORDS
 from pytest_recode.feedback.person import Request, Words
-from pytest_recode.feedback.records import MEANINGS, WORDS
-from pytest_recode.run_directory import replaced, subdirectory
+from pytest_recode.records.run_directory import replaced, subdirectory
 
 HELP = """\
 You are the researcher. For each field: your words, as many lines as you like, then an empty line; an empty line alone takes the draft.

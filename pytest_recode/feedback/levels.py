@@ -14,7 +14,7 @@ from types import MappingProxyType
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
 from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.feedback.records import Part, part_of
+from pytest_recode.feedback.model_answers import Part, part_of
 from pytest_recode.task import Files
 from pytest_recode.verdict import Exc, Outcome, Verdict
 

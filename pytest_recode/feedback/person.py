@@ -14,7 +14,7 @@ from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import source
 from pytest_recode.feedback.audit import faults, secrets_of
 from pytest_recode.feedback.levels import count, cut, tally
-from pytest_recode.feedback.records import CATEGORIES, WORDS, code_lines
+from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, code_lines
 from pytest_recode.feedback.researcher import drafted, in_words, written
 from pytest_recode.task import Files, Parts, Task
 

@@ -9,9 +9,9 @@ from typing import Any
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback.audit import Secrets, audited, secrets_of
 from pytest_recode.feedback.derived import derive
-from pytest_recode.feedback.embedded import left_out
+from pytest_recode.feedback.inline_code import left_out
 from pytest_recode.feedback.levels import render, wrong_values
-from pytest_recode.feedback.records import WORDS, Style, words_only
+from pytest_recode.feedback.model_answers import WORDS, Style, words_only
 from pytest_recode.models import Model, Usage
 from pytest_recode.task import Parts, Task
 

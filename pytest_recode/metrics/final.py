@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_recode.metrics.attempt import Attempt
-from pytest_recode.metrics.likeness import Codes
+from pytest_recode.metrics.code_similarity import Codes
 
 Pair = tuple[Codes, Codes]
 """Candidate, reference."""

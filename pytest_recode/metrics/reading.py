@@ -11,10 +11,10 @@ from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import DATES, Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore
-from pytest_recode.metrics.flags import findings
 from pytest_recode.metrics.published import year_of
 from pytest_recode.metrics.record_check import fault, published_fault
 from pytest_recode.metrics.run_notes import interrupted, parsed, unreadable
+from pytest_recode.records.flags import findings
 from pytest_recode.settings import NO_MATTER
 
 SCHEMA = 1

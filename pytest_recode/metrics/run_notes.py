@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.run_directory import under_way
+from pytest_recode.records.run_directory import under_way
 
 
 def unreadable(path: Path) -> list[str]:

@@ -9,23 +9,7 @@ from typing import Any, Protocol
 
 from pytest_recode.faults import ModelError
 from pytest_recode.task import Parts, Task
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens, and dollars; `cost_usd` None means that the price is not known (never 0 for that)."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
-
-    def __add__(self, other: Usage) -> Usage:
-        known = self.cost_usd is not None and other.cost_usd is not None
-        return Usage(
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
-        )
+from pytest_recode.usage import Usage as Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

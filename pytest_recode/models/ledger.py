@@ -22,7 +22,7 @@ from typing import Any
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Reach, Usage
-from pytest_recode.run_directory import writing
+from pytest_recode.records.run_directory import writing
 from pytest_recode.stopping import Stops
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_recode.replay import STORED
+from pytest_recode.episode.stored_turns import STORED
 from pytest_recode.settings import ONE_STEP, Settings
 
 

@@ -47,6 +47,8 @@ def pytest_recode_policies() -> dict[str, str]:
 @pytest.hookimpl
 def pytest_recode_models() -> dict[str, str]:
     return {
-        **{f"sim/{skill}": f"pytest_recode.models.sim:{skill.upper()}" for skill in ("novice", "graduate", "expert")},
+        **{
+            f"sim/{skill}": f"pytest_recode.simulated.sim:{skill.upper()}" for skill in ("novice", "graduate", "expert")
+        },
         "": "pytest_recode.models.litellm_:KIND",
     }

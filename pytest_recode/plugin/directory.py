@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_recode.faults import RecordsError, UserError
-from pytest_recode.run_directory import CONTROLLER, RESULTS, ROOM, Lines, room
+from pytest_recode.records.run_directory import CONTROLLER, RESULTS, ROOM, Lines, room
 
 if TYPE_CHECKING:
     from pytest_recode.settings import Settings
@@ -105,7 +105,7 @@ def not_read(out: Path, task: str) -> None:
 
 def finished(out: Path) -> Mapping[str, Mapping[str, Any]]:
     """The records of what an earlier run has played to its end, by node id."""
-    from pytest_recode.render.records import read
+    from pytest_recode.records.record import read
 
     return {record["nodeid"]: record for record in read(out / RESULTS) if record["outcome"] != "error"}
 
@@ -116,7 +116,7 @@ def compact(out: Path) -> None:
     Reads and writes the whole file: to be called once per run, however many were retried. A run that is killed before leaves both
     records of an episode; every reader takes the later one.
     """
-    from pytest_recode.render.records import latest, rewrite
+    from pytest_recode.records.record import latest, rewrite
 
     found, older = latest(out / RESULTS)
     if older:
@@ -125,7 +125,7 @@ def compact(out: Path) -> None:
 
 def _cut_off(out: Path, ids: Collection[str]) -> Iterator[Mapping[str, Any]]:
     """The facts of episodes that have whole turns and no record. A file that is damaged is told by its own episode."""
-    from pytest_recode.render.transcript import earlier, name
+    from pytest_recode.records.transcript import earlier, name
 
     for nodeid in sorted(ids):
         if (out / "checkpoints" / name(nodeid)).exists():
@@ -138,8 +138,8 @@ def _cut_off(out: Path, ids: Collection[str]) -> Iterator[Mapping[str, Any]]:
 def _go_on(
     out: Path, ids: Collection[str], check: Callable[[Mapping[str, Any]], None], tell: Callable[[str], None]
 ) -> set[str]:
-    from pytest_recode.checkpoint import wait_until_left
-    from pytest_recode.render.records import read
+    from pytest_recode.records.checkpoint import wait_until_left
+    from pytest_recode.records.record import read
 
     if not (out / RESULTS).exists():
         near = difflib.get_close_matches(out.name, [path.parent.name for path in out.parent.glob(f"*/{RESULTS}")], 1)

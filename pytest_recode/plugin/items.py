@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_recode.episode import Turn
-    from pytest_recode.replay import Replay
+    from pytest_recode.episode.stored_turns import Replay
     from pytest_recode.settings import Settings
     from pytest_recode.task import Task
 
@@ -118,9 +118,9 @@ class EpisodeItem(RecodeItem):
             self.add_marker(pytest.mark.skip(reason=reason))
 
     def runtest(self) -> None:
-        from pytest_recode.play import check_setup, play
-        from pytest_recode.render import transcript
-        from pytest_recode.stage import Plan
+        from pytest_recode.episode.assembly import Plan
+        from pytest_recode.episode.player import check_setup, play
+        from pytest_recode.records import transcript
         from pytest_recode.task import digest
 
         run = run_of(self.config)
@@ -173,7 +173,7 @@ class EpisodeItem(RecodeItem):
     def _played_before(self) -> Mapping[str, Any] | None:
         """The record, where this process has played the episode: a plugin repeats tests, or the session has it twice. The better of two
         answers is no result."""
-        from pytest_recode.render import transcript
+        from pytest_recode.records import transcript
 
         run = run_of(self.config)
         if run.plays(self.nodeid):
@@ -182,7 +182,7 @@ class EpisodeItem(RecodeItem):
 
     def _cut_off(self, cut: LimitReached, path: Path) -> dict[str, Any]:
         """What a limit on this item made of the episode whose transcript is at `path`."""
-        from pytest_recode.render import transcript
+        from pytest_recode.records import transcript
 
         try:
             left = transcript.recover(path, outcome="error", stop="error", error=None)
@@ -247,7 +247,7 @@ class ValidateItem(RecodeItem):
         self.seconds = self.task.limits.grading_seconds * 3 + MARGIN
 
     def runtest(self) -> None:
-        from pytest_recode.play import fault
+        from pytest_recode.episode.player import fault
         from pytest_recode.validation.checks import checks
         from pytest_recode.validation.validate import validate
 

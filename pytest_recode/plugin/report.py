@@ -14,7 +14,7 @@ import pytest
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin import distributed, gate, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem
-from pytest_recode.run_directory import RESULTS, Lines
+from pytest_recode.records.run_directory import RESULTS, Lines
 
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
@@ -218,7 +218,7 @@ class Reporter:
 
     def _crashed(self, report: pytest.TestReport) -> dict[str, Any]:
         """What the transcript kept of an episode whose worker died; empty for any other item."""
-        from pytest_recode.render.transcript import name, recover
+        from pytest_recode.records.transcript import name, recover
 
         path = self.run.out / "episodes" / name(report.nodeid)
         if not path.exists():
@@ -341,7 +341,7 @@ class Reporter:
 
     def _cut_off(self) -> set[str]:
         """The ids of episodes that were begun, by this run or an earlier one, and have no record."""
-        from pytest_recode.render.transcript import name
+        from pytest_recode.records.transcript import name
 
         played = {record["nodeid"] for record in self.records}
         place = self.run.out / "episodes"
@@ -397,7 +397,7 @@ class Reporter:
 
     def _count(self, record: Mapping[str, Any]) -> None:
         """pytest keeps every report to the end of the session: what is on disk need not be kept with it."""
-        from pytest_recode.metrics.flags import findings
+        from pytest_recode.records.flags import findings
 
         kept = {key: record[key] for key in _KEPT}
         kept["temperature"] = record["settings"]["temperature"]

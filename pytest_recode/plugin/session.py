@@ -17,18 +17,18 @@ import pytest
 
 from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import directory, options, registry
-from pytest_recode.run_directory import Hold
+from pytest_recode.records.run_directory import Hold
 from pytest_recode.stopping import Stops
 
 if TYPE_CHECKING:
+    from pytest_recode.episode.assembly import Cast
+    from pytest_recode.episode.stored_turns import Replay
     from pytest_recode.feedback.person import Ask
     from pytest_recode.formats import Format
     from pytest_recode.models import ModelContext
     from pytest_recode.models.ledger import FileLedger
-    from pytest_recode.replay import Replay
     from pytest_recode.sandboxes import Sandbox, SandboxContext
     from pytest_recode.settings import Settings
-    from pytest_recode.stage import Cast
     from pytest_recode.task import Environment
 
 LOG = logging.getLogger("pytest_recode")
@@ -74,7 +74,7 @@ class Run:
         settings = self.settings
         if settings.replay_feedback is None:
             return ()
-        from pytest_recode.replay import replays
+        from pytest_recode.episode.stored_turns import replays
 
         with _usage():
             found = replays(settings.replay_feedback)
@@ -295,7 +295,7 @@ class Run:
         return FileLedger(self.out / "spending.jsonl", self.settings.max_cost, self.stops)
 
     def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
-        from pytest_recode.stage import Cast
+        from pytest_recode.episode.assembly import Cast
 
         return Cast(
             agent=self.registry.agent(settings.agent),
@@ -315,7 +315,7 @@ class Run:
     def hold(self) -> None:
         """Mark the directory as written to by this process, until it ends. Raises `RecordsError` in a worker that sees another one."""
         if not self._holds:
-            from pytest_recode.checkpoint import in_use
+            from pytest_recode.records.checkpoint import in_use
 
             if self.worker is not None:
                 self._hold = Hold.join(self.out, self.id, self.worker["workerid"])
@@ -345,7 +345,7 @@ class Run:
 
     def _check_settings(self, record: Mapping[str, Any]) -> None:
         """Raises `UserError` where an earlier run in this directory was another experiment."""
-        from pytest_recode.play import check_settings
+        from pytest_recode.episode.player import check_settings
 
         task_format = self.registry.format(Path(record["nodeid"].partition("::")[0]).name)
         if task_format is not None and record["replay"] is None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from pytest_recode.metrics.attempt import Attempt
+from pytest_recode.metrics.code_similarity import Codes, codebleu
 from pytest_recode.metrics.final import Finals, Pair, finals, mean
-from pytest_recode.metrics.likeness import Codes, codebleu
 from pytest_recode.render.report_table import IDENTITY, Rows, Table, columns, identity, missing, percent
 
 Bert = Callable[[tuple[Pair, ...]], list[float]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from pytest_recode.metrics import leaking as leaks
+from pytest_recode.metrics import leakage as leaks
 from pytest_recode.metrics.adoption import Advice, by_rule, rate, read
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents, plural

@@ -196,7 +196,7 @@ def _failing(cases: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, int, li
 
 def _of_the_answer(record: Record, cases: Sequence[Mapping[str, Any]], out: Path) -> list[str]:
     """What of the last answer, which is all that `one-shot` has, was no code that could be taken, and what would help."""
-    from pytest_recode.render.transcript import last_step
+    from pytest_recode.records.transcript import last_step
 
     step = last_step(out / record["transcript"])
     lines = []

@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
+from pytest_recode.sandboxes.fork_server_pool import Parents
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
 from pytest_recode.sandboxes.leftovers import MARK, make_directory, mark, reap_directories, reap_processes
-from pytest_recode.sandboxes.parents import Parents
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.sandboxes.warm import WarmParent, start_parent
 from pytest_recode.task import Environment, Limits

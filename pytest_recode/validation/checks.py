@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from pytest_recode.models.parts import broken
 from pytest_recode.proofs import Proofs, WrongAnswer
+from pytest_recode.simulated.parts import broken
 from pytest_recode.slots import emptied
 from pytest_recode.task import Files, Parts, Task
 

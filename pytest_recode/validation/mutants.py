@@ -1,7 +1,7 @@
 """Mutants: every copy of a reference with one small mistake in it, in source order. Nothing is executed.
 
 The operators are those of mutation testing (Jia and Harman 2011, section 2) and the mistakes that programmers of research
-code make (`models/mutations.py`): operators, comparisons, constants, conditions, missing statements, swapped arguments.
+code make (`simulated/mutations.py`): operators, comparisons, constants, conditions, missing statements, swapped arguments.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.models.mutations import slips
-from pytest_recode.models.patching import parse
+from pytest_recode.simulated.mutations import slips
+from pytest_recode.simulated.patching import parse
 from pytest_recode.task import Files
 
 Put = Callable[[ast.AST], None]

@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_recode.agents import one_slot, recode_h_protocol
+from pytest_recode.agents import partial_file, recode_h_protocol
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.fences import files
 from pytest_recode.agents.protocol import parse, render
@@ -302,7 +302,7 @@ def test_python_in_a_block_for_a_part_of_a_file(text: str, depth: str, spelling:
     head, foot = FOR_A_SLOT[spelling].split("{}")
     answer = f"{head}{code}{foot}"
     brief = a_brief(repo={PATH: AROUND.encode()}, slot=SLOT)
-    found = one_slot.read(answer[: int(share * len(answer))], brief, SLOT, reindent=False)
+    found = partial_file.read(answer[: int(share * len(answer))], brief, SLOT, reindent=False)
     if found.text is None:
         assert found.problems
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_recode.checkpoint import Changes
+from pytest_recode.records.checkpoint import Changes
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_recode import episode
 from pytest_recode.agents import Agent, noop, one_shot, recode, recode_h, reference
 from pytest_recode.agents.workspace import SandboxWorkspace
-from pytest_recode.episode import Episode, Feedback, Move, Stop, Turn
+from pytest_recode.episode import Episode, Feedback, Move, Stop, Turn, loop
 from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Outcome, Verdict
 from tests.agents.conftest import Open
@@ -27,7 +26,7 @@ def asked(turns: Sequence[Turn], level: int) -> Feedback:
 
 
 def play(agent: Agent, workspace: SandboxWorkspace, turns: int = 3) -> Episode:
-    return episode.run(
+    return loop.run(
         brief=a_brief(),
         agent=agent,
         workspace=workspace,

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_recode.agents import AgentKind, recode
 from pytest_recode.agents.one_shot import KIND
-from pytest_recode.agents.one_slot import read
+from pytest_recode.agents.partial_file import read
 from pytest_recode.agents.prompts import FOR_THE_BLOCK
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.slots import emptied, held, laid, parses, reindented

@@ -11,10 +11,10 @@ import pytest
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, one_shot, recode, recode_h
 from pytest_recode.agents.workspace import SandboxWorkspace
-from pytest_recode.checkpoint import Resumable
 from pytest_recode.episode import TESTS_SAID, Feedback
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Message, Model, Reply, Tool, Usage
+from pytest_recode.records.checkpoint import Resumable
 from pytest_recode.task import Brief, Slot
 from tests.agents.conftest import Open
 from tests.agents.scripted import Logged, Scripted, a_brief, calls

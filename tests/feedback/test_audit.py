@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.checkpoint import Checkpoint, dumped, loaded
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.audit import MARK, audited, leaks_of, secrets
-from pytest_recode.feedback.embedded import LEFT_OUT
+from pytest_recode.feedback.inline_code import LEFT_OUT
+from pytest_recode.feedback.model_answers import WORDS
 from pytest_recode.feedback.person import Request, Words, by_person
-from pytest_recode.feedback.records import WORDS
 from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
 from pytest_recode.models import Usage
+from pytest_recode.records.checkpoint import Checkpoint, dumped, loaded
 from pytest_recode.task import Beside, Oracle, Parts
 from tests.chat_server import ChatServer, Script, say
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.levels import CONSEQUENCES, render
-from pytest_recode.feedback.records import MEANINGS
+from pytest_recode.feedback.model_answers import MEANINGS
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.parts import SKIPPED, read_feedback
 from pytest_recode.plugin import defaults

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.feedback.embedded import left_out
-from pytest_recode.feedback.records import WORDS, code_lines
+from pytest_recode.feedback.inline_code import left_out
+from pytest_recode.feedback.model_answers import WORDS, code_lines
 from pytest_recode.feedback.researcher import derived, from_task
 from tests.feedback.scene import case, parts, task, turn
 from tests.feedback.test_bundled_tasks import CANDIDATES, TASKS, candidate, failed, read

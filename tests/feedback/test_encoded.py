@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pytest_recode.episode import Audit, FeedbackItem
 from pytest_recode.feedback.audit import MARK, Secrets, audited, leaks_of, secrets
 from pytest_recode.feedback.leaks import RUN, tokenised
-from pytest_recode.feedback.records import Style
+from pytest_recode.feedback.model_answers import Style
 from pytest_recode.task import Oracle
 from tests.feedback.honest import HONEST
 from tests.feedback.scene import REFERENCE, parts

@@ -16,7 +16,7 @@ from pytest_recode.feedback import prompts
 from pytest_recode.feedback.by_model import prompt
 from pytest_recode.feedback.leaks import leaked
 from pytest_recode.feedback.levels import FIRST_LINE, INTERFACE, corrections, render
-from pytest_recode.feedback.records import CATEGORIES
+from pytest_recode.feedback.model_answers import CATEGORIES
 from pytest_recode.feedback.researcher import researcher
 from tests.chat_server import ChatServer, Request, Script
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn

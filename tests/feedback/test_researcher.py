@@ -15,7 +15,7 @@ from pytest_recode.faults import BudgetSpent, ModelError, ModelFault
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.by_model import prompt, schema
 from pytest_recode.feedback.levels import corrections
-from pytest_recode.feedback.records import Style
+from pytest_recode.feedback.model_answers import Style
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Message, ModelContext, Reply, Usage
 from pytest_recode.models.ledger import NullLedger

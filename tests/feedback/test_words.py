@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_recode.feedback.records import code_lines, words_only
+from pytest_recode.feedback.model_answers import code_lines, words_only
 
 
 @pytest.mark.parametrize(

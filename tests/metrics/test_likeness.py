@@ -11,8 +11,8 @@ import pytest
 from codebleu import calc_codebleu
 
 from pytest_recode.faults import UserError
+from pytest_recode.metrics.code_similarity import codebertscore, codebleu, fetch, without_comments
 from pytest_recode.metrics.final import finals, last_code, mean
-from pytest_recode.metrics.likeness import codebertscore, codebleu, fetch, without_comments
 from pytest_recode.metrics.reading import read
 from tests.metrics.samples import record, run, transcript
 

@@ -13,7 +13,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.metrics.passing import passed
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import differences, rows
-from pytest_recode.run_directory import Hold
+from pytest_recode.records.run_directory import Hold
 from tests.metrics.samples import own_run, record, run, stats, turn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_the_samples_say_what_records_say() -> None:
     """No field that a record has not, each of its type; a record has more, which no number needs."""
-    schema = re.sub(r'"required": \[[^]]*\],?', "", (ROOT / "pytest_recode/render/records.schema.json").read_text())
+    schema = re.sub(r'"required": \[[^]]*\],?', "", (ROOT / "pytest_recode/records/records.schema.json").read_text())
     for one in (record("a", (1, 4)), record("b", (), outcome="error"), own_run("m", "GPT_4_1")[0]):
         jsonschema.validate(one, json.loads(schema))
 

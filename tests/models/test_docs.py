@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_recode.models.retry import Retries
-from pytest_recode.models.sim import SKILLS
 from pytest_recode.models.table import TABLE
+from pytest_recode.simulated.sim import SKILLS
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/models.md").read_text("utf-8")
 

@@ -12,8 +12,8 @@ from random import Random
 
 import pytest
 
-from pytest_recode.models.mutations import mutated, sites
-from pytest_recode.models.patching import find, lay_in, parse, replaced
+from pytest_recode.simulated.mutations import mutated, sites
+from pytest_recode.simulated.patching import find, lay_in, parse, replaced
 
 TASKS = Path(__file__).parents[2] / "tasks"
 SOURCES = {

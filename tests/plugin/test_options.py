@@ -97,7 +97,7 @@ writer: {model: openai/writer-1, price: {prompt: 1000, completion: 1000}}
 """
 # A person who is quick: the answer is there before it is waited for.
 ANSWERS = """\
-from pytest_recode.render.transcript import name
+from pytest_recode.records.transcript import name
 
 
 def pytest_recode_turn_finished(item, turn):

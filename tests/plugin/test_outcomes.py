@@ -12,13 +12,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-import pytest_recode.render
+import pytest_recode.records
 
 from .conftest import FILES, words
 
 Run = Callable[..., pytest.RunResult]
 Results = Callable[..., list[dict[str, Any]]]
-SCHEMA = json.loads((Path(pytest_recode.render.__file__).parent / "records.schema.json").read_text())
+SCHEMA = json.loads((Path(pytest_recode.records.__file__).parent / "records.schema.json").read_text())
 
 pytestmark = pytest.mark.usefixtures("agents")
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.feedback.records import MEANINGS
+from pytest_recode.feedback.model_answers import MEANINGS
 
 from .conftest import words
 

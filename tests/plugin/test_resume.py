@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.checkpoint import in_use, past_of
+from pytest_recode.records.checkpoint import in_use, past_of
 
 from .conftest import words
 
@@ -289,7 +289,7 @@ def whole(out: Path) -> set[str]:
 KILL_AT_CHECKPOINT = """
 import signal
 
-from pytest_recode.checkpoint import Keeper
+from pytest_recode.records.checkpoint import Keeper
 
 written = Keeper.turn
 

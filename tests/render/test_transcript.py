@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.render import transcript
+from pytest_recode.records import transcript
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 1, "cost_usd": None}
 TURN = {

@@ -18,13 +18,13 @@ from typing import Any
 
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.feedback.adoption_answers import Judgements
+from pytest_recode.feedback.model_answers import CATEGORIES
 from pytest_recode.feedback.prompts import SECTION
-from pytest_recode.feedback.records import CATEGORIES
 from pytest_recode.metrics.adoption import ANSWERS, Advice, Pair, advice, read
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.models import Message, Model, ModelContext, Reach, Usage
-from pytest_recode.render.records import usage
-from pytest_recode.run_directory import Lines
+from pytest_recode.records.record import usage
+from pytest_recode.records.run_directory import Lines
 
 VERSION = "2"
 SEED = 42

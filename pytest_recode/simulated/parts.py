@@ -6,8 +6,8 @@ import ast
 import textwrap
 from random import Random
 
-from pytest_recode.models.mutations import Definition, mutated
-from pytest_recode.models.patching import parse
+from pytest_recode.simulated.mutations import Definition, mutated
+from pytest_recode.simulated.patching import parse
 from pytest_recode.slots import laid, original, reindented
 from pytest_recode.task import Parts
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from textwrap import dedent
 
 from pytest_recode.feedback import source
-from pytest_recode.feedback.embedded import LEFT_OUT, left_out
+from pytest_recode.feedback.inline_code import LEFT_OUT, left_out
 
 MEANINGS = {
     "T0": "structure: a piece is missing, or laid out otherwise than the design asks",

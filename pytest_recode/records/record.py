@@ -9,9 +9,9 @@ from typing import Any
 
 from pytest_recode.episode import Audit, Feedback, Turn
 from pytest_recode.faults import UserError
-from pytest_recode.metrics.flags import findings
-from pytest_recode.models import Usage
-from pytest_recode.run_directory import replaced
+from pytest_recode.records.flags import findings
+from pytest_recode.records.run_directory import replaced
+from pytest_recode.usage import Usage
 from pytest_recode.verdict import Case, Verdict
 
 SCHEMA = 1

@@ -12,18 +12,18 @@ from pytest_recode.agents import Agent, AgentContext, AgentKind
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
+from pytest_recode.episode.stored_turns import Replay
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.feedback import test_output
+from pytest_recode.feedback.model_answers import Style
 from pytest_recode.feedback.person import Ask, by_person
-from pytest_recode.feedback.records import Style
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Embedder, Ledger, Model, ModelContext, ModelKind, Reach, Usage
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
 from pytest_recode.oracle.judge import check, judge
-from pytest_recode.render import records
-from pytest_recode.render.transcript import Transcript
-from pytest_recode.render.transcript import name as transcript_name
-from pytest_recode.replay import Replay
+from pytest_recode.records import record
+from pytest_recode.records.transcript import Transcript
+from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
 from pytest_recode.task import Brief, Files, Parts, Task, brief
@@ -71,7 +71,7 @@ class Meter:
     def spent(self, model: str, usage: Usage) -> None:
         self.ledger.spent(model, usage)
         self.total += usage
-        self.transcript.log("usage", {"model": model, **records.usage(usage)})
+        self.transcript.log("usage", {"model": model, **record.usage(usage)})
 
     def unanswered(self, model: str, why: str) -> None:
         self.ledger.unanswered(model, why)
@@ -169,7 +169,7 @@ class Stage:
             if self.settings.test_output == "full":
                 given = replace(given, text=given.text + test_output.full(turns[-1].verdict))
             keep(given)
-            self.transcript.log("feedback", records.feedback(given))
+            self.transcript.log("feedback", record.feedback(given))
             return given
 
         return answer

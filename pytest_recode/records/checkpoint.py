@@ -22,10 +22,10 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
-from pytest_recode.models import Usage
-from pytest_recode.render import records
-from pytest_recode.run_directory import Lines, replaced, subdirectory, writing
+from pytest_recode.records import record
+from pytest_recode.records.run_directory import Lines, replaced, subdirectory, writing
 from pytest_recode.task import Files
+from pytest_recode.usage import Usage
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 
 T = TypeVar("T")
@@ -106,7 +106,7 @@ class Keeper:
         self._lines.append({**self._of, **dumped(checkpoint)})
 
     def feedback(self, given: Feedback) -> None:
-        self._lines.append({**self._of, "feedback": records.feedback(given)})
+        self._lines.append({**self._of, "feedback": record.feedback(given)})
 
     def close(self) -> None:
         self._lines.close()
@@ -245,15 +245,15 @@ def dumped(checkpoint: Checkpoint) -> dict[str, Any]:
     turn, changes = checkpoint.turn, checkpoint.changes
     return {
         "turn": turn.number,
-        "feedback": None if turn.feedback is None else records.feedback(turn.feedback),
+        "feedback": None if turn.feedback is None else record.feedback(turn.feedback),
         "move": {
             "steps": turn.move.steps,
             "unparsed": turn.move.unparsed,
             "submitted": turn.move.submitted,
             "reindented": turn.move.reindented,
-            "usage": records.usage(turn.move.usage),
+            "usage": record.usage(turn.move.usage),
         },
-        "verdict": records.verdict(turn.verdict),
+        "verdict": record.verdict(turn.verdict),
         "targets": {path: _packed(data) for path, data in turn.targets.items()},
         "seconds": turn.seconds,
         "shared": turn.shared,

@@ -21,9 +21,10 @@ from pytest_recode.agents.protocol import render
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import FIRST_LINE, corrections
-from pytest_recode.models import Ledger, Message, ModelContext, ModelKind, Reply, Tool, Usage, parts
-from pytest_recode.models.mutations import Definition, mutated
-from pytest_recode.models.patching import find, lay_in, parse, replaced, source_of
+from pytest_recode.models import Ledger, Message, ModelContext, ModelKind, Reply, Tool, Usage
+from pytest_recode.simulated import parts
+from pytest_recode.simulated.mutations import Definition, mutated
+from pytest_recode.simulated.patching import find, lay_in, parse, replaced, source_of
 from pytest_recode.slots import held
 from pytest_recode.task import Parts, Task, interfaces_of
 

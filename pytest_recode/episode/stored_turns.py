@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.checkpoint import Checkpoint, past_of
 from pytest_recode.episode import Feedback, Researcher, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.researcher import recut
-from pytest_recode.render.transcript import earlier, name
+from pytest_recode.records.checkpoint import Checkpoint, past_of
+from pytest_recode.records.transcript import earlier, name
 from pytest_recode.settings import Settings
 from pytest_recode.task import Task
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.models import Usage
-from pytest_recode.render.records import passed_but_flagged, usage
-from pytest_recode.run_directory import Lines
+from pytest_recode.records.record import passed_but_flagged, usage
+from pytest_recode.records.run_directory import Lines
+from pytest_recode.usage import Usage
 
 
 class Abandoned:

@@ -7,7 +7,7 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 
-from pytest_recode.models.mutations import Definition, Statement
+from pytest_recode.simulated.mutations import Definition, Statement
 
 
 def parse(text: str) -> ast.Module | None:

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_recode import VERSION, episode
+from pytest_recode import VERSION
 from pytest_recode.agents import Agent
 from pytest_recode.agents.workspace import SandboxWorkspace
-from pytest_recode.checkpoint import Checkpoint, FirstTurn, Keeper, Past, Resumable, first_turn, key_of, past_of
 from pytest_recode.clock import Clock
-from pytest_recode.episode import Stop, Turn
+from pytest_recode.episode import Feedback, Stop, Turn, loop
+from pytest_recode.episode.assembly import Cast, Meter, Plan, Stage
 from pytest_recode.faults import (
     BudgetSpent,
     GraderError,
@@ -31,12 +31,12 @@ from pytest_recode.faults import (
 from pytest_recode.feedback import prompts
 from pytest_recode.models import Ledger, Usage
 from pytest_recode.models.table import resolve
-from pytest_recode.render import records
-from pytest_recode.render.transcript import Earlier, Transcript, earlier
-from pytest_recode.render.transcript import name as transcript_name
+from pytest_recode.records import record
+from pytest_recode.records.checkpoint import Checkpoint, FirstTurn, Keeper, Past, Resumable, first_turn, key_of, past_of
+from pytest_recode.records.transcript import Earlier, Transcript, earlier
+from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import NO_MATTER, Settings, fixed
-from pytest_recode.stage import Cast, Meter, Plan, Stage
 from pytest_recode.task import digest
 from pytest_recode.verdict import legible
 
@@ -89,7 +89,7 @@ def play(
 def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path) -> Stop:
     agent = stage.agent()
     scene = partial(
-        episode.run,
+        loop.run,
         brief=stage.brief(),
         agent=agent,
         workspace=workspace,
@@ -143,7 +143,7 @@ def _go_on(
         workspace.lay(checkpoint.changes)
 
 
-_OURS = f"{Path(__file__).parent}/"
+_OURS = f"{Path(__file__).parents[1]}/"
 
 
 def _place(error: Exception) -> str:
@@ -212,10 +212,10 @@ class _Books:
 
     def log(self, turn: Turn) -> None:
         targets = {path: data.decode("utf-8", "backslashreplace") for path, data in turn.targets.items()}
-        verdict = records.verdict(turn.verdict)
-        self.transcript.log("turn", {**records.turn(turn), "targets": targets, "verdict": verdict})
+        verdict = record.verdict(turn.verdict)
+        self.transcript.log("turn", {**record.turn(turn), "targets": targets, "verdict": verdict})
 
-    def feedback(self, given: episode.Feedback) -> None:
+    def feedback(self, given: Feedback) -> None:
         if self.keeper is not None:
             self.keeper.feedback(given)
 
@@ -224,18 +224,18 @@ class _Books:
             self.head()
         played, solved = self.turns, stop is Stop.SOLVED
         shared = sum((turn.usage for turn in played if turn.shared), Usage())
-        spent = self.meter.total + shared if self.meter.total != Usage() else records.total(played)
+        spent = self.meter.total + shared if self.meter.total != Usage() else record.total(played)
         outcome = "error" if error else "solved" if solved else "unsolved"
-        turns = [records.turn(turn) for turn in played]
+        turns = [record.turn(turn) for turn in played]
         made = {
             **self.facts,
             "outcome": outcome,
             "stop": stop.value,
             "solved_turn": played[-1].number if solved else None,
-            "passed_but_flagged": records.passed_but_flagged(outcome, turns),
+            "passed_but_flagged": record.passed_but_flagged(outcome, turns),
             "turns": turns,
             "abandoned": self.transcript.abandoned.counts(),
-            "usage": records.usage(spent),
+            "usage": record.usage(spent),
             "seconds": round(time.monotonic() - self.start, 3),
             "waited": round(self.meter.clock.waited, 3),
             "isolation": played[-1].verdict.isolation if played else self.facts["isolation"],
@@ -313,7 +313,7 @@ def fault(error: Exception) -> dict[str, str]:
 
 def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> dict[str, Any]:
     return {
-        "schema": records.SCHEMA,
+        "schema": record.SCHEMA,
         "nodeid": plan.nodeid,
         "task": plan.task.id,
         "format": plan.task.format,

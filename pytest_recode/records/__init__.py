@@ -1,0 +1,1 @@
+"""Everything that a run writes and reads again: records, transcripts, checkpoints, stored turns."""
