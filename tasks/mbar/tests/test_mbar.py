@@ -154,6 +154,7 @@ def test_constants_of_the_states_do_no_harm_where_they_barely_overlap(candidate,
         constants = 100.0 * source.normal(size=8)
         plain = run(parts.SampleSet(energies, [30] * 8))
         moved = run(parts.SampleSet(energies + constants[:, None], [30] * 8))
+        assert np.isfinite(moved).all()
         np.testing.assert_allclose(moved, plain + constants - constants[0], rtol=1e-6, atol=1e-6)
 
 

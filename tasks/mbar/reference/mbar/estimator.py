@@ -23,8 +23,7 @@ def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: 
     """Reduced free energies of all states relative to the first one, `(K,)`.
 
     Solves the self-consistent equations until the weights of every sampled state sum to 1 within `tolerance`. Each
-    iteration takes the self-consistent step, and Newton's step after it, whole or damped, if that comes further down the
-    convex objective. Raises RuntimeError if `max_iterations` are not enough.
+    iteration takes the self-consistent step and then Newton's, shortened where it is long. Raises RuntimeError if `max_iterations` are not enough.
     """
     # Neither a constant per sample nor one per state changes the problem, but large ones cost digits.
     energies = samples.energies - samples.energies.min(axis=0)
@@ -40,28 +39,24 @@ def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: 
     def excess(log_sums: np.ndarray) -> float:
         return float(np.abs(np.expm1(log_sums[sampled])).max())
 
-    def objective(f: np.ndarray) -> float:
-        """The convex function that the solution minimises, without the digits that rounding decides."""
-        mixture = logsumexp((log(counts) + f[sampled])[:, None] - shifted.energies[sampled], axis=0)
-        return round(float(mixture.sum() - counts @ f[sampled]), 6)
-
     f = np.zeros(len(energies))
     weights, log_sums = sums(f)
     for _ in range(max_iterations):
         if excess(log_sums) <= tolerance:
             f = f - log_sums + offsets
             return f - f[0]
-        fixed_point = f - log_sums
-        weights, log_sums = sums(fixed_point)
+        f = f - log_sums
+        weights, log_sums = sums(f)
         total = weights.sum(axis=0)
         hessian = np.diag(counts * total) - counts[:, None] * (weights.T @ weights) * counts
         # The first sampled state stays where it is: the equations fix differences only.
-        newton = np.zeros(len(f))
-        newton[sampled[1:]] = np.linalg.lstsq(hessian[1:, 1:], (counts * (total - 1.0))[1:], rcond=None)[0]
-        spread = np.ptp(newton)
-        damped = newton * np.log1p(spread) / max(spread, 1e-300)  # of this size, the step never increases the objective
-        trials = [(trial, *sums(trial)) for trial in (fixed_point, fixed_point - newton, fixed_point - damped)]
-        f, weights, log_sums = min(trials, key=lambda trial: (objective(trial[0]), excess(trial[2])))
+        step = np.zeros(len(f))
+        step[sampled[1:]] = np.linalg.lstsq(hessian[1:, 1:], (counts * (total - 1.0))[1:], rcond=None)[0]
+        spread = np.ptp(step)
+        if spread > 0.0:
+            step *= np.log1p(spread) / spread  # of this size, it never increases the convex objective
+        f = f - step
+        weights, log_sums = sums(f)
     raise RuntimeError(f"the free energies did not converge within {max_iterations} iterations")
 
 
