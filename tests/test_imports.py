@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -141,6 +142,15 @@ def test_what_runs_inside_needs_nothing_of_the_package(path: Path) -> None:
     text = path.read_text("utf-8")
     assert "pytest_recode.inside" not in text
     assert all(name.startswith("pytest_recode.inside") for name in imported(path) if name.startswith("pytest_recode"))
+
+
+@pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_module_inside_says_in_which_process_it_runs(path: Path) -> None:
+    text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    assert text
+    if path.stem != "__init__":
+        assert len(re.findall(r"[.:](?=\s|$)", text)) >= 2
+        assert re.search(r"\bRuns in .*(process|parent|sandbox|judge|grader|host)", text)
 
 
 @pytest.mark.parametrize("name", MAY_INSIDE)

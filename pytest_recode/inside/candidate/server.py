@@ -1,12 +1,13 @@
-"""The candidate's side of the pipe: runs the code under test and answers the calls of the hidden tests.
+"""The candidate's end of the connection: runs the code under test and answers the calls of the hidden tests.
 
-Whatever this process says is only ever data to the other side: code that runs here may rewrite every line of this file
-in memory and gains nothing but a different answer. So nothing here is a wall; it serves honest code well.
+Runs in the candidate process, in a sandbox of its own. The host launches it (`oracle/programs.py`); the separate
+grader sends it requests by way of the host. Must not be trusted: candidate code can rewrite it in memory, so no check
+that a verdict rests on may be made here.
 
-A request carries exactly one answer, under the request's own sequence number. In the middle of a call the answer may
-be a callback; the test's reply to it arrives as the next request.
+Each request gets exactly one answer, with the request's sequence number. During a call the answer may be a callback;
+the test's reply to it arrives as the next request.
 
-Self-contained: stdlib and the wire, Python 3.9+.
+Stdlib and the wire, Python 3.9+.
 """
 
 from __future__ import annotations

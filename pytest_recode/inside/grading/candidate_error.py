@@ -1,6 +1,9 @@
-"""An exception of the candidate's, as the grader raises it in the test that called.
+"""The exception that a test gets where the candidate raised one.
 
-Runs in the grader's process. Self-contained: stdlib, Python 3.9+.
+Runs in the grader process of separate judging. Raised by `separate_grader/candidate_link.py`, read by
+`case_outcome.py`. Must not hold an object of the candidate's: it carries text only.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

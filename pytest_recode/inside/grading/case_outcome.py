@@ -1,6 +1,9 @@
-"""What a case comes to: its id, the interface it tests, and pytest's reports and the candidate's answers weighed together.
+"""The outcome of a case: its id, its interface, and pytest's reports combined with the candidate's answers.
 
-Part of the grader. Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+Runs in the graders' processes. Called by the pytest plugins of the graders. Must not count a case as passed without
+positive evidence from every phase.
+
+Stdlib, pytest and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""`assert_equivalent`: is what the candidate returned what the reference returned?
+"""`assert_equivalent`: compares what the candidate returned with what the reference returned.
 
-The actual value is plain data (see the wire) or an opaque handle, which never is equivalent to anything. Nothing of the
-actual value's own methods is asked for an opinion.
+Runs in the graders' processes, also in the shared judge's. Called by hidden tests, by way of `pytest_recode.testing`.
+Must not call a method of a candidate's value: the actual value is plain data (see the wire) or an opaque handle,
+which equals nothing.
 
-Self-contained: stdlib, numpy where the values come from it, Python 3.9+.
+Stdlib, numpy where the values are numpy's, Python 3.9+.
 """
 
 from __future__ import annotations

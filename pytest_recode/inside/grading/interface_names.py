@@ -1,6 +1,9 @@
-"""Which interface a hidden test tests, where it bears no mark: by its own name, or by its file's.
+"""Finds the interface that an unmarked hidden test tests, by the test's name or its file's.
 
-Part of the grader, and asked before one is started too. Self-contained: stdlib, Python 3.9+.
+Runs in the graders' processes and on the host. Called when tests are collected, and by the host before a grader
+starts. Must not import the tests or the candidate.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

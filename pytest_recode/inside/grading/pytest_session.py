@@ -1,6 +1,9 @@
-"""Runs of pytest over hidden tests: with nothing of this machine's own configuration, and repeatable by their seed.
+"""Runs pytest over hidden tests without this machine's configuration, repeatable by a seed.
 
-Part of the graders. Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+Runs in the graders' processes. Called by `separate_grader/main.py` and the pytest runners of the shared judge. Must
+not load plugins or configuration files that are not the task's.
+
+Stdlib and pytest, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""What an exception that failed a test says of the result: other values, another shape, another type, no exception where one was due.
+"""Classifies an exception that failed a test: other values, another shape, another type, or a missing exception.
 
-Runs in the grader and in the shared judge, after a case has failed; its answer is a word of the record and of feedback, and no verdict depends on
-it. Reads the source of the failing statement and the local variables of the test, and calls nothing of the candidate's.
+Runs in the graders' processes, the separate grader's and the shared judge's. Called after a case has failed. Must not
+call a method of a candidate's value, and must not decide a verdict: the result is a word in the record and in
+feedback.
 
-Self-contained: stdlib only, Python 3.9+.
+Reads the source of the failing statement and the local variables of the test.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

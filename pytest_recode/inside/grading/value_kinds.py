@@ -1,6 +1,8 @@
-"""What a value is to a comparison, whatever type it came as, and what it is called in a message.
+"""Classifies values for comparison, whatever their exact type, and names them in messages.
 
-Part of `assert_equivalent` (`equivalence.py`). Self-contained: stdlib, numpy where the values come from it, Python 3.9+.
+Runs in the graders' processes. Called by `equivalence.py`. Must not be given a value that is not plain data.
+
+Stdlib, numpy where the values are numpy's, Python 3.9+.
 """
 
 from __future__ import annotations

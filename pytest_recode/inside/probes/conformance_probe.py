@@ -1,7 +1,10 @@
-"""A program that does what it is told, whatever that is: how the conformance suite looks at a sandbox from inside.
+"""Runs the source in each request: how the conformance suite inspects a sandbox from inside.
 
-Each request is four bytes of length and Python source; the answer four bytes of length and JSON: the value of the name
-`result` after the source ran, as `{"value": …}`, or `{"error": traceback}`.
+Runs in a sandbox of its own, as the program under test. Called by `sandboxes/conformance.py`. Must not be shipped
+with any other program: it runs whatever it is sent.
+
+Each request is four bytes of length and Python source; the answer four bytes of length and JSON: the value of the
+name `result` after the source ran, as `{"value": …}`, or `{"error": traceback}`.
 
 Stdlib only, Python 3.9+.
 """

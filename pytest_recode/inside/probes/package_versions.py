@@ -1,6 +1,10 @@
-"""Runs in a sandbox, called by the validation of a task: tell the versions of installed packages.
+"""Reports the versions of installed packages.
 
-Reads one JSON line, a list of distribution names; writes one, name -> version or null. Must import none of the packages.
+Runs in a sandbox of its own. Called by the validation of a task. Must not import any of the packages.
+
+Reads one JSON line, a list of distribution names; writes one, name -> version or null.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

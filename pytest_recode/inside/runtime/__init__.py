@@ -1,0 +1,1 @@
+"""Starts, isolates, limits and ends programs in every sandbox: shipped with all of them."""

@@ -1,8 +1,11 @@
-"""The first lines that run inside a sandbox: `python -c <this file>`, with everything else on standard input.
+"""Loader that installs a program's modules from standard input: the code of `python -c` in every sandbox.
 
-Standard input brings eight bytes of length and a JSON object: `modules` (name and source, in the order of import),
-`main` (the name of the one to run), `setup` (what its `run` is called with), and `compiled`, bytecode of modules by their names,
-for interpreters of the kind `magic`: others compile. Nothing is read beyond that.
+Runs in the first Python process of a sandbox. Started by the host (`sandboxes/warm.py`, `sandboxes/containers.py`).
+Must not read beyond its message: what follows on standard input belongs to the program.
+
+Standard input starts with eight bytes of length and a JSON object: `modules` (name and source, in the order of
+import), `main` (the module whose `run` is called), `setup` (the argument of `run`), and `compiled` (bytecode by
+module name, for interpreters whose magic number is `magic`; others compile the source).
 """
 
 import base64

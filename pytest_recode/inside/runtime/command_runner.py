@@ -1,9 +1,12 @@
-"""Commands for a persistent program: run, bounded, and gone with everything they started.
+"""Runs commands for a persistent program, with limits, and kills everything that they started.
 
-Imported inside a sandbox as `_recode.runtime.command_runner`; the sandbox provides it to persistent programs. A command can neither
-signal nor trace the program, and inherits none of its descriptors. What that takes differs with the sandbox: a pid
-namespace of the command's own ("nested"), the immunity of a namespace's first process ("first", "container"), or,
-where there are no walls, only the sweep afterwards ("plain").
+Runs in the process of a persistent program, such as the workspace. The sandbox configures it; `workspace/server.py`
+calls it as `_recode.runtime.command_runner`. Must not leave a process of a command alive, and must not pass
+descriptors of the program to a command.
+
+A command can neither signal nor trace the program. The means differ by sandbox: a pid namespace for each command
+("nested"), the signal immunity of a namespace's first process ("first", "container"), or, without isolation, only a
+sweep of descendants afterwards ("plain").
 
 Stdlib only, Python 3.9+.
 """

@@ -1,12 +1,15 @@
-"""The first process of a container: imports what the program needs, waits for its work, forks the program, watches it.
+"""The first process of a container: imports what the program needs, forks the program and monitors it.
+
+Runs in the container's process 1. `bootstrap.py` calls `run`. Must end when the host closes the connection, and must
+not let the program write to standard error, which carries its status reports.
 
 Standard input and output are the wire. Standard error is the report, lines of JSON that only this process can write:
-`{"ready": true}` or `{"fault": …, "module": …}`, and in the end `{"how": …}`. One byte on the wire starts the program.
-When the wire hangs up the host is gone, and the container ends.
+`{"ready": true}` or `{"fault": …, "module": …}`, and in the end `{"how": …}`. One byte on the wire starts the
+program. When the wire hangs up the host is gone, and the container ends.
 
 A persistent program runs in this very process, which no signal from inside the container can reach.
 
-Imported inside a sandbox as `_recode.runtime.container_init`: stdlib only, Python 3.9+.
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

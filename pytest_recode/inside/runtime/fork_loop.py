@@ -1,8 +1,9 @@
-"""What a warm parent does once it is ready: forks a cell for each launch, a second parent for each seed, and tells how they end.
+"""Event loop of a warm parent: forks a process for each launch and a second parent for each seed, and reports how they end.
 
-The host's hang-up is the end of all of them. What is said over the control socket, `fork_server.py` tells.
+Runs in the warm parent. Called by `fork_server.py`, which documents the messages of the control socket. Must not run
+code of a candidate's, and must end every launch when the host closes the socket.
 
-Imported inside a sandbox as `_recode.runtime.fork_loop`: stdlib only, Python 3.9+.
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
-"""The warm parent: imports what a program needs once, then forks a cell for each launch (`fork_loop.py`).
+"""The warm parent: imports what a program needs once, then forks a process for each launch (`fork_loop.py`).
+
+Runs in the first process of a bubblewrap or process sandbox. `bootstrap.py` calls `run`; `container_init.py` calls
+`warm`, `grow`, `settle` and `held`. Must not run code of a candidate's: every launch inherits its state.
 
 It talks over a control socket (SOCK_SEQPACKET, a JSON object a message). From the host: `{"launch": n, "limits": …}`
-with the wire's descriptor, `{"kill": n}`, and `{"grow": true, "limits": …}` with a control socket and a file: a second warm
-parent is forked, has the program grow what is in the file, and serves that socket. To the host: `{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, and
-`{"ended": n, "how": …}` or with `fault` where the walls could not be raised. The host's hang-up is its end, and that
-of everything below.
+with the wire's descriptor, `{"kill": n}`, and `{"grow": true, "limits": …}` with a control socket and a file: a
+second warm parent is forked, has the program grow what is in the file, and serves that socket. To the host:
+`{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, and `{"ended": n, "how": …}` or with `fault` where the
+walls could not be raised. The host's hang-up is its end, and that of everything below.
 
-Imported inside a sandbox as `_recode.runtime.fork_server`: stdlib only, Python 3.9+.
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

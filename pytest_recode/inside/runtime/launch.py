@@ -1,11 +1,15 @@
-"""One launch: how a process forked from a warm parent is walled in, watched, and ended.
+"""Isolates, monitors and ends one launch: a process that was forked from a warm parent.
+
+Runs in the forked processes of a launch, the cell and the payload; in a container, in process 1 and the payload.
+Called by `fork_loop.py`, `fork_server.py`, `container_init.py` and `command_runner.py`. Must not return from a fork
+into the code of the warm parent.
 
     zygote ── cell (the first process of its own pid namespace, or a keeper) ── payload (runs the program)
 
 The cell's process holds one descriptor, the report: lines `pid N`, `up`, then `how …` or `fault …`; its end is the
 end of everything the payload started. The payload holds the wire and nothing else.
 
-Imported inside a sandbox as `_recode.runtime.launch`: stdlib only, Python 3.9+.
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""What Linux offers to wall a process in, by way of libc: namespaces, mounts, capabilities, limits.
+"""Linux isolation through libc: namespaces, mounts, capabilities, resource limits, and the processes in /proc.
 
-Imported inside a sandbox as `_recode.runtime.linux_isolation`: stdlib only, Python 3.9+.
+Runs in every process of `runtime`, from the warm parent to the payload; the host reads a constant of it. Called by
+all modules of this package. Must not depend on any other module of `inside/`.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

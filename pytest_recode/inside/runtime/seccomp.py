@@ -1,8 +1,12 @@
-"""System calls that are refused inside: those that get round a limit, or widen the kernel's surface.
+"""System call filter that refuses calls which evade a limit or widen the kernel's attack surface.
 
-The answer is ENOSYS, what an older kernel would say. Sockets exist in three families, which are all that pipes between
-processes and loopback connections need: AF_UNIX, and TCP and UDP over AF_INET and AF_INET6. Imported inside a sandbox as `_recode.runtime.seccomp`: stdlib only,
-Python 3.9+.
+Runs in the process of a program or command, just before code that is not trusted. Called by `launch.py` and
+`command_runner.py`. Must not be applied to a warm parent, which still needs those calls.
+
+Refused calls fail with ENOSYS, as on an older kernel. Sockets are limited to AF_UNIX, and TCP and UDP over AF_INET
+and AF_INET6, which is all that pipes between processes and loopback connections need.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

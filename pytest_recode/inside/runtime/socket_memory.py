@@ -1,6 +1,9 @@
-"""What waits unread in the sockets of this network namespace: memory that belongs to no process.
+"""Measures unread data in the sockets of this network namespace, memory that no process is charged for.
 
-Imported inside a sandbox as `_recode.runtime.socket_memory`: stdlib only, Python 3.9+. The kernel's interface: sock_diag(7).
+Runs in the process that monitors a launch. Called by `launch.py` as part of the memory limit. Must not raise where
+the kernel lacks sock_diag(7): it reports 0.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The grader's line to the candidate: questions, answers, functions that are called back, exceptions.
+"""The grader's connection to the candidate: requests, answers, callbacks and exceptions.
 
-What comes back is plain data, by value, or an opaque handle (`handles.py`): never a function, a type or an object of this
-process, not even one that the test passed before.
+Runs in the grader process. Called by the `candidate` fixture and by handles. Must not build anything from an answer
+but plain data or an opaque handle (`handles.py`): never a function, a type or an object of this process, not even one
+that the test passed before.
 
-Self-contained: stdlib, the wire and its codec, Python 3.9+.
+Stdlib and the wire, Python 3.9+.
 """
 
 from __future__ import annotations

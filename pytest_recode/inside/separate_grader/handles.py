@@ -1,9 +1,10 @@
-"""What a hidden test holds of the candidate: modules, functions, types, objects, iterators, all opaque.
+"""Opaque handles for what stays with the candidate: modules, functions, types, objects and iterators.
 
-Attributes can be read and set and functions called, by name; all of that runs in the candidate's process. Every other
-operation fails the case: a liar's `__eq__` or `__array__` would answer it.
+Runs in the grader process. `candidate_link.py` makes handles; hidden tests use them. Must not let the candidate
+answer an operation for the test: only attributes and calls are passed on, by name, and every other operation fails
+the case, because the candidate's `__eq__` or `__array__` could lie.
 
-Self-contained: stdlib, Python 3.9+.
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

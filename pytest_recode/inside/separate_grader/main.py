@@ -1,13 +1,14 @@
-"""The grader's side: runs the hidden tests with pytest and reports every case, one message a step.
+"""The separate grader: runs the hidden tests with pytest and reports each step of each case to the host.
 
-It holds the tests and the reference and trusts both. The code under test is reached through the `candidate` fixture and
-nothing else: what it sends is decoded into plain data, and compared here.
+Runs in the grader process, in a sandbox without candidate code. The host launches it (`oracle/programs.py`). Must not
+reach the code under test except by the `candidate` fixture, whose answers are decoded into plain data and compared
+here. It trusts the tests and the reference.
 
-To the host go `collected`, then for each case `started` and `finished`, then `done`; or `broken`, with a text, where
-the tests cannot give a verdict. In a rehearsal, before anybody works on the task, nothing is run: the reference is imported, and
-`ready` is the last message.
+Messages to the host are `collected`, then for each case `started` and `finished`, then `done`; or `broken`, with a
+text, where the tests cannot give a verdict. A rehearsal, before an agent works on the task, runs no tests: it imports
+the reference and ends with `ready`.
 
-Self-contained: stdlib, pytest and the wire, Python 3.9+.
+Stdlib, pytest and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

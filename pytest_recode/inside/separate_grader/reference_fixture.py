@@ -1,6 +1,9 @@
-"""The `reference` fixture: the authors' own modules, reached as the candidate's are.
+"""The `reference` fixture: the authors' modules, accessed in the same way as the candidate's.
 
-Part of the grader. Self-contained: stdlib and its neighbours, Python 3.9+.
+Runs in the grader process. Called by hidden tests and by `main.py`. Must not blame the candidate for a reference that
+cannot be imported: that is a `TestFault`.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""What a failing assertion of a test file was about, as pytest tells it: `assert 1.5 == 2.0`, and how the two differ.
+"""Explains failed assertions of a test file as pytest does: `assert 1.5 == 2.0`, and how the two sides differ.
 
-Whether it fails is decided by the statement alone. The words are made after that, and kept apart from the exception, which code of
-the candidate's may catch; whatever goes wrong while they are made costs words only.
+Runs in the shared judge, in one process with the candidate. Its code is compiled into the tests by the runners and
+called when an assertion has failed. Must not change whether an assertion fails, and must not put its text into the
+exception, which candidate code may catch; errors while the text is made cost the text only.
 
-Part of the shared judge. Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+Stdlib and pytest, Python 3.9+.
 """
 
 from __future__ import annotations

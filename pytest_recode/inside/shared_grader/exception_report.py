@@ -1,6 +1,9 @@
-"""What is told of an exception, where tests and candidate share a process: neither the tests' own words nor their sources.
+"""Reports an exception to the host without the tests' messages or sources.
 
-Part of the shared judge. Self-contained: stdlib and its neighbours, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Called by the runners and by `judge.py` after a case or a
+run has failed. Must not reveal the text or the values of hidden tests.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""Which modules from outside a repository a script will import: read from the sources, nothing is run.
+"""Lists the modules from outside a repository that a script will import, by its source.
 
-Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
+Runs in the shared judge's warm parent and on the host. Called by the runners before `grow` imports those modules, and
+by `oracle/shared.py`. Must not run any of the code that it reads.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Runs one file of hidden tests from among the files of a repository, as if it had been copied there: with pytest, in one process
-with the candidate.
+"""Runner that runs one hidden test file with pytest as if it lay in the repository.
 
-The file, and what is hidden beside it, is collected from memory: neither lies on the disk. Its cases are those that the order
-expects, no more and no fewer.
+Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
+`judge.py` with a `Runner`. Must not write the test file, or what is hidden beside it, to disk: they are collected
+from memory. Its cases must be exactly those that the order expects.
 
-Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+Stdlib, pytest and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

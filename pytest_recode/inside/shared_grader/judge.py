@@ -1,11 +1,14 @@
-"""The judge of tests that import the code under test: tests and candidate in one process, as strict as that allows.
+"""Judges tests that import the code under test: tests and candidate share one process.
 
-It comes in two stages. `grow`, once for a repository, imports what its tests need, runs them against the reference in a fork,
-to learn which cases there are, and then here, so that what is built on first use is there. `main`, in a fork for each
-grading, lays the candidate out, reads it, runs the tests and reports every case; each message bears a token that the
-host gave for this grading alone. How tests are run is a `Runner`'s: `unittest_runner.py`, `pytest_runner.py`.
+Runs in the shared judge, in one process with the candidate. Each runner module calls `warm`, `grow` and `main`. Must
+not send a message without the token of its grading, and must not accept the exit of the process as a result.
 
-Self-contained: stdlib and its neighbours, Python 3.9+.
+It has two stages. `grow`, once for a repository, imports what the tests need, runs them against the reference in a
+fork to learn which cases there are, and then runs them in this process, so that everything built on first use exists.
+`main`, in a fork for each grading, lays out the candidate, reads it, runs the tests and reports every case. A
+`Runner` defines how tests are run: `unittest_runner.py`, `pytest_runner.py`, `in_repo_runner.py`.
+
+Stdlib and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""`assert_equivalent` where the actual value is an object of the candidate's, and not yet plain data.
+"""`assert_equivalent` for an actual value that is an object in the same process.
 
-Part of the shared judge. Self-contained: stdlib and its neighbours, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Called by hidden tests. Must not call a method of the
+candidate's value in a comparison: the value is encoded to plain data first.
+
+Stdlib and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""What the shared judge's pytest runners tell: of each case what it comes to, and why cases never run.
+"""Reports pytest results of the shared judge: the outcome of each case, and why cases never ran.
 
-Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Called by pytest as a plugin of the two pytest runners.
+Must not report a case as passed unless its setup, call and teardown passed.
+
+Stdlib, pytest and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

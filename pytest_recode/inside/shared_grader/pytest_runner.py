@@ -1,9 +1,10 @@
-"""Runs the hidden tests of the shared judge with pytest.
+"""Runner that runs the hidden tests of shared judging with pytest.
 
-The tests, and the modules that they alone may import, are collected from memory (`module_namespaces.py`): while code of the candidate's
-runs, none of them lies on the disk. So is the reference, in a world of its own.
+Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
+`judge.py` with a `Runner`. Must not leave tests, their modules or the reference on disk while candidate code runs:
+they are imported from memory (`module_namespaces.py`), the reference in a namespace of its own.
 
-Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+Stdlib, pytest and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

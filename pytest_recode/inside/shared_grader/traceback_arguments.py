@@ -1,9 +1,10 @@
-"""The arguments that a long traceback tells of, where tests and candidate share a process.
+"""Formats the arguments in long tracebacks before the tests' sources become readable.
 
-pytest asks every argument for its `repr`, which may be a candidate's code, and quotes the tests' sources in the same breath. Here the two are
-apart: the texts are made first, while the sources can be read by nobody, and a traceback finds them made.
+Runs in the shared judge, in one process with the candidate. Called after a case has failed. Must not call a
+candidate's `__repr__` while the tests' sources can be read: pytest would do both at once, so the texts are made
+first.
 
-Part of the shared judge; its functions are called after a case has failed. Self-contained: stdlib, pytest and its neighbours, Python 3.9+.
+Stdlib and pytest, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""Runs the hidden tests of the shared judge as a unittest script.
+"""Runner that runs the hidden tests of shared judging as a unittest script.
 
-Self-contained: stdlib and its neighbours, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
+`judge.py` with a `Runner`. Must not take the script's output or exit code as a result.
+
+Stdlib and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

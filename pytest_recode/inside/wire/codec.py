@@ -1,12 +1,15 @@
-"""The codec: a value as a tree of JSON types and a list of raw buffers, and back.
+"""Codec for values of plain data: to a tree of JSON types with a list of raw buffers, and back.
 
-Decoding executes nothing of the sender's: it builds `None`, bool, int, float, complex, str, bytes,
-bytearray, list, tuple, dict, set, frozenset, slice, range, Ellipsis, and numpy arrays and scalars of
-plain dtypes, out of checked lengths. It never builds a type, a function or a dtype object. Whatever else it meets is a
-`WireError`. Subclasses are sent as the plain type they derive from. What is no plain data (a callable, a type, an object
-of the candidate's) travels as a reference, where the caller gives `refer` and `resolve`.
+Runs in the host, the graders, the candidate and the workspace. Called by `frames.py` and by the two ends of a
+connection. Must not execute anything of the sender's while decoding, and must not build a type, a function or a dtype
+object.
 
-Inside a sandbox this file stands alone: stdlib only, numpy where the other side has it too, Python 3.9+.
+Plain data is `None`, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, slice,
+range, Ellipsis, and numpy arrays and scalars of plain dtypes, with checked lengths. Malformed data raises
+`WireError`. Subclasses are sent as the plain type they derive from. Anything else (a callable, a type, an object of
+the candidate's) travels as a reference, where the caller gives `refer` and `resolve`.
+
+Stdlib only, numpy where it is installed, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,11 +1,15 @@
-"""Frames: how messages of plain data cross between programs that do not trust each other.
+"""Frames: the message format between programs that do not trust each other.
 
-A frame is a fixed prefix, a JSON header (a tagged tree) and a body (the raw buffers the tree points to), as `codec.py`
-makes and reads them:
+Runs in the host, the graders, the candidate and the workspace. Called by each end of a connection. Must not allocate
+more than the caller's limit for a message, nor raise anything but `WireError`, `EOFError` and `TimeoutError` for what
+the other side sends.
+
+A frame is a fixed prefix, a JSON header (a tagged tree) and a body (the raw buffers the tree points to), as
+`codec.py` makes and reads them:
 
     magic 4 | kind 1 | sequence 8 | header length u32 | body length u64 | header | body
 
-Self-contained: stdlib and the codec, Python 3.9+.
+Stdlib and the codec, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The workspace program (`workspace.server`): an agent's files and commands."""

@@ -1,6 +1,9 @@
-"""The files of an agent's workspace, as seen from its root: no path leads out of it, and no symbolic link is followed.
+"""File access in an agent's workspace that follows no symbolic link and accepts no path outside its root.
 
-Stdlib, Python 3.9+.
+Runs in the workspace process. Called by `server.py` for each file operation. Must not follow a symbolic link, block
+on a pipe, or leave the root.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

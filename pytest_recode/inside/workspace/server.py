@@ -1,11 +1,12 @@
-"""An agent's workspace: files in this program's working directory, and commands run as its children.
+"""The workspace server: reads and writes an agent's files and runs its commands.
 
-The host asks with one dict (`op` and its arguments) and gets one: `{"ok": value}`, or `{"refused": words}` for what
-cannot be done as asked. The first message brings the files.
+Runs in the workspace process, a persistent program. The host launches it (`agents/workspace.py`) and sends it
+requests. Must not touch files while a command runs; `command_runner` leaves no process of a command behind.
 
-The files (`file_tree.py`) are looked at only while no command runs: `_recode.runtime.command_runner` leaves nothing of one behind.
+Each request is one dict (`op` and its arguments), and each answer another: `{"ok": value}`, or `{"refused": text}`
+where the request cannot be carried out. The first message carries the files.
 
-Stdlib and the wire, Python 3.9+.
+Stdlib, the runtime and the wire, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""What hidden code gets in place of modules that find other modules by their names: there, what is hidden can be found too.
+"""Replacements for `importlib`, `inspect` and `unittest.mock` that also find hidden modules.
 
-A test may say `importlib.import_module("canonical")`, load it from the file beside its own, patch "canonical.helper", or read the
-source of a function.
+Runs in the shared judge, in one process with the candidate. Called by hidden test code, which imports the
+replacements by the usual names. Must not be given to candidate code.
 
-Part of the shared judge. Self-contained: stdlib and its neighbours, Python 3.9+.
+A test may call `importlib.import_module("canonical")`, load that module from the file beside its own, patch
+"canonical.helper", or read the source of a function.
+
+Stdlib and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
-"""Modules that only the tests may import, kept in memory: nothing of them lies on the disk, nor in `sys.modules` under its name.
+"""Hidden modules that only the tests can import, from memory.
 
-Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Called by import statements of hidden code, through its
+own `__import__`, and by the runners. Must not leave a hidden source on disk, a hidden module in `sys.modules` under
+its name, or a change in the shared builtins.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Modules that only some code may import: each `World` has its own, from memory, and an import statement finds the world of
-the code that makes it.
+"""Separate import namespaces in one process: the code of each `World` imports that world's modules, from memory.
 
-Code of a world has builtins of its own, in which `__import__` is the world's; the builtins that all share stay as they are.
-Python's own machinery imports the modules, under their own names, into a `sys.modules` that is laid in for that import alone. So
-the authors' `stats` and the candidate's `stats` live in one process, and the candidate finds nothing of the former: neither
-on the disk, nor in `sys.modules`, nor by importing.
+Runs in the shared judge, in one process with the candidate. Called by import statements of a world's code, and by
+`pytest_runner.py`. Must not leave a world's modules in `sys.modules` after an import, nor change the shared builtins.
 
-Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
+The code of a world has builtins of its own, whose `__import__` finds the world. Python's import system loads the
+modules under their own names into a `sys.modules` that is in place for that import only. So the authors' `stats` and
+the candidate's `stats` coexist, and the candidate cannot find the former on disk, in `sys.modules` or by importing.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""What a candidate does at run time that a solution has no business with, where it shares a process with its judge.
+"""Detects and refuses what a candidate does at run time that a solution does not need.
 
-Three eyes: the interpreter's own audit events; builtins of the candidate's modules that look at the names they are given; and
-modules of the judge that see what is set in them. Each asks whose code is at work: what libraries, tests and the
-repository's other files do is theirs. What is seen is said at once, and refused.
+Runs in the shared judge, in one process with the candidate. Called from an audit hook, from replaced builtins of
+candidate modules, and from guarded modules of the judge. Must not call a method of a candidate's value, and must not
+be re-entered.
 
-Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
+Every check determines whose code acts: libraries, tests and the repository's other files may do what a candidate may
+not. A finding is reported and refused at once.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

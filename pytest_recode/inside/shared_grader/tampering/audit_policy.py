@@ -1,6 +1,10 @@
-"""What an audit event of the interpreter, or a name made at run time, comes to: words, or "" where it is nobody's business.
+"""Decides whether an audit event, or a name built at run time, is a finding: returns its text, or "".
 
-Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Called from an audit hook and from the replaced builtins
+(`interceptors.py`). Must not call a method of a candidate's value and must not raise an exception for an event that
+it does not know.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

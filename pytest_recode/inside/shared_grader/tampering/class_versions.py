@@ -1,6 +1,9 @@
-"""Whether a class was changed, though it is what it was again: the interpreter counts changes of classes for its caches.
+"""Detects classes that were modified and then restored, by CPython's version tag.
 
-Part of the shared judge. Self-contained: stdlib only, CPython 3.9+; where the count is not found, nothing is said.
+Runs in the shared judge, in one process with the candidate. Called by the snapshots, before candidate code runs and
+after the tests. Must not report a change where the interpreter has no readable version tag.
+
+Stdlib only, CPython 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
-"""What a candidate may give to be compared: no class that answers for itself, and nothing that holds of nothing.
+"""Makes comparisons strict, and detects candidate classes that fake the result of a comparison.
 
-Part of the shared judge. Self-contained: stdlib, and numpy and torch where they were imported, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Called by `judge.py` when it warms, after each case and
+after the tests. Must not call a method of a candidate's instance; a suspect class is tried on values of the judge's
+own.
+
+Stdlib, numpy and torch where they were imported, Python 3.9+.
 """
 
 from __future__ import annotations

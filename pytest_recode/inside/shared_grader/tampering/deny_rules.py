@@ -1,6 +1,9 @@
-"""What a solution has no business with, where it shares a process with its judge: names, and why.
+"""Names that a candidate in the judge's process has no need for, each with the reason.
 
-`static_checks.py` looks for them in the text, `audit_monitor.py` at run time. Part of the shared judge. Self-contained, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. `static_checks.py` applies the rules to the source,
+`audit_monitor.py` and `audit_policy.py` at run time. Must not contain code: data only.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

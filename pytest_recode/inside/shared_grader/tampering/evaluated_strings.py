@@ -1,8 +1,10 @@
-"""What a text does that a library runs for a candidate: `timeit` a statement, `typing` an annotation, `pandas` a query.
+"""Checks code that a library compiles from a text of the candidate's: `timeit`, annotations, `pandas` queries.
 
-The judge reads the code that was made of it. Most is honest, such as what `dataclasses` and `collections` write and run.
+Runs in the shared judge, in one process with the candidate. Called from an audit hook, by `audit_monitor.py`, with
+the compiled code object. Must not call a method of a candidate's value or run the code. Most of that code is honest,
+such as what `dataclasses` and `collections` generate.
 
-Part of the shared judge: called from an audit hook. Self-contained: stdlib only, Python 3.9+.
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

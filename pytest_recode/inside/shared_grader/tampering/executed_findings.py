@@ -1,11 +1,14 @@
-"""What of a candidate's text was reached: a finding in code that never runs decides nothing.
+"""Records which findings of the static checks were executed: a finding in code that never runs does not count.
 
-The judge compiles the candidate's files itself. Before each statement with a finding, and first in each method that may answer
-a comparison, the code calls a `Mark`. A statement counts once it is reached. A method counts once it is called on behalf of the
-tests: what a candidate compares for itself is its own business.
+Runs in the shared judge, in one process with the candidate. `audit_monitor.py` compiles candidate files with it; the
+marks are called from candidate code. Must not call a method of a candidate's value from a mark, and must not raise
+from one.
 
-Part of the shared judge. Marks are called from the candidate's code: they call no method of its values, and never raise.
-Self-contained: stdlib only, Python 3.9+.
+Before each statement with a finding, and first in each method that may answer a comparison, the compiled code calls a
+`Mark`. A statement counts once it is reached. A method counts once it is called on behalf of the tests, because what
+a candidate compares for itself does not affect the verdict.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
-"""What lets a watch see: builtins of the candidate's modules, a class for modules of the judge, and a finder that gives them out.
+"""Replaced builtins for candidate modules, guarded module classes and an import finder, which report to the monitor.
 
-Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Installed by `audit_monitor.py`, then called from
+candidate code, from libraries and from the import system. Must not expose the monitor to the candidate, and must
+behave like the original where nothing is found.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""Whether a judge that shares its process with a candidate is still itself.
+"""Snapshot of what verdicts rest on, compared after the tests to detect changes.
 
-What verdicts rest on (unittest, the comparison functions of numpy, torch and math, builtins) is noted down before the
-candidate's code runs and compared afterwards; and assertions that must fail are tried, as are some that must hold.
+Runs in the shared judge, in one process with the candidate. `judge.py` takes it before candidate code runs and
+compares it after the tests. Must not rely on a function that the candidate could have replaced without also testing
+it.
 
-Part of the shared judge. Self-contained: stdlib, and numpy and torch where they were imported, Python 3.9+.
+The snapshot covers unittest, comparison functions of numpy, torch and math, and builtins. Assertions that must fail
+are tried as well, as are some that must hold.
+
+Stdlib, numpy and torch where they were imported, Python 3.9+.
 """
 
 from __future__ import annotations

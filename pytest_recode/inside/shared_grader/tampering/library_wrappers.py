@@ -1,10 +1,13 @@
-"""Functions that a library puts in the place of its own, around them: they are the library's, as what they replace was.
+"""Recognizes wrappers that a library puts around its own functions, which are not tampering.
 
-torch does so with `torch.manual_seed` when its compiler is first imported, and with the `step` of an optimizer's class when one is
-made. It is no tampering, so long as nothing of the candidate's takes part.
+Runs in the shared judge, in one process with the candidate. Called by the snapshots after the tests, and by
+`interceptors.py` when a module attribute is set. Must not call a method of a candidate's value, and must not accept a
+wrapper that holds anything of the candidate's.
 
-Part of the shared judge: called while modules are set and after the tests; asks no value of the candidate's. Self-contained: stdlib
-only, Python 3.9+.
+torch wraps `torch.manual_seed` when its compiler is first imported, and the `step` of an optimizer's class when an
+instance is made.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""What modules hold that are not the candidate's, and that the reference may use as well: functions, classes, tables, constants.
+"""Snapshot of the functions, classes, tables and constants of modules that the reference may use too.
 
-Noted once a module is imported, and compared after the tests. Only what was there is looked at: an entry that is added to a
-registry is nobody's loss. What the repository's own code changes by itself (`mutation_scan.py`) is let be.
+Runs in the shared judge, in one process with the candidate. `audit_monitor.py` records each module after its import
+and compares it after the tests. Must not call a method of a candidate's value: states are compared by identity and
+plain types.
 
-Part of the shared judge. Self-contained: stdlib, and numpy where it was imported, Python 3.9+.
+Only what existed is compared, so an entry added to a registry is no finding. Changes that the repository's own code
+may make (`mutation_scan.py`) are ignored.
+
+Stdlib, numpy where it was imported, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""Whether a repository's own code may change what its modules hold: read from the text, and in doubt it may.
+"""Scans a repository's sources for code that may change what its modules hold; in doubt it may.
 
-Part of the shared judge. Self-contained: stdlib only, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Called by `module_snapshot.py` after the tests, where
+something has changed. Must not run the sources that it parses, nor read those of the candidate.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations

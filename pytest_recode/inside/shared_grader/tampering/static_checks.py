@@ -1,9 +1,11 @@
-"""A static read of a candidate: what has no business in a solution, where it shares a process with its judge.
+"""Static analysis of a candidate's source for what a solution in the judge's process does not need.
 
-Nothing here proves an intent. A line is given for what the candidate has and the reference has not; the code is parsed and
-never run. What a text hides, `audit_monitor.py` sees when it is run.
+Runs in the shared judge, in one process with the candidate. Called by `judge.py` before candidate code runs. Must not
+run the code that it parses, and must not report what the reference has as often.
 
-Part of the shared judge. Self-contained: stdlib and its neighbours, Python 3.9+.
+A finding does not prove intent. `audit_monitor.py` detects at run time what a source hides.
+
+Stdlib and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""A static read of a candidate's classes: those whose instances answer for themselves what a test asks of them.
+"""Static analysis of a candidate's classes: finds those whose instances can fake what a test asks of them.
 
-Part of the shared judge (`static_checks.py` reads the rest). Self-contained: stdlib and its neighbours, Python 3.9+.
+Runs in the shared judge, in one process with the candidate. Called by `static_checks.py` and `executed_findings.py`.
+Must not run the code that it parses.
+
+Stdlib only, Python 3.9+.
 """
 
 from __future__ import annotations
