@@ -1,7 +1,7 @@
 """`assert_equivalent` for an actual value that is an object in the same process.
 
-Runs in the shared judge, in one process with the candidate. Called by hidden tests. Must not call a method of the
-candidate's value in a comparison: the value is encoded to plain data first.
+Runs in the shared judge, in one process with the candidate. Called by hidden tests. Must not let a method of
+the candidate's value decide a comparison: the value is encoded to plain data first.
 
 Stdlib and modules of `inside/`, Python 3.9+.
 """

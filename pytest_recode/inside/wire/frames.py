@@ -1,8 +1,8 @@
 """Frames: the message format between programs that do not trust each other.
 
 Runs in the host, the graders, the candidate and the workspace. Called by each end of a connection. Must not allocate
-more than the caller's limit for a message, nor raise anything but `WireError`, `EOFError` and `TimeoutError` for what
-the other side sends.
+more than the caller's limit for a message, and malformed data raises
+`WireError`, never another exception.
 
 A frame is a fixed prefix, a JSON header (a tagged tree) and a body (the raw buffers the tree points to), as
 `codec.py` makes and reads them:

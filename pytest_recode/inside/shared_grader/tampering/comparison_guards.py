@@ -1,8 +1,8 @@
 """Makes comparisons strict, and detects candidate classes that fake the result of a comparison.
 
 Runs in the shared judge, in one process with the candidate. Called by `judge.py` when it warms, after each case and
-after the tests. Must not call a method of a candidate's instance; a suspect class is tried on values of the judge's
-own.
+after the tests. It tries comparison methods of a candidate's class on a bare instance and values of the
+judge's own; an exception there is no finding. Must not call a method of an object that a test compares.
 
 Stdlib, numpy and torch where they were imported, Python 3.9+.
 """
