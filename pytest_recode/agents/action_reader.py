@@ -17,6 +17,7 @@ from pytest_recode.agents.actions import (
     kind_of,
     unless_as_it_is,
 )
+from pytest_recode.agents.fences import PYTHONS, language_in
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, heading, path_in, tail_of
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call, argument_tag, decoded, tag_at, taken_parts
@@ -274,8 +275,10 @@ class ActionReader:
                 f"It is not known whether line {self.at + 2} (`{inner.strip()[:80]}`) belongs to the text. Leave the code fence around it out."
             )
         given = names_given(call, kind)
+        python = language_in(fence["info"]) in PYTHONS  # an assignment may look like an argument
         if (
             named is not None
+            and not (kind == "run" and python)
             and (kind == "run" or not call.values)
             and (named != wanted or kind == "run")
             and wanted not in given

@@ -3,12 +3,11 @@ it may end elsewhere."""
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Sequence
 
 from pytest_recode.agents.actions import Action, ProtocolError, action, argument_of, kind_of
-from pytest_recode.agents.fences import PYTHON
+from pytest_recode.agents.fences import PYTHONS, language_in
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call
@@ -89,13 +88,13 @@ def _check_shell(call: Call) -> None:
     value = _value(call, "run", "command")
     if value is None or value.closer[:1] not in ("`", "~"):
         return
-    language = next(filter(None, re.split(r"[\s:={},.]+", value.info.lower())), "")
+    language = language_in(value.info)
     if language in (*SHELLS, *_PLAIN):
         return
     how = (
         "Write the code to a file with `write` and run that, or give the command as a block: `command <<END_OF_COMMAND`, "
         "`python3 - <<'EOF'`, the code, `EOF`, `END_OF_COMMAND`."
-        if language in (*PYTHON, "py3", "python2", "ipython", "ipython3", "pycon")
+        if language in PYTHONS
         else "Write the code to a file with `write` and run that; a command stands in a fence of `bash`."
     )
     raise DamagedError(

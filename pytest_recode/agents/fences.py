@@ -13,6 +13,8 @@ from pytest_recode.agents.values import DamagedError
 
 _OPEN = re.compile(r" {0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^`\r]*)\r?$")
 PYTHON = {"python", "py", "python3"}
+PYTHONS = (*PYTHON, "py3", "python2", "ipython", "ipython3", "pycon")
+"""Languages of a fence whose lines no shell runs, though some look like commands or arguments."""
 _COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)\s*$", re.IGNORECASE)
 
 
@@ -157,3 +159,8 @@ def _target(word: str, targets: Sequence[str]) -> str | None:
 def language(piece: Fence) -> str:
     """What the fence says of the code in it, in lower case; "" where it says nothing."""
     return re.split(r"[\s:={},]+", piece.info)[0].lower()
+
+
+def language_in(info: str) -> str:
+    """The language that the words behind a fence's backticks name first, in lower case; "" without one."""
+    return next(filter(None, re.split(r"[\s:={},.]+", info.lower())), "")

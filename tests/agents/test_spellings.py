@@ -341,6 +341,12 @@ def test_python_in_the_fence_of_a_run_is_not_given_to_a_shell(named: str, info: 
     assert "Nothing was done." in read.text
 
 
+def test_assignments_in_a_python_fence_are_no_arguments_of_a_run() -> None:
+    read = parse("### Action: run\n```python\ntimeout = 5\ncommand = foo\n```")
+    assert isinstance(read, ProtocolError), read
+    assert "The code fence in line 2 says `python`, and the command of `run` is for a shell." in read.text
+
+
 @pytest.mark.parametrize("info", ["ruby", "javascript", "json", "yaml", "powershell"])
 def test_the_fence_of_a_run_is_a_shells_or_says_no_language(info: str) -> None:
     read = parse(f"### Action: run\n```{info}\nx = 1\n```")
