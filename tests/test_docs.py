@@ -95,3 +95,13 @@ def test_the_commands_that_go_on_with_each_other(tmp_path: Path, quick_python: t
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_table_of_the_contributor_guide_names_what_exists() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    table = text[text.index("## Where do I change") : text.index("Paths are below")]
+    paths = [path for path in re.findall(r"`([^`]+)`", table) if "/" in path or path.endswith(".py")]
+    assert len(paths) > 20
+    for path in paths:
+        root = ROOT if path.startswith("docs/") else ROOT / "pytest_recode"
+        assert list(root.glob(path)), path
