@@ -211,12 +211,17 @@ class ProtocolError:
 
 def plain_name(name: str) -> str:
     """A name in lower case with underscores: `write_file` for `Write File`, `writeFile`, `write-file`."""
-    return _HUMP.sub("_", name.strip()).lower().replace("-", "_").replace(" ", "_")
+    return _lowered(_HUMP.sub("_", name.strip()))
+
+
+def _lowered(name: str) -> str:
+    """`write_file` for `Write File` and `write-file`, and `writefile` for `writeFile`."""
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def kind_of(name: str) -> str | None:
     """The action that a model means by a name: `write`, `write_file`, `Write File`, `functions.write`."""
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    plain = _lowered(name)
     for prefix in ("functions.", "default_api.", "tools."):
         plain = plain.removeprefix(prefix)
     return _KINDS.get(plain)
@@ -225,7 +230,7 @@ def kind_of(name: str) -> str | None:
 def argument_of(kind: str, name: str) -> str | None:
     """The argument of this action that a model means by a name."""
     takes = FORMS[kind].takes
-    for plain in (name.strip().lower().replace("-", "_").replace(" ", "_"), plain_name(name)):
+    for plain in (_lowered(name), plain_name(name)):
         if plain in takes:
             return plain
         found = next((own for own in takes if plain in ARGUMENT_NAMES.get(own, ())), None)
@@ -283,7 +288,7 @@ def _written(own: str, value: object) -> object:
 
 def nearest(name: str) -> str:
     """The action to use instead of an unknown one; "" where none is close."""
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    plain = _lowered(name)
     near = _NEAREST.get(plain)
     if near is None:
         found = difflib.get_close_matches(plain[:80], list(_KINDS), 1, 0.75)
