@@ -7,8 +7,11 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests import nursery
+from tests.examples import QUICK, THOROUGH
+from tests.slow import pytest_collection_modifyitems, pytest_configure  # noqa: F401  hooks of all tests
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background with Ctrl-C ignored, and every child inherits that: tests that
@@ -17,6 +20,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Papers and annotations that tests take to sessions of their own.
 collect_ignore = ["papers", "recode_h/dataset"]
+
+settings.register_profile(THOROUGH, settings())
+settings.register_profile(QUICK, settings(max_examples=25))
+settings.load_profile(QUICK)
 
 
 def pytest_collection_finish() -> None:

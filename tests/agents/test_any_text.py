@@ -8,7 +8,7 @@ import sysconfig
 import textwrap
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.agents import partial_file, recode_h_protocol
@@ -18,6 +18,7 @@ from pytest_recode.agents.protocol import parse, render
 from pytest_recode.task import Slot
 from tests.agents.scripted import a_brief
 from tests.agents.spellings import AS_JSON, EXACT, FAULTY, PATH
+from tests.examples import examples
 
 LINES = [
     *("", " ", "\t", "x = 1", "    return x", "try:", "pass", '"""', "'''", '    """Doc.', '    """', "text: |", "text:", 'text: """'),
@@ -54,6 +55,7 @@ in_a_string = nasty_text.filter(lambda text: "'''" not in text and "\\" not in t
 in_comments = nasty_text.filter(lambda text: "\0" not in text and "\r" not in text).map(
     lambda text: "x = 1\n" + textwrap.indent(text, "#", lambda _: True).replace("\x0c", "") + "\ny = 2"
 )
+
 python = st.one_of(in_a_string, in_comments, st.deferred(lambda: st.sampled_from(sources())))
 
 
@@ -96,7 +98,7 @@ def written(spelling: str, text: str) -> str:
     return f"{text}\n"
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=python.filter(parses), spelling=st.sampled_from([*EXACT]))
 def test_python_in_any_spelling(text: str, spelling: str) -> None:
     if "CRLF" in spelling and "\r" in text:
@@ -104,7 +106,7 @@ def test_python_in_any_spelling(text: str, spelling: str) -> None:
     outcome(EXACT[spelling](text), written(spelling, text))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=nasty_text, spelling=st.sampled_from([*EXACT]))
 def test_any_text_in_any_spelling(text: str, spelling: str) -> None:
     if "CRLF" in spelling and "\r" in text:
@@ -112,7 +114,7 @@ def test_any_text_in_any_spelling(text: str, spelling: str) -> None:
     outcome(EXACT[spelling](text), written(spelling, text))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=nasty_text, spelling=st.sampled_from([*EXACT]))
 def test_any_text_in_a_file_that_is_no_python(text: str, spelling: str) -> None:
     if ("CRLF" in spelling and "\r" in text) or "solver.py" in text:
@@ -121,7 +123,7 @@ def test_any_text_in_a_file_that_is_no_python(text: str, spelling: str) -> None:
     outcome(answer, written(spelling, text), path="notes.md")
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=st.one_of(python.filter(parses), nasty_text), spelling=st.sampled_from([*EXACT]), share=st.floats(0, 1))
 def test_an_answer_that_is_cut_anywhere_writes_nothing_else(text: str, spelling: str, share: float) -> None:
     """Also where a provider does not say that it was cut off. Only of a YAML literal nobody can tell."""
@@ -135,7 +137,7 @@ def test_an_answer_that_is_cut_anywhere_writes_nothing_else(text: str, spelling:
                 assert action.arguments["text"] in (text, written(spelling, text)), whole
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=nasty_text, spelling=st.sampled_from([*FAULTY]))
 def test_a_faulty_spelling_never_submits(text: str, spelling: str) -> None:
     if spelling.endswith("without an end") and any(line.strip(" `") in ("", "EOF") for line in text.split("\n")):
@@ -152,7 +154,7 @@ def test_a_faulty_spelling_never_submits(text: str, spelling: str) -> None:
             assert writes or spelling in ("thoughts without an end",), read
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     data=st.data(),
     text=st.deferred(lambda: st.sampled_from(sources())),
@@ -182,7 +184,7 @@ actions = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     step=st.builds(
         Step,
@@ -219,7 +221,7 @@ def acts(line: str) -> bool:
     return "action" in line.lower() or line.startswith(("### ", "<", "{", "["))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(old=nasty_text, new=nasty_text, spelling=st.sampled_from([*EDITS]))
 def test_any_edit(old: str, new: str, spelling: str) -> None:
     if spelling == "lines" and ("\n" in old + new):
@@ -235,7 +237,7 @@ def test_any_edit(old: str, new: str, spelling: str) -> None:
         assert read.actions == (edit, Action(kind="submit")), read
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=nasty_text, spelling=st.sampled_from([*COMMANDS]))
 def test_any_command(text: str, spelling: str) -> None:
     if spelling == "line" and "\n" in text:
@@ -260,7 +262,7 @@ BLOCKS = {
 }
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=python.filter(parses), spelling=st.sampled_from([*BLOCKS]), share=st.one_of(st.just(1.0), st.floats(0, 1)))
 def test_python_in_a_block_of_a_single_answer(text: str, spelling: str, share: float) -> None:
     """Whole, or cut off anywhere."""
@@ -289,7 +291,7 @@ FOR_A_SLOT = {
 }
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     text=python.filter(parses),
     depth=st.sampled_from(["", "    ", "        "]),
@@ -324,7 +326,7 @@ REPLACES = {
 }
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=st.one_of(python.filter(parses), nasty_text.filter(str.strip)), spelling=st.sampled_from([*REPLACES]))
 def test_any_text_in_a_replace_of_recode_h(text: str, spelling: str) -> None:
     if spelling == "plain" and text.lstrip()[:3] in ("```", "~~~"):
@@ -338,7 +340,7 @@ def test_any_text_in_a_replace_of_recode_h(text: str, spelling: str) -> None:
     assert (read.verb, read.argument, read.code) == ("REPLACE", PATH, code), read
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(text=python.filter(parses), spelling=st.sampled_from([*REPLACES]), share=st.floats(0, 1))
 def test_a_replace_that_the_provider_cut_off_writes_nothing(text: str, spelling: str, share: float) -> None:
     answer = REPLACES[spelling].replace("{}", text)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.agents.memory import MAX_TOKENS, MAX_TOKENS_UNKNOWN, MIN_TOKENS, Entry, Memory, limit_of
 from pytest_recode.models import Message, ToolCall
 from tests.agents.scripted import Scripted
+from tests.examples import examples
 
 lengths = st.integers(min_value=0, max_value=9_000)
 
@@ -53,7 +54,7 @@ def unanswered(messages: Sequence[Message]) -> bool:
     return bool(waiting)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     entries=exchanges(),
     limit=st.integers(min_value=MIN_TOKENS, max_value=20_000),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_recode.episode import Audit, FeedbackItem
@@ -20,6 +20,7 @@ from pytest_recode.feedback.audit import MARK, Secrets, audited, leaks_of, secre
 from pytest_recode.feedback.leaks import RUN, tokenised
 from pytest_recode.feedback.model_answers import Style
 from pytest_recode.task import Oracle
+from tests.examples import examples
 from tests.feedback.honest import HONEST
 from tests.feedback.scene import REFERENCE, parts
 from tests.feedback.test_bundled_tasks import TASKS, read
@@ -86,7 +87,7 @@ def pieces(draw: st.DrawFn) -> str:
     return piece
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(pieces(), st.sampled_from(sorted(ENCODINGS)), st.sampled_from(["", *sorted(ENCODINGS)]))
 def test_no_piece_of_the_reference_comes_through_encoded_once_or_twice(piece: str, one: str, other: str) -> None:
     passage = ENCODINGS[one](piece)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_recode.metrics.paired import Difference, Unit, paired
+from tests.examples import examples
 
 
 def stats() -> ModuleType:
@@ -140,7 +141,7 @@ def test_p_and_interval_agree_with_one_attempt(lost: int, won: int, same: int) -
 
 
 @given(st.lists(paper, min_size=1, max_size=20))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_p_and_interval_agree_by_papers(found: list[Unit]) -> None:
     consistent(paired(found))
 

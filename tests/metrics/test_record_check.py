@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.record_check import fault
+from tests.examples import examples
 from tests.metrics.samples import own_run, record, replay, run, shared, sorted_turn, stats, turn
 
 GOOD = record("a", (1, 4))
@@ -177,7 +178,7 @@ places = [
 
 
 @given(st.sampled_from(places), json_values)
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_stands_there_it_is_read_or_named(tmp_path: Path, keys: str, value: Any) -> None:
     directory = run(tmp_path / "run", [changed(keys, value)])
     try:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.inside.separate_grader import candidate_link, handles
 from pytest_recode.inside.wire import codec, frames
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Outcome
+from tests.examples import examples
 from tests.oracle.conftest import grade, only
 
 PLAIN = {type(None), bool, int, float, complex, str, bytes, bytearray, slice, range, type(...)}
@@ -57,7 +58,7 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(tree=trees, lengths=st.lists(st.integers(0, 16), max_size=3))
 def test_any_answer_decodes_to_data_and_handles(tree: Any, lengths: list[int]) -> None:
     """Whatever a candidate writes into the pipe: no type, no function, no dtype, no object of the grader's comes of it."""
