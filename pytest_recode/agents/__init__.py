@@ -47,6 +47,10 @@ class Workspace(Protocol):
     Raises `Refused`, `SandboxError`.
     """
 
+    def check(self, path: str = ".", pattern: str | None = None, seconds: float | None = None) -> str:
+        """`path` relative to the root. Refuses a path outside of the workspace, a pattern that is no regular expression and more
+        seconds than a command may take; looks at no file."""
+
     def list(self, path: str = ".") -> tuple[str, ...]:
         """Every file below `path`, sorted."""
 

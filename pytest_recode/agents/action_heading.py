@@ -6,10 +6,11 @@ import ast
 import re
 import warnings
 
+from pytest_recode.agents.action_arguments import INVISIBLE
 from pytest_recode.agents.actions import FORMS, ProtocolError, kind_of, no_such_action
 from pytest_recode.agents.headings import VERB
 from pytest_recode.agents.structured import Call
-from pytest_recode.agents.values import INVISIBLE, DamagedError, WrongError, value_at
+from pytest_recode.agents.values import DamagedError, WrongError, value_at
 
 _OPEN_CALL = re.compile(r"\([ \t]*[A-Za-z_]\w*[ \t]*=")
 

@@ -1,7 +1,7 @@
 """What an agent driven by a model may do: the actions, what each takes, and the Step that one answer is.
 
-Every answer, whatever its form (headings, JSON, tags, native tool calls), becomes a Step through `action`, so that all forms accept the
-same names and report the same errors.
+Every answer, whatever its form (headings, JSON, tags, native tool calls), becomes a Step through `action_arguments.action`, so that all
+forms accept the same names and report the same errors.
 """
 
 from __future__ import annotations
@@ -162,15 +162,7 @@ AS_IT_IS: Mapping[tuple[str, str], str] = {
 }
 """Arguments of other agents' tools with the value that asks for what the action does anyway. docs/reference/agents.md lists them."""
 
-_LINES = re.compile(r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:-|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|)\s*[\])]?", re.ASCII)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)
-
-_COMMENTED = re.compile(
-    r"[^\s]*\.[A-Za-z]\w{0,7}[`'\"*]*[,;:]?[ \t]+[^\s].*|[^\n]*[ \t](?:#|//|--|<-|->|\(|\u2013|\u2014)[^\n]*", re.ASCII
-)
-"""A path with more behind it: `a.py (new file)`, `a.py  # the solver`. A file of that name is not what is meant."""
-
 _KINDS = {kind: kind for kind in FORMS} | {other: kind for kind, others in ACTION_NAMES.items() for other in others}
 
 
@@ -256,36 +248,6 @@ def unless_as_it_is(kind: str, name: str) -> str:
     return f", except as `{wanted}`" if wanted else ""
 
 
-def lines_of(value: str) -> tuple[int, int | None]:
-    """The first and the last line that `lines` of a `read` names, from 1; None: to the end. Raises ValueError."""
-    found = _LINES.fullmatch(value.strip())
-    if found is None:
-        raise ValueError(f"`lines` must be the first and the last line, such as 1-40 or 40-, and is `{value[:80]}`")
-    first, last = int(found["first"]), None if found["last"] in ("", "-1") else int(found["last"])
-    if first < 1 or (last is not None and last < first):
-        raise ValueError(
-            f"`lines` must be the first and the last line, counted from 1, such as 1-40, and is `{value[:80]}`"
-        )
-    return first, last
-
-
-def seconds_of(value: str) -> float:
-    """The seconds that `timeout` of a `run` names. Raises ValueError."""
-    found = _SECONDS.fullmatch(value.strip())
-    if found is None or not float(found["seconds"]):
-        raise ValueError(f"`timeout` must be a number of seconds, such as 30, and is `{value[:80]}`")
-    return float(found["seconds"])
-
-
-def _written(own: str, value: object) -> object:
-    """A number, or the pair of numbers of `lines`, as the text that stands for it."""
-    if own == "timeout" and isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:g}" if value < 1e6 else str(value)
-    if own == "lines" and isinstance(value, list) and [type(each) for each in value] == [int, int]:
-        return f"{value[0]}-{value[1]}" if value[1] != -1 else f"{value[0]}-"
-    return value
-
-
 def nearest(name: str) -> str:
     """The action to use instead of an unknown one; "" where none is close."""
     plain = _lowered(name)
@@ -334,42 +296,6 @@ def in_calls(error: ProtocolError) -> str:
     optional = ", ".join(f"`{name}`" for name in FORMS[error.kind].takes if name in FORMS[error.kind].optional)
     told = f" ({optional} may be left out)" if optional else ""
     return f"{error.text} Call the tool `{error.kind}` with these arguments{told}: {arguments_of(error.kind)}"
-
-
-def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError:
-    """The checked Action, or what is wrong with it. An argument that is None counts as not given, an optional one also where it is
-    empty."""
-    kind = kind_of(name)
-    if kind is None:
-        return ProtocolError(text=f"{no_such_action(name)} Nothing was done.")
-    form = FORMS[kind]
-    called = f"`{kind}`" if name.strip() == kind else f"`{kind}` (your `{name.strip()[:80]}`)"
-    given: dict[str, str] = {}
-    for other, value in arguments.items():
-        own = argument_of(kind, other)
-        if value is None or (own is None and as_it_is(kind, other, value)):
-            continue
-        if own is None:
-            takes = ", ".join(f"`{each}`" for each in form.takes)
-            own_ones = f"its arguments are {takes}" if takes else "it needs no arguments"
-            return wrong_use(kind, f"{called} does not take `{other[:80]}`{unless_as_it_is(kind, other)}; {own_ones}.")
-        value = _written(own, value)
-        if not isinstance(value, str):
-            return wrong_use(kind, f"`{other[:80]}` of {called} must be a string, not {json_type(value)}.")
-        if own in given:
-            return wrong_use(kind, f"`{own}` of {called} is given twice.")
-        if value or own not in form.optional:
-            given[own] = value
-    for own in form.takes:
-        if own not in given and own not in form.optional:
-            return wrong_use(kind, f"{called} needs `{own}`.")
-        if not given.get(own, "x").strip() and own in ("path", "query", "pattern", "command", "old"):
-            return wrong_use(kind, f"`{own}` of {called} is empty.")
-    if kind == "write" and _COMMENTED.fullmatch(given["path"]):
-        return wrong_use(
-            kind, f"`path` of {called} is `{given['path'][:80]}`: write the path alone, without a comment."
-        )
-    return Action(kind=kind, arguments={own: given[own] for own in form.takes if own in given})
 
 
 def wrong_use(kind: str, what: str) -> ProtocolError:

@@ -6,7 +6,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from pytest_recode.agents.actions import Action, ProtocolError, action, argument_of, kind_of
+from pytest_recode.agents.action_arguments import action
+from pytest_recode.agents.actions import Action, ProtocolError, argument_of, kind_of
 from pytest_recode.agents.fences import PYTHONS, language_in
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.python_source import syntax_error
@@ -21,16 +22,17 @@ _PLAIN = ("", "text", "txt", "plain", "plaintext", "command", "cmd", "run")
 
 def checked_action(call: Call, lines: Sequence[str]) -> Action:
     """The action of a call in these lines of an answer. Raises DamagedError and WrongError."""
-    made = action(call.name, call.arguments)
-    if isinstance(made, ProtocolError):
-        raise WrongError(made)
-    if made.kind == "edit" and made.arguments["old"] == made.arguments["new"]:
+    old, new = _value(call, "edit", "old"), _value(call, "edit", "new")
+    if kind_of(call.name) == "edit" and old is not None and new is not None and old.text == new.text:
         clipped = next((each.opened for each in call.values.values() if each.clipped), 0)
         if clipped:
             raise DamagedError(
                 f"The old and the new text of the `edit` in line {call.line} are the same: behind `|`, as in line {clipped}, blank lines "
                 "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
             )
+    made = action(call.name, call.arguments)
+    if isinstance(made, ProtocolError):
+        raise WrongError(made)
     if made.kind == "run":
         _check_shell(call)
     if made.kind != "write":

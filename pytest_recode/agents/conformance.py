@@ -123,6 +123,9 @@ class _Workspace:
         if self.fault is not None:
             raise self.fault
 
+    def check(self, path: str = ".", pattern: str | None = None, seconds: float | None = None) -> str:
+        return path
+
     def list(self, path: str = ".") -> tuple[str, ...]:
         self._do()
         return tuple(sorted(REPO))

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from pytest_recode.agents import Refused, Workspace
-from pytest_recode.agents.actions import Action, lines_of, seconds_of
-from pytest_recode.agents.headings import interface_in
+from pytest_recode.agents.action_arguments import lines_of, seconds_of
+from pytest_recode.agents.actions import Action
 from pytest_recode.agents.prompts import cut
 from pytest_recode.agents.python_source import syntax_error
-from pytest_recode.agents.values import FENCE
 from pytest_recode.verdict import legible
 
 MAX_RESULT = 16_000
@@ -54,7 +53,6 @@ def _do(action: Action, workspace: Workspace, search: Search) -> str:
     if action.kind == "grep":
         return "\n".join(workspace.grep(given["pattern"], path)) or "No line matches."
     if action.kind == "write":
-        _check_whole(path, given["text"])
         text, said = given["text"], ""
         if (inner := unfenced(path, text)) != text:
             text, said = f"{inner}\n", " The code fence around the text was left out."
@@ -101,16 +99,6 @@ def damage(path: str, before: str | None, after: str) -> str:
         return ""
     was = ", and was before" if before is not None and before.strip() and syntax_error(before) is None else ""
     return f" Note: {path} is not valid Python now{was} ({wrong})."
-
-
-def _check_whole(path: str, text: str) -> None:
-    """Refuses the correction of one interface, in its fence, as the text of a file: it would replace all the others."""
-    first = FENCE.match(text.lstrip().partition("\n")[0]) if path.endswith(".py") else None
-    if first is not None and (interface := interface_in(first["info"])):
-        raise Refused(
-            f"the text is the correction of one interface (`interface={interface[:80]}`), and `write` replaces the whole of {path}. "
-            "Write the whole file without a code fence, or use `edit`. Nothing of this action was done."
-        )
 
 
 def _before(workspace: Workspace, path: str) -> str | None:

@@ -25,6 +25,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from pytest_recode.agents.action_arguments import commented
 from pytest_recode.agents.actions import (
     FORMS,
     MAX_ACTIONS,
@@ -192,10 +193,13 @@ def render(step: Step) -> str:
             lines += [title, *value.split("\n")] if _reads_as_prose(value) else _rendered_block(title, value, taken)
     for act in step.actions:
         lines.append(f"### Action: {act.kind}")
+        given = dict(act.arguments)
+        if act.kind == "write" and commented(given["path"]):
+            given["path"] = f'"{given["path"]}"'
         if act.kind == "write" and act.arguments["text"][-1:] not in ("", "\n"):  # lines would end it with a newline
-            lines.append(json.dumps(dict(act.arguments)))
+            lines.append(json.dumps(given))
             continue
-        for name, value in act.arguments.items():
+        for name, value in given.items():
             if act.kind == "write" and name == "text":
                 lines += _rendered_block(name, value, taken, whole_lines=True)
             elif name not in TEXTS and _fits_a_line(name, value):

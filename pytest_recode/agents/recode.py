@@ -37,6 +37,7 @@ from pytest_recode.agents.prompts import (
 )
 from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
+from pytest_recode.agents.step_checks import checked
 from pytest_recode.agents.structured import arguments_in
 from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError
@@ -142,7 +143,12 @@ class ReCode:
     def _answer(self, reply: Reply, workspace: Workspace, found: Searches, step: int) -> bool:
         """Do what an answer says and remember both; True where it submits."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
-        self._log("step", step, _step_fields(read, reply))
+        try:
+            if isinstance(read, Step):
+                native = self.model.native_tools
+                read = checked(read, workspace, native=native, calls=len(reply.tool_calls) if native else 0)
+        finally:  # also where the sandbox failed
+            self._log("step", step, _step_fields(read, reply))
         kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
         said = self._remember(Message(role="assistant", content=_said(reply), tool_calls=kept), step)
         if isinstance(read, ProtocolError):

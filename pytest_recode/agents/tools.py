@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from pytest_recode.agents.action_arguments import action
 from pytest_recode.agents.actions import (
     FORMS,
     MAX_ACTIONS,
@@ -13,13 +14,9 @@ from pytest_recode.agents.actions import (
     Form,
     ProtocolError,
     Step,
-    action,
     arguments_of,
     in_calls,
     kind_of,
-    lines_of,
-    seconds_of,
-    wrong_use,
 )
 from pytest_recode.agents.beside_calls import action_line, names_a_file
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
@@ -74,16 +71,7 @@ def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]] | Protoco
     if kind == "submit" and (said := submit_text(given)):
         parts["reflection"] = "\n".join(filter(None, (parts.get("reflection"), said)))
     made = action(call.name if kind_of(call.name) else kind, translated(kind, given))
-    if isinstance(made, ProtocolError):
-        return made
-    try:  # what the answer alone shows to be wrong is said before anything of it is done
-        if "lines" in made.arguments:
-            lines_of(made.arguments["lines"])
-        if "timeout" in made.arguments:
-            seconds_of(made.arguments["timeout"])
-    except ValueError as error:
-        return wrong_use(made.kind, f"{error}.")
-    return made, parts
+    return made if isinstance(made, ProtocolError) else (made, parts)
 
 
 def from_reply(reply: Reply) -> Step | ProtocolError:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_recode.agents.action_arguments import INVISIBLE, commented, unquoted
 from pytest_recode.agents.actions import TEXTS, ProtocolError
 
 FENCE = re.compile(r"(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
@@ -24,17 +25,6 @@ _LITERAL = re.compile(r"(?P<style>[|>])(?P<options>[-+1-9]{0,2})(?:[ \t]+#.*)?")
 _QUOTES = ('"""', "'''")
 _HERE = re.compile(r"(?<!<)<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)\\?(?P<tag>[A-Za-z_]\w*)(?P=quote)(?!\w)", re.ASCII)
 _PAIRS = ("`", "'", '"')
-_TYPOGRAPHIC = (
-    "\u201c\u201d",
-    "\u201e\u201c",
-    "\u201e\u201d",
-    "\u2018\u2019",
-    "\u201a\u2018",
-    "\u00ab\u00bb",
-    "\u2039\u203a",
-)
-_QUOTE = re.compile("[\u201c\u201d\u201e\u2018\u201a\u00ab\u00bb\u2039\u203a]")
-INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
 
 class DamagedError(Exception):
@@ -271,17 +261,12 @@ def _line(at: int, name: str, tail: str) -> str:
     said = tail.strip()
     whole = len(said) > 1 and said[0] == said[-1] and said[0] in _PAIRS and said[0] not in said[1:-1]
     if name == "path":
-        whole = whole or said[:1] + said[-1:] in _TYPOGRAPHIC
-        bare = (said[1:-1] if whole else said.removeprefix("**").removesuffix("**")).strip()
+        bare, quoted = unquoted(said)
         if found := INVISIBLE.search(bare):
             raise DamagedError(
-                f"The path in line {at + 1} holds an invisible character ({_code(found[0])}). Leave it out."
+                f"The path in line {at + 1} holds an invisible character (U+{ord(found[0]):04X}). Leave it out."
             )
-        if found := _QUOTE.search(bare):
-            raise DamagedError(
-                f"The path in line {at + 1} holds a quotation mark ({found[0]}): it is not known whether it belongs to it. Leave it out."
-            )
-        return bare
+        return said if quoted and commented(bare) else bare  # `action` takes the quotes away that mark it as a whole
     if name in TEXTS and (tail.rstrip() != f" {said}" and tail.rstrip() != said):
         raise DamagedError(
             f"`{name}` in line {at + 1} begins with more than one blank: it is not known which belong to the text. "
@@ -295,10 +280,6 @@ def _line(at: int, name: str, tail: str) -> str:
             "Leave them out, or write it as a block."
         )
     return said
-
-
-def _code(character: str) -> str:
-    return f"U+{ord(character):04X}"
 
 
 def _no_form(at: int, name: str, following: str) -> str:

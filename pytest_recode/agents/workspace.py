@@ -45,6 +45,12 @@ class SandboxWorkspace:
         self._connection: Connection | None = None
         self._end = ""
 
+    def check(self, path: str = ".", pattern: str | None = None, seconds: float | None = None) -> str:
+        self._check_seconds(seconds)
+        if pattern is None and not path.startswith("/"):
+            return path  # the sandbox need not be started for that
+        return _typed(self._ask("check", path=path, pattern=pattern), str)
+
     def list(self, path: str = ".") -> tuple[str, ...]:
         return _texts(self._ask("list", path=path))
 
@@ -67,12 +73,8 @@ class SandboxWorkspace:
         self._ask("write", path=path, data=data)
 
     def run(self, command: str, seconds: float | None = None) -> CommandResult:
+        self._check_seconds(seconds)
         limit = self._limits.command_seconds
-        if seconds is not None and not seconds <= limit:  # so that NaN is refused
-            raise Refused(
-                f"a command has at most {limit:g} s, and {seconds:g} s are asked for: nothing was run. Give at most {limit:g} "
-                "seconds, or leave the time limit out"
-            )
         seconds = limit if seconds is None else seconds
         done = _typed(self._ask("run", longest=seconds, command=command, seconds=seconds), dict)
         return CommandResult(
@@ -81,6 +83,14 @@ class SandboxWorkspace:
             timed_out=_typed(done.get("timed_out"), bool),
             seconds=_typed(done.get("seconds"), float),
         )
+
+    def _check_seconds(self, seconds: float | None) -> None:
+        limit = self._limits.command_seconds
+        if seconds is not None and not seconds <= limit:  # so that NaN is refused
+            raise Refused(
+                f"a command has at most {limit:g} s, and {seconds:g} s are asked for: nothing was run. Give at most {limit:g} "
+                "seconds as `timeout`, or leave the time limit out"
+            )
 
     def targets(self) -> Files:
         """Those of the untouched repository while nothing was ever done here.

@@ -176,9 +176,12 @@ actions = st.one_of(
     st.builds(
         lambda old, new: Action(kind="edit", arguments={"path": "a.py", "old": old, "new": new}),
         nasty_text.filter(str.strip),
-        nasty_text,
+        nasty_text.map("{} # new".format),
     ),
-    st.builds(lambda text: Action(kind="run", arguments={"command": text}), nasty_text.filter(str.strip)),
+    st.builds(
+        lambda text: Action(kind="run", arguments={"command": text}),
+        nasty_text.map(lambda text: text.replace("\x00", "")).filter(str.strip),
+    ),
     st.builds(lambda text: Action(kind="grep", arguments={"pattern": text}), nasty_text.filter(str.strip)),
     st.just(Action(kind="submit")),
 )

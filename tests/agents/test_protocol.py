@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -20,6 +21,17 @@ NASTY = [
 ]  # fmt: skip
 
 
+VALUES = {
+    "path": [
+        "a.py", "src/a.py", "data (1).csv", "my notes.md", "a b/c d.txt", "Makefile", ".env", "-x", "a,b.py", "x = 1", "<a>",
+        "a.py (new)", "C # notes.md", "a.py b.py", "[1].txt", "{x}.json", "a;b", "$HOME.txt", "a*b?.py", "漢字.txt", "text <<E",
+    ],
+    "lines": ["1-40", "3-", "[1, 2]", "2 to 5", "7..7"],
+    "timeout": ["5", "0.5", "30 s", "10 seconds"],
+}  # fmt: skip
+"""Arguments that have a form of their own."""
+
+
 def nasty(rng: random.Random, lines: int) -> str:
     return "\n".join(rng.choice(NASTY) for _ in range(rng.randrange(lines)))
 
@@ -33,9 +45,13 @@ def a_step(rng: random.Random) -> Step:
             if name in FORMS[kind].optional and rng.random() < 0.5:
                 continue
             value = nasty(rng, 6)
+            if name == "command":
+                value = value.replace("\x00", "")
             if name not in ("text", "new"):
                 value = "x" + value if not value.strip() else value
-            arguments[name] = value
+            arguments[name] = rng.choice(VALUES[name]) if name in VALUES else value
+        if arguments.get("old", 0) == arguments.get("new", 1):
+            arguments["new"] += "x"
         actions.append(Action(kind=kind, arguments=arguments))
     parts = {name: nasty(rng, 6) for name in ("observation", "reflection", "planning")}
     return Step(**parts, actions=tuple(actions))
@@ -229,4 +245,7 @@ def test_many_unclosed_blocks_are_told() -> None:
 
 def test_the_form_that_an_error_shows_is_right() -> None:
     for kind in FORMS:
-        assert the_action(form_of(kind))[0] == kind
+        shown = form_of(kind)
+        for name, value in (("lines", "1-40"), ("timeout", "30")):  # what stands for them is no value
+            shown = re.sub(rf"(?m)^{name}: .*", f"{name}: {value}", shown)
+        assert the_action(shown)[0] == kind

@@ -167,7 +167,10 @@ def test_an_edit_that_changes_nothing_fails_and_says_so(open_walled: Open) -> No
     edit = Action(kind="edit", arguments={"path": "solver.py", "old": "raise", "new": "raise"})
     played = Played(open_walled(), render(Step(actions=(edit, Action(kind="submit")))), SUBMIT)
     played.turn()
-    assert "Refused: the old and the new text are the same, so that nothing in solver.py was changed." in played.last()
+    assert (
+        "`old` and `new` of `edit` are the same text, so that nothing would be changed. Nothing was done."
+        in played.last()
+    )
     assert "Edited" not in played.last()
 
 
@@ -178,7 +181,7 @@ def test_the_correction_of_one_interface_is_not_written_over_the_file(open_walle
     write = Action(kind="write", arguments={"path": "solver.py", "text": text})
     played = Played(workspace, render(Step(actions=(write,))), SUBMIT)
     played.turn()
-    assert "Refused: the text is the correction of one interface (`interface=solver.solve`)" in played.last()
+    assert "The text for solver.py is the correction of one interface (`interface=solver.solve`)" in played.last()
     assert workspace.read("solver.py") == before
 
 
@@ -382,7 +385,10 @@ def test_messages_of_the_user_never_follow_each_other(open_walled: Open) -> None
             Reply(text="### Action: submit\n", finish="length"),
             "cut off at the model's limit of output. Nothing was done.",
         ),
-        ("### Action: read\npath: ../../etc/passwd", "Refused: ../../etc/passwd is refused"),
+        (
+            "### Action: read\npath: ../../etc/passwd",
+            "is `../../etc/passwd`: a path may not go up by `..`. Write it relative to the workspace, such as src/a.py. Nothing was done.",
+        ),
     ],
     ids=["empty", "refusal", "garbage", "huge", "cut-off", "escape"],
 )

@@ -35,7 +35,7 @@ class Tree:
         self.root = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def parts_of(self, path: str) -> list[str]:
-        inner = path[len(self.path) :] if path.startswith(self.path + "/") else path
+        inner = path[len(self.path) :] if f"{path}/".startswith(self.path + "/") else path
         if inner.startswith("/") and inner is path:
             raise Refusal(f"{path} is outside the workspace: give a path relative to it")
         if "\0" in path:

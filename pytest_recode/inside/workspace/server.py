@@ -19,7 +19,7 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
 from ..runtime import command_runner
@@ -129,6 +129,13 @@ class _Workspace:
                 self.tree.write(self.tree.parts_of(path), data, mode)
         return True
 
+    def op_check(self, path: str, pattern: Optional[str]) -> str:
+        """`path` from the root on; refuses what would be refused whatever the files are."""
+        if pattern is not None:
+            self._aside(lambda: self._checked(pattern))
+        with _Guard(path):
+            return "/".join(self.tree.parts_of(path)) or "."
+
     def op_list(self, path: str) -> list[str]:
         with _Guard(path):
             notes: list[str] = []
@@ -144,10 +151,12 @@ class _Workspace:
         return True
 
     def op_grep(self, pattern: str, path: str) -> list[str]:
-        if len(pattern) > MAX_PATTERN:
-            raise Refusal(f"the pattern has {len(pattern)} characters, more than {MAX_PATTERN}")
+        return self._aside(lambda: self._found(pattern, path))
+
+    def _aside(self, look: Callable[[], list[str]]) -> list[str]:
+        """What `look` finds, in a process of its own: a pattern may take all time or memory."""
         try:
-            kind, found = json.loads(command_runner.aside(lambda: self._search(pattern, path), OP_SECONDS))
+            kind, found = json.loads(command_runner.aside(lambda: self._told(look), OP_SECONDS))
         except TimeoutError:
             raise Refusal(f"it took longer than {OP_SECONDS:.0f} s") from None
         except OSError as error:
@@ -157,20 +166,33 @@ class _Workspace:
         lines: list[str] = found
         return lines
 
-    def _search(self, pattern: str, path: str) -> bytes:
+    def _told(self, look: Callable[[], list[str]]) -> bytes:
         try:
-            with _Guard(path):
-                return json.dumps(["ok", self._found(pattern, path)]).encode()
+            return json.dumps(["ok", look()]).encode()
         except Refusal as refusal:
             return json.dumps(["refused", str(refusal)]).encode()
         except MemoryError:
             return b'["refused", "it takes more memory than there is"]'
 
     def _found(self, pattern: str, path: str) -> list[str]:
+        with _Guard(path):
+            return self._lines_found(pattern, path)
+
+    def _compiled(self, pattern: str) -> re.Pattern[str]:
+        if len(pattern) > MAX_PATTERN:
+            raise Refusal(f"the pattern has {len(pattern)} characters, more than {MAX_PATTERN}")
         try:
-            compiled = re.compile(pattern)
+            return re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
             raise Refusal(f"{pattern!r} is no regular expression of Python's: {error}") from None
+
+    def _checked(self, pattern: str) -> list[str]:
+        with _Guard("the pattern"):
+            self._compiled(pattern)
+            return []
+
+    def _lines_found(self, pattern: str, path: str) -> list[str]:
+        compiled = self._compiled(pattern)
         found: list[str] = []
         notes: list[str] = []
         for name in sorted(self.tree.walk(path, notes)):

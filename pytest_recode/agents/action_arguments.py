@@ -1,0 +1,188 @@
+"""Makes an Action of a name and its arguments: each argument in its own form, and every fault that shows without the workspace.
+
+Called in the pytest process by both protocols (`checked_action` for text, `tools` for native calls), before anything of an answer is
+done. Pure: whether a path lies in the workspace, and how long a command may take, is for `Workspace.check` to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pytest_recode.agents.actions import (
+    FORMS,
+    TEXTS,
+    Action,
+    ProtocolError,
+    argument_of,
+    as_it_is,
+    json_type,
+    kind_of,
+    no_such_action,
+    unless_as_it_is,
+    wrong_use,
+)
+
+MAX_NAME = 255
+"""Bytes of a file's name, as Linux has it."""
+
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_PAIRS = ("`", "'", '"')
+_TYPOGRAPHIC = (
+    "\u201c\u201d",
+    "\u201e\u201c",
+    "\u201e\u201d",
+    "\u2018\u2019",
+    "\u201a\u2018",
+    "\u00ab\u00bb",
+    "\u2039\u203a",
+)
+_QUOTE = re.compile("[\u201c\u201d\u201e\u2018\u201a\u00ab\u00bb\u2039\u203a]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_LINES = re.compile(r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:-|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|)\s*[\])]?", re.ASCII)
+_SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)
+
+_NAMED = re.compile(r".*\.[A-Za-z]\w{0,7}", re.ASCII | re.DOTALL)
+"""A path that ends as the name of a file does."""
+_COMMENTED = re.compile(r"[^\s]*\.[A-Za-z]\w{0,7}[`'\"*]*[,;:]?[ \t]+[^\s].*|[^\n]*[ \t](?:#|//|<-|->)[^\n]*", re.ASCII)
+"""A path with more behind it: `a.py (new file)`, `a.py  # the solver`. A file of that name is not what is meant."""
+_MAYBE_COMMENTED = re.compile(r"[^\n]*[ \t](?:--|\(|\u2013|\u2014)[^\n]*", re.ASCII)
+"""The same, unless a file's ending stands behind it: `data (1).csv`."""
+
+
+def commented(path: str) -> bool:
+    """Whether a path seems to have a comment behind it."""
+    return _COMMENTED.fullmatch(path) is not None or (
+        _MAYBE_COMMENTED.fullmatch(path) is not None and _NAMED.fullmatch(path) is None
+    )
+
+
+def unquoted(path: str) -> tuple[str, bool]:
+    """A path without the marks around it, and whether there were some that show where it ends."""
+    said = path.strip()
+    whole = len(said) > 2 and said[0] == said[-1] and said[0] in _PAIRS and said[0] not in said[1:-1]
+    if whole or (len(said) > 2 and said[0] + said[-1] in _TYPOGRAPHIC):
+        return said[1:-1].strip(), True
+    return said.removeprefix("**").removesuffix("**").strip(), False
+
+
+def path_of(kind: str, value: str) -> str:
+    """The path that `path` of an action names. Raises ValueError for one that no workspace has or that is not what is meant."""
+    path, quoted = unquoted(value)
+    shown = f"`path` of `{kind}` is `{path[:80]}`"
+    if kind == "write" and not quoted and commented(path):
+        raise ValueError(
+            f'{shown}: write the path alone, without a comment. If all of it is the path, put it in double quotes: "{path[:80]}"'
+        )
+    if found := INVISIBLE.search(path):
+        raise ValueError(f"`path` of `{kind}` holds an invisible character (U+{ord(found[0]):04X}). Leave it out")
+    if found := _QUOTE.search(path):
+        raise ValueError(
+            f"`path` of `{kind}` holds a quotation mark ({found[0]}): it is not known whether it belongs to it. Leave it out"
+        )
+    found = _CONTROL.search(path)
+    if found and (found[0] == "\0" or kind == "write"):
+        raise ValueError(f"`path` of `{kind}` holds a control character (U+{ord(found[0]):04X}). Leave it out")
+    parts = path.split("/")
+    if ".." in parts:
+        raise ValueError(f"{shown}: a path may not go up by `..`. Write it relative to the workspace, such as src/a.py")
+    if parts[0].startswith("~") and (len(parts) > 1 or path == "~"):
+        raise ValueError(
+            f"{shown}: `~` stands for no directory here. Write it relative to the workspace, such as src/a.py"
+        )
+    if kind == "write" and "\\" in path:
+        raise ValueError(f"{shown}: a backslash parts no directories here. Write `/` between them, such as src/a.py")
+    if kind in ("write", "edit", "read") and (parts[-1] in ("", ".") and path):
+        raise ValueError(f"{shown}, which is a directory. Write the path of a file, such as src/a.py")
+    if any(len(part.encode("utf-8", "replace")) > MAX_NAME for part in parts):
+        raise ValueError(f"{shown}...: a name in it has more than {MAX_NAME} bytes. Write a shorter one")
+    return path
+
+
+def lines_of(value: str) -> tuple[int, int | None]:
+    """The first and the last line that `lines` of a `read` names, from 1; None: to the end. Raises ValueError."""
+    found = _LINES.fullmatch(value.strip())
+    if found is None:
+        raise ValueError(f"`lines` must be the first and the last line, such as 1-40 or 40-, and is `{value[:80]}`")
+    first, last = int(found["first"]), None if found["last"] in ("", "-1") else int(found["last"])
+    if first < 1 or (last is not None and last < first):
+        raise ValueError(
+            f"`lines` must be the first and the last line, counted from 1, such as 1-40, and is `{value[:80]}`"
+        )
+    return first, last
+
+
+def seconds_of(value: str) -> float:
+    """The seconds that `timeout` of a `run` names. Raises ValueError."""
+    found = _SECONDS.fullmatch(value.strip())
+    if found is None or not float(found["seconds"]):
+        raise ValueError(f"`timeout` must be a number of seconds, such as 30, and is `{value[:80]}`")
+    return float(found["seconds"])
+
+
+def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError:
+    """The checked Action, or what is wrong with it. An argument that is None counts as not given, an optional one also where it is
+    empty."""
+    kind = kind_of(name)
+    if kind is None:
+        return ProtocolError(text=f"{no_such_action(name)} Nothing was done.")
+    form = FORMS[kind]
+    called = f"`{kind}`" if name.strip() == kind else f"`{kind}` (your `{name.strip()[:80]}`)"
+    given: dict[str, str] = {}
+    for other, value in arguments.items():
+        own = argument_of(kind, other)
+        if value is None or (own is None and as_it_is(kind, other, value)):
+            continue
+        if own is None:
+            takes = ", ".join(f"`{each}`" for each in form.takes)
+            own_ones = f"its arguments are {takes}" if takes else "it needs no arguments"
+            return wrong_use(kind, f"{called} does not take `{other[:80]}`{unless_as_it_is(kind, other)}; {own_ones}.")
+        value = _written(own, value)
+        if not isinstance(value, str):
+            return wrong_use(kind, f"`{other[:80]}` of {called} must be a string, not {json_type(value)}.")
+        if own in given:
+            return wrong_use(kind, f"`{own}` of {called} is given twice.")
+        if value or own not in form.optional:
+            given[own] = value
+    for own in form.takes:
+        if own not in given and own not in form.optional:
+            return wrong_use(kind, f"{called} needs `{own}`.")
+        if not given.get(own, "x").strip() and own in ("path", "query", "pattern", "command", "old"):
+            return wrong_use(kind, f"`{own}` of {called} is empty.")
+    try:
+        made = {own: _checked(kind, own, given[own]) for own in form.takes if own in given}
+    except ValueError as error:
+        return wrong_use(kind, f"{error}.")
+    if kind == "edit" and made["old"] == made["new"]:
+        return wrong_use(kind, "`old` and `new` of `edit` are the same text, so that nothing would be changed.")
+    return Action(kind=kind, arguments=made)
+
+
+def _checked(kind: str, own: str, value: str) -> str:
+    """The value of an argument that is there. Raises ValueError where no workspace could do anything with it."""
+    if own in TEXTS or own in ("command", "path"):
+        try:
+            value.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            code = f"U+{ord(value[error.start]):04X}"
+            raise ValueError(
+                f"`{own}` of `{kind}` holds half of a character ({code}), which no file can hold"
+            ) from None
+    if own == "command" and "\0" in value:
+        raise ValueError("`command` of `run` holds a null character, which no command can hold: leave it out")
+    if own == "path":
+        return path_of(kind, value)
+    if own == "lines":
+        lines_of(value)
+    if own == "timeout":
+        seconds_of(value)
+    return value
+
+
+def _written(own: str, value: object) -> object:
+    """A number, or the pair of numbers of `lines`, as the text that stands for it."""
+    if own == "timeout" and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}" if value < 1e6 else str(value)
+    if own == "lines" and isinstance(value, list) and [type(each) for each in value] == [int, int]:
+        return f"{value[0]}-{value[1]}" if value[1] != -1 else f"{value[0]}-"
+    return value

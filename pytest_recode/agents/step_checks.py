@@ -1,0 +1,54 @@
+"""Finds the faults of an answer that show before any of its actions is done, though only with the workspace: paths outside of it, too
+much time for a command, a pattern that is no regular expression.
+
+Called by `recode` between reading an answer and doing it; changes nothing in the workspace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_recode.agents import Refused, Workspace
+from pytest_recode.agents.action_arguments import seconds_of
+from pytest_recode.agents.actions import Action, ProtocolError, Step, in_calls, in_text, wrong_use
+from pytest_recode.agents.headings import interface_in
+from pytest_recode.agents.values import FENCE
+
+
+def checked(step: Step, workspace: Workspace, *, native: bool, calls: int = 0) -> Step | ProtocolError:
+    """The step with the paths of its actions relative to the workspace, or what is wrong with it.
+
+    `native`: the model calls tools; `calls`: how many it called, each of which gets a result.
+    """
+    made = [_checked(action, workspace) for action in step.actions]
+    wrong = [(in_calls if native else in_text)(each) if isinstance(each, ProtocolError) else "" for each in made]
+    if not any(wrong):
+        return replace(step, actions=tuple(each for each in made if isinstance(each, Action)))
+    return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong) if calls == len(wrong) else ())
+
+
+def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
+    given = action.arguments
+    if (interface := _interface(action)) is not None:
+        return wrong_use(
+            action.kind,
+            f"The text for {given['path'][:200]} is the correction of one interface (`interface={interface[:80]}`), and `write` replaces "
+            "the whole file. Write the whole file without a code fence, or use `edit`.",
+        )
+    if not {"timeout", "pattern", "path"} & given.keys():
+        return action
+    seconds = seconds_of(given["timeout"]) if "timeout" in given else None
+    try:
+        path = workspace.check(given.get("path", "."), given.get("pattern"), seconds)
+    except Refused as refused:
+        return wrong_use(action.kind, f"`{action.kind}`: {refused}.")
+    return replace(action, arguments={**given, "path": path}) if given.get("path", "").startswith("/") else action
+
+
+def _interface(action: Action) -> str | None:
+    """The interface that the code fence around the text of a file names, as feedback shows a correction: the rest of the file would be
+    lost."""
+    if action.kind != "write" or not action.arguments["path"].endswith(".py"):
+        return None
+    first = FENCE.match(action.arguments["text"].lstrip().partition("\n")[0])
+    return (interface_in(first["info"]) or None) if first is not None else None

@@ -1,0 +1,97 @@
+"""Faults that show before any action is done: then nothing of the answer is done, in either protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.step_checks import checked
+from pytest_recode.agents.tools import from_reply
+from pytest_recode.agents.workspace import SandboxWorkspace
+from tests.agents.conftest import Open
+from tests.agents.scripted import calls
+
+
+def read(workspace: SandboxWorkspace, kind: str, given: Mapping[str, str], *, native: bool) -> Step | ProtocolError:
+    """An answer that writes `first.py` and then does what is given, read and checked as `recode` does."""
+    write = {"path": "first.py", "text": "x = 1\n"}
+    if native:
+        step = from_reply(calls(("write", json.dumps(write)), (kind, json.dumps(given))))
+    else:
+        lines = [f"{name} <<E_O_T\n{value}\nE_O_T" for name, value in given.items()]
+        step = parse(
+            "\n".join(["### Action: write\npath: first.py\ntext <<E\nx = 1\nE", f"### Action: {kind}", *lines])
+        )
+    return checked(step, workspace, native=native, calls=2 * native) if isinstance(step, Step) else step
+
+
+OUTSIDE = "is outside the workspace: give a path relative to it. Nothing was done."
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "given", "words"),
+    [
+        ("run", {"command": "ls", "timeout": "31"}, "at most 30 s, and 31 s are asked for: nothing was run. Give at most"),
+        ("read", {"path": "/workspace/solver.py"}, f"`read`: /workspace/solver.py {OUTSIDE}"),
+        ("write", {"path": "/etc/passwd", "text": "x"}, f"`write`: /etc/passwd {OUTSIDE}"),
+        ("list", {"path": "/"}, f"`list`: / {OUTSIDE}"),
+        ("grep", {"pattern": "x", "path": "/usr"}, f"`grep`: /usr {OUTSIDE}"),
+        ("grep", {"pattern": "f("}, "`grep`: 'f(' is no regular expression of Python's: missing )"),
+        ("grep", {"pattern": "x" * 1001}, "`grep`: the pattern has 1001 characters, more than 1000."),
+        ("read", {"path": "../x"}, "a path may not go up by `..`. Write it relative to the workspace, such as src/a.py."),
+        ("edit", {"path": "a/../b", "old": "x", "new": "y"}, "a path may not go up by `..`."),
+        ("write", {"path": "~/x.py", "text": "x"}, "`~` stands for no directory here."),
+        ("write", {"path": "src\\a.py", "text": "x"}, "a backslash parts no directories here. Write `/` between them"),
+        ("write", {"path": "src/", "text": "x"}, "which is a directory. Write the path of a file"),
+        ("read", {"path": "."}, "which is a directory. Write the path of a file"),
+        ("write", {"path": "x" * 256, "text": "x"}, "a name in it has more than 255 bytes. Write a shorter one."),
+        ("write", {"path": "a\x1b.py", "text": "x"}, "`path` of `write` holds a control character (U+001B). Leave it out."),
+        ("read", {"path": "a\u200b.py"}, "`path` of `read` holds an invisible character (U+200B). Leave it out."),
+        ("read", {"path": "solver.py", "lines": "7"}, "`lines` must be the first and the last line, such as 1-40 or 40-"),
+        ("read", {"path": "solver.py", "lines": "9-3"}, "counted from 1, such as 1-40, and is `9-3`."),
+        ("run", {"command": "ls", "timeout": "soon"}, "`timeout` must be a number of seconds, such as 30, and is `soon`."),
+        ("run", {"command": "ls \x00"}, "holds a null character, which no command can hold: leave it out."),
+        ("write", {"path": "b.txt", "text": "\ud800"}, "`text` of `write` holds half of a character (U+D800)"),
+        ("edit", {"path": "solver.py", "old": "x", "new": "x"}, "are the same text, so that nothing would be changed."),
+        (
+            "write",
+            {"path": "solver.py", "text": "```python interface=solver.solve\nx\n```\n"},
+            "is the correction of one interface (`interface=solver.solve`)",
+        ),
+    ],
+)  # fmt: skip
+def test_a_fault_that_shows_before_is_told_before_anything_is_done(
+    open_walled: Open, kind: str, given: dict[str, str], words: str, native: bool
+) -> None:
+    found = read(open_walled(), kind, given, native=native)
+    assert isinstance(found, ProtocolError), found
+    told = found.calls[1] if native else found.text
+    assert words in told
+    assert "Nothing was done." in told
+    assert (f"Call the tool `{kind}` with" if native else f"### Action: {kind}\n") in told
+    assert not native or found.calls[0] == ""
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_path_below_the_root_is_the_path_relative_to_it(open_workspace: Open, native: bool) -> None:
+    workspace = open_workspace()
+    root = workspace.run("pwd").output.strip()
+    found = read(workspace, "read", {"path": f"{root}/lib/./helpers.py"}, native=native)
+    assert isinstance(found, Step), found
+    assert found.actions[1] == Action(kind="read", arguments={"path": "lib/helpers.py"})
+    root_itself = read(workspace, "list", {"path": root}, native=native)
+    assert isinstance(root_itself, Step), root_itself
+    assert root_itself.actions[1].arguments == {"path": "."}
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_what_is_right_stays_as_it_is(open_walled: Open, native: bool) -> None:
+    given = {"command": "ls", "timeout": "30"}
+    found = read(open_walled(), "run", given, native=native)
+    assert isinstance(found, Step), found
+    assert found.actions[1] == Action(kind="run", arguments=given)
