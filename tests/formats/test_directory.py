@@ -12,6 +12,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.task import Environment, Limits, Oracle, Paper
 from tests.formats.task_directory import FILES, MANIFEST, write
+from tests.messages import assert_message
 
 FULL = """\
 schema: 1
@@ -155,244 +156,201 @@ def test_an_environment_that_is_a_link_to_the_task_is_refused(tmp_path: Path) ->
         FORMAT.load(path)
 
 
-BAD_MANIFESTS = {
+BAD_MANIFESTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "malformed": (
         "schema: 1\nid: mean\ntitle: The mean: a study\n",
-        "ROOT/task.yaml:3: not valid YAML: mapping values are not allowed in this context;"
-        " mend the line, or put the value in quotes",
+        ("ROOT/task.yaml:3", "YAML", "mapping values are not allowed", "quotes"),
     ),
-    "unclosed": (
-        "schema: 1\ntargets: [a.py\n",
-        "ROOT/task.yaml:3: not valid YAML: did not find expected ',' or ']'; mend the line, or put the value in quotes",
-    ),
-    "two documents": (
-        MANIFEST + "---\nschema: 1\n",
-        "ROOT/task.yaml:5: not valid YAML: but found another document; mend the line, or put the value in quotes",
-    ),
-    "empty": ("", f"ROOT/task.yaml: must be a mapping with the keys {KEYS}, not nothing"),
-    "a list": ("- schema: 1\n", f"ROOT/task.yaml:1: must be a mapping with the keys {KEYS}, not a list"),
-    "text": ("mean\n", f"ROOT/task.yaml:1: must be a mapping with the keys {KEYS}, not text"),
+    "unclosed": ("schema: 1\ntargets: [a.py\n", ("ROOT/task.yaml:3", "YAML", "',' or ']'", "fix the line")),
+    "two documents": (MANIFEST + "---\nschema: 1\n", ("ROOT/task.yaml:5", "YAML", "another document", "fix the line")),
+    "empty": ("", ("ROOT/task.yaml", "mapping", KEYS, "nothing")),
+    "a list": ("- schema: 1\n", ("ROOT/task.yaml:1", "mapping", KEYS, "a list")),
+    "text": ("mean\n", ("ROOT/task.yaml:1", "mapping", KEYS, "text")),
     "unknown key": (
         MANIFEST + "interface: [stats]\n",
-        f"ROOT/task.yaml:5: unknown key 'interface' (did you mean 'interfaces'?); the keys are {KEYS}",
+        ("ROOT/task.yaml:5", "unknown key 'interface'", "did you mean 'interfaces'?", KEYS),
     ),
-    "unknown key, no guess": (
-        MANIFEST + "zzz: 1\n",
-        f"ROOT/task.yaml:5: unknown key 'zzz'; the keys are {KEYS}",
-    ),
+    "unknown key, no guess": (MANIFEST + "zzz: 1\n", ("ROOT/task.yaml:5", "unknown key 'zzz'", KEYS)),
     "unknown key within": (
         MANIFEST + "limits:\n  seconds: 1\n  pids: 3\n",
-        "ROOT/task.yaml:6: unknown key 'seconds' in 'limits' (did you mean 'test_seconds'?); the keys are"
-        " test_seconds, grading_seconds, command_seconds, episode_seconds, memory_mb, disk_mb, pids",
+        (
+            "ROOT/task.yaml:6",
+            "'seconds' in 'limits'",
+            "'test_seconds'?",
+            "test_seconds, grading_seconds, command_seconds, episode_seconds, memory_mb, disk_mb, pids",
+        ),
     ),
-    "misspelt key": (
-        MANIFEST.replace("title:", "titel:"),
-        f"ROOT/task.yaml:3: unknown key 'titel' (did you mean 'title'?); the keys are {KEYS}",
-    ),
+    "misspelt key": (MANIFEST.replace("title:", "titel:"), ("ROOT/task.yaml:3", "'titel'", "'title'?", KEYS)),
     "control character": (
         MANIFEST.replace("The mean", '"The \\e[2Jmean"'),
-        "ROOT/task.yaml:3: title: holds a control character; remove it",
+        ("ROOT/task.yaml:3", "title", "control character", "remove"),
     ),
     "null byte": (
         MANIFEST + "license: M\0T\n",
-        "ROOT/task.yaml: not valid YAML: control characters are not allowed; mend the line, or put the value in quotes",
+        ("ROOT/task.yaml", "YAML", "control characters are not allowed", "fix the line"),
     ),
     "half a character": (
         MANIFEST + 'license: "\\ud800"\n#' + "[" * 1000,
-        "ROOT/task.yaml:5: text with half of a surrogate pair; write the character itself",
+        ("ROOT/task.yaml:5", "surrogate", "write the character itself"),
     ),
     "missing key": (
         MANIFEST.replace("targets: [stats.py]\n", ""),
-        "ROOT/task.yaml:1: missing key 'targets'; needed are schema, id, title, targets",
+        ("ROOT/task.yaml:1", "missing key 'targets'", "schema, id, title, targets"),
     ),
-    "duplicate key": (
-        MANIFEST + "id: other\n",
-        "ROOT/task.yaml:5: the key 'id' is given twice in one mapping; keep one",
-    ),
+    "duplicate key": (MANIFEST + "id: other\n", ("ROOT/task.yaml:5", "'id'", "twice", "keep one")),
     "duplicate key within": (
         MANIFEST + "limits:\n  pids: 3\n  pids: 4\n",
-        "ROOT/task.yaml:7: the key 'pids' is given twice in one mapping; keep one",
+        ("ROOT/task.yaml:7", "'pids'", "twice", "keep one"),
     ),
     "newer schema": (
         MANIFEST.replace("schema: 1", "schema: 2"),
-        "ROOT/task.yaml:1: schema: 2 is not known, this version reads schema 1;"
-        " write schema: 1, or install a newer pytest-recode",
+        ("ROOT/task.yaml:1", "schema: 2", "schema: 1", "newer pytest-recode"),
     ),
     "schema as text": (
         MANIFEST.replace("schema: 1", 'schema: "1"'),
-        "ROOT/task.yaml:1: schema: must be the number 1, not text",
+        ("ROOT/task.yaml:1", "schema", "the number 1", "text"),
     ),
     "id that YAML takes for a truth value": (
         MANIFEST.replace("id: mean", "id: no"),
-        f'ROOT/task.yaml:2: id: must be {ID_WORDS}, not true/false; write id: "no"',
+        ("ROOT/task.yaml:2", "id", ID_WORDS, "true/false", 'id: "no"'),
     ),
     "id that YAML takes for a number": (
         MANIFEST.replace("id: mean", "id: 1.10e+3"),
-        f'ROOT/task.yaml:2: id: must be {ID_WORDS}, not a number; write id: "1.10e+3"',
+        ("ROOT/task.yaml:2", "id", ID_WORDS, "a number", 'id: "1.10e+3"'),
     ),
-    "id with a slash": (
-        MANIFEST.replace("id: mean", "id: ../mean"),
-        f"ROOT/task.yaml:2: id: must be {ID_WORDS}, not '../mean'",
-    ),
+    "id with a slash": (MANIFEST.replace("id: mean", "id: ../mean"), ("ROOT/task.yaml:2", "id", ID_WORDS, "'../mean'")),
     "id with a line break": (
         MANIFEST.replace("id: mean", 'id: "mean\\n"'),
-        f"ROOT/task.yaml:2: id: must be {ID_WORDS}, not 'mean'",
+        ("ROOT/task.yaml:2", "id", ID_WORDS, "'mean'"),
     ),
-    "empty title": (
-        MANIFEST.replace("The mean", '" "'),
-        "ROOT/task.yaml:3: title: is empty; give text, or leave the key out",
-    ),
-    "nothing for a title": (
-        MANIFEST.replace("The mean", ""),
-        "ROOT/task.yaml:3: title: must be text, not nothing",
-    ),
+    "empty title": (MANIFEST.replace("The mean", '" "'), ("ROOT/task.yaml:3", "title", "empty", "remove the key")),
+    "nothing for a title": (MANIFEST.replace("The mean", ""), ("ROOT/task.yaml:3", "title", "must be text", "nothing")),
     "targets as text": (
         MANIFEST.replace("[stats.py]", "stats.py"),
-        "ROOT/task.yaml:4: targets: must be a list of paths relative to repo/, not text",
+        ("ROOT/task.yaml:4", "targets", "list of paths relative to repo/", "text"),
     ),
     "no target": (
         MANIFEST.replace("[stats.py]", "[]"),
-        "ROOT/task.yaml:4: targets: is an empty list; name at least one of paths relative to repo/",
+        ("ROOT/task.yaml:4", "targets", "empty list", "at least one", "paths relative to repo/"),
     ),
     "target twice": (
         MANIFEST.replace("[stats.py]", "[stats.py, stats.py]"),
-        "ROOT/task.yaml:4: targets: 'stats.py' is given twice; keep one",
+        ("ROOT/task.yaml:4", "targets", "'stats.py'", "twice", "keep one"),
     ),
     "target outside": (
         MANIFEST.replace("[stats.py]", "\n- stats.py\n- ../other.py"),
-        f"ROOT/task.yaml:6: targets[1]: must be {PATH_WORDS}, not '../other.py'",
+        ("ROOT/task.yaml:6", "targets[1]", PATH_WORDS, "'../other.py'"),
     ),
     "target outside, hidden": (
         MANIFEST.replace("stats.py", "pkg/../../other.py"),
-        f"ROOT/task.yaml:4: targets[0]: must be {PATH_WORDS}, not 'pkg/../../other.py'",
+        ("ROOT/task.yaml:4", "targets[0]", PATH_WORDS, "'pkg/../../other.py'"),
     ),
     "absolute target": (
         MANIFEST.replace("stats.py", "/etc/stats.py"),
-        f"ROOT/task.yaml:4: targets[0]: must be {PATH_WORDS}, not '/etc/stats.py'",
+        ("ROOT/task.yaml:4", "targets[0]", PATH_WORDS, "'/etc/stats.py'"),
     ),
     "target not to be imported": (
         MANIFEST.replace("stats.py", "my-stats.py"),
-        "ROOT/task.yaml:4: targets: none of them can be imported;"
-        " name at least one Python file, as in 'package/module.py'",
+        ("ROOT/task.yaml:4", "targets", "imported", "at least one Python file", "'package/module.py'"),
     ),
     "interface elsewhere": (
         MANIFEST + "interfaces: [stats.mean, statsmean]\n",
-        "ROOT/task.yaml:5: interfaces[1]: 'statsmean' is in no target; it must begin with the module of one: stats",
+        ("ROOT/task.yaml:5", "interfaces[1]", "'statsmean'", "start with", "stats"),
     ),
     "interface with a space": (
         MANIFEST + "interfaces: [stats mean]\n",
-        "ROOT/task.yaml:5: interfaces[0]: must be a dotted name as in 'module.function', not 'stats mean'",
+        ("ROOT/task.yaml:5", "interfaces[0]", "'module.function'", "'stats mean'"),
     ),
     "negative limit": (
         MANIFEST + "limits:\n  test_seconds: -1\n",
-        "ROOT/task.yaml:6: limits.test_seconds: must be a number of seconds above 0, at most 86400, not -1",
+        ("ROOT/task.yaml:6", "limits.test_seconds", "seconds", "86400", "-1"),
     ),
     "absurd limit": (
         MANIFEST + "limits: {memory_mb: 1e12}\n",
-        "ROOT/task.yaml:5: limits.memory_mb: must be a whole number of MiB from 32 to 1048576, not text",
+        ("ROOT/task.yaml:5", "limits.memory_mb", "MiB from 32 to 1048576", "text"),
     ),
     "limit that is no number": (
         MANIFEST + "limits: {test_seconds: .nan}\n",
-        "ROOT/task.yaml:5: limits.test_seconds: must be a number of seconds above 0, at most 86400, not .nan",
+        ("ROOT/task.yaml:5", "limits.test_seconds", "86400", ".nan"),
     ),
     "limit that is endless": (
         MANIFEST + "limits: {pids: .inf}\n",
-        "ROOT/task.yaml:5: limits.pids: must be a whole number from 1 to 65536, not .inf",
+        ("ROOT/task.yaml:5", "limits.pids", "from 1 to 65536", ".inf"),
     ),
     "half a process": (
         MANIFEST + "limits: {pids: 1.5}\n",
-        "ROOT/task.yaml:5: limits.pids: must be a whole number from 1 to 65536, not 1.5",
+        ("ROOT/task.yaml:5", "limits.pids", "from 1 to 65536", "1.5"),
     ),
     "true for a number": (
         MANIFEST + "limits: {pids: yes}\n",
-        "ROOT/task.yaml:5: limits.pids: must be a whole number from 1 to 65536, not true/false",
+        ("ROOT/task.yaml:5", "limits.pids", "from 1 to 65536", "true/false"),
     ),
     "limits against each other": (
         MANIFEST + "limits: {test_seconds: 1200}\n",
-        "ROOT/task.yaml:5: limits: test_seconds (1200, for one test) is longer than grading_seconds (600, for all);"
-        " lower the one, or raise the other",
+        ("ROOT/task.yaml:5", "limits", "test_seconds (1200", "grading_seconds (600", "lower", "raise"),
     ),
     "number of too many digits": (
         MANIFEST + f"limits: {{pids: {'9' * 5000}}}\n",
-        f"ROOT/task.yaml:5: not a number that can be read: {'9' * 40}; mend it, or put text in quotes",
+        ("ROOT/task.yaml:5", "number", "9" * 40, "quotes"),
     ),
     "unknown isolation": (
         MANIFEST + "oracle: {isolation: process}\n",
-        "ROOT/task.yaml:5: oracle.isolation: must be one of separate, shared, not 'process'",
+        ("ROOT/task.yaml:5", "oracle.isolation", "separate, shared", "'process'"),
     ),
     "an oracle in one word": (
         MANIFEST + "oracle: shared\n",
-        "ROOT/task.yaml:5: oracle: must be a mapping with the keys isolation, not text",
+        ("ROOT/task.yaml:5", "oracle", "mapping", "isolation", "text"),
     ),
     "unknown key of the oracle": (
         MANIFEST + "oracle: {script: run.py}\n",
-        "ROOT/task.yaml:5: unknown key 'script' in 'oracle'; the keys are isolation",
+        ("ROOT/task.yaml:5", "'script' in 'oracle'", "isolation"),
     ),
     "unknown difficulty": (
         MANIFEST + "difficulty: Hard\n",
-        "ROOT/task.yaml:5: difficulty: must be one of easy, medium, hard, not 'Hard'",
+        ("ROOT/task.yaml:5", "difficulty", "easy, medium, hard", "'Hard'"),
     ),
     "arxiv as a number": (
         MANIFEST + "paper: {arxiv: 2106.09680}\n",
-        'ROOT/task.yaml:5: paper.arxiv: must be text, not a number; write arxiv: "2106.09680"',
+        ("ROOT/task.yaml:5", "paper.arxiv", "text", "a number", 'arxiv: "2106.09680"'),
     ),
-    "authors as text": (
-        MANIFEST + "paper: {authors: A. B}\n",
-        "ROOT/task.yaml:5: paper.authors: must be a list of text, not text",
-    ),
+    "authors as text": (MANIFEST + "paper: {authors: A. B}\n", ("ROOT/task.yaml:5", "paper.authors", "list of text")),
     "wrong date": (
         MANIFEST + "paper: {date: 1.5.2013}\n",
-        "ROOT/task.yaml:5: paper.date: must be text as in 2013-06-04, 2013-06 or 2013, not '1.5.2013'",
+        ("ROOT/task.yaml:5", "paper.date", "2013-06-04, 2013-06 or 2013", "'1.5.2013'"),
     ),
     "image and dockerfile": (
         MANIFEST + "environment:\n  image: python\n  dockerfile: Dockerfile\n",
-        "ROOT/task.yaml:7: environment: image and dockerfile are both given, and only one can be used; keep one",
+        ("ROOT/task.yaml:7", "environment", "image", "dockerfile", "keep one"),
     ),
     "requirements that are not there": (
         MANIFEST + "environment: {requirements: needs.txt}\n",
-        "ROOT/task.yaml:5: environment.requirements: no such file: needs.txt in the task directory;"
-        " create it, or mend the path",
+        ("ROOT/task.yaml:5", "environment.requirements", "needs.txt", "create it"),
     ),
     "alias": (
         MANIFEST.replace("The mean", "&t The mean") + "license: *t\n",
-        "ROOT/task.yaml:3: YAML anchors and aliases (&name, *name) are not read here; write the value out",
+        ("ROOT/task.yaml:3", "&name, *name", "write the value out"),
     ),
-    "merge key": (
-        MANIFEST + "<<: {license: MIT}\n",
-        "ROOT/task.yaml:5: the key << is not text to YAML; put a key that is a name in quotes",
-    ),
+    "merge key": (MANIFEST + "<<: {license: MIT}\n", ("ROOT/task.yaml:5", "<<", "quotes")),
     "tag": (
         MANIFEST + "license: !!python/name:os.system\n",
-        "ROOT/task.yaml:5: the YAML tag !!python/name:os.system is not read here; write the plain value",
+        ("ROOT/task.yaml:5", "!!python/name:os.system", "write the plain value"),
     ),
-    "key that is a number": (
-        MANIFEST + "1: 2\n",
-        "ROOT/task.yaml:5: the key 1 is not text to YAML; put a key that is a name in quotes",
-    ),
-    "key that is a list": (
-        MANIFEST + "? [a]\n: 2\n",
-        "ROOT/task.yaml:5: a key that is a list or a mapping is not text to YAML; put a key that is a name in quotes",
-    ),
-    "too deep": (
-        MANIFEST + f"license: {'[' * 30}{']' * 30}\n",
-        "ROOT/task.yaml: nested deeper than 20 levels; write it flat",
-    ),
+    "key that is a number": (MANIFEST + "1: 2\n", ("ROOT/task.yaml:5", "key 1", "text", "quotes")),
+    "key that is a list": (MANIFEST + "? [a]\n: 2\n", ("ROOT/task.yaml:5", "a list or a mapping", "text", "quotes")),
+    "too deep": (MANIFEST + f"license: {'[' * 30}{']' * 30}\n", ("ROOT/task.yaml", "20 levels", "flat")),
     "so deep that libyaml's reader would crash": (
         MANIFEST + f"license: {'[' * 30_000}{']' * 30_000}\n",
-        "ROOT/task.yaml: nested deeper than 20 levels; write it flat",
+        ("ROOT/task.yaml", "20 levels", "flat"),
     ),
-    "too large": (
-        MANIFEST + "#" * 70_000,
-        "ROOT/task.yaml: larger than 64 KiB, the limit for this file; shorten it",
-    ),
+    "too large": (MANIFEST + "#" * 70_000, ("ROOT/task.yaml", "64 KiB", "shorten")),
 }
 
 
-@pytest.mark.parametrize(("manifest", "words"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS)
+@pytest.mark.parametrize(("manifest", "parts"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS)
 def test_a_bad_manifest_is_one_line_that_names_place_choices_and_next_step(
-    tmp_path: Path, manifest: str, words: str
+    tmp_path: Path, manifest: str, parts: tuple[str, ...]
 ) -> None:
-    assert refusal(write(tmp_path, manifest)) == words
+    assert_message(refusal(write(tmp_path, manifest)), *parts)
 
 
 def test_a_bomb_of_aliases_is_refused_before_it_grows(tmp_path: Path) -> None:
