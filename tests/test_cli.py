@@ -446,8 +446,8 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
         (["recode-out/L0", "--table=comparisons"], "these files have nothing to say of it"),
         (["recode-out/L0", "--table=code"], "there are episodes, curves, levels"),
         (["recode-out/L0", "--table=code"], "; code needs --tasks"),
-        (["recode-out/L0", "--tasks", "nowhere"], "nowhere: no such file: give a directory with"),
-        (["recode-out/L0", "--tasks", "recode-out"], "recode-out: holds no tasks: give a directory with"),
+        (["recode-out/L0", "--tasks", "nowhere"], "nowhere: no such file; give a directory with"),
+        (["recode-out/L0", "--tasks", "recode-out"], "recode-out: contains no tasks; give a directory with"),
         (["recode-out/L0", "--codebertscore"], "--codebertscore needs the references: give --tasks DIR too"),
     ],
 )

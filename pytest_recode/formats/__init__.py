@@ -1,4 +1,4 @@
-"""Formats: a file each; every one turns a manifest on disk into Tasks."""
+"""Task formats: each turns a manifest on disk into Tasks. Adding one: docs/how-to/add-a-benchmark.md."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from pytest_recode.task import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """`manifest` is the file name that claims a directory; `load` raises `UserError` naming file, key and choices.
+    """How a manifest becomes Tasks.
 
-    `defaults` are values of fields of Settings that hold for its tasks unless the user gives others. `owns` tells whether a
-    directory below the manifest's is part of a task, so that nothing in it may be collected as an ordinary test even
-    where pytest was started in it; None: only what lies below a root directory with the manifest is kept from that.
-    `single`: a manifest poses one task and never another, so that ids of items leave out the task's. Not for one that
-    happens to hold a single task: its ids would change when it grows. `data_set`: the manifest's directory is as somebody
-    published it, and no run's records may lie in it.
+    `manifest`: the file name that marks a directory as a task or a benchmark.
+    `load`: returns the Tasks of a manifest; raises a `UserError` that names the file, the key and the allowed values.
+    `defaults`: values of fields of Settings for its tasks, unless the user sets them.
+    `owns(manifest, directory)`: whether a directory below the manifest's is part of a task, so that pytest collects no ordinary
+    tests from it, even if pytest is started there. None: only directories below a root directory that contains the manifest.
+    `single`: a manifest always defines exactly one task, and item ids omit the task's id. Leave it False for a manifest that
+    may define more later, because ids would change.
+    `data_set`: the manifest's directory is a published data set, and records of runs must not be written there.
     """
 
     name: str
@@ -33,7 +35,7 @@ class Format:
 
 
 def unreadable(task_format: str, manifest: Path, name: str, why: str, facts: Mapping[str, Any] | None = None) -> Task:
-    """Stands for what a manifest names and nobody can play; `why` is one line, as of a `UserError`."""
+    """A Task in place of one that a manifest names and that cannot run; `why` is one line, as in a `UserError`."""
 
     def no_parts() -> NoReturn:
         raise UserError(why)

@@ -1,4 +1,4 @@
-"""What every format must keep, for people who add one: `check_format(FORMAT, path_of_a_manifest)` in a test."""
+"""The conformance suite for task formats: call `check_format(FORMAT, path_of_a_manifest)` in a test of your format."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ GARBAGE = b"\xff\xfe\x00 no manifest of any format \x00"
 
 
 def check_format(format: Format, manifest: Path) -> None:  # noqa: A002  the noun of the project
-    """Load `manifest`, a right one, and manifests that are not there or hold garbage, as a run would.
+    """Load `manifest`, which must be valid, a manifest that does not exist, and one with garbage, as a run would.
 
-    Raises `AssertionError` saying which promise is broken.
+    Raises an `AssertionError` that names the requirement that the format does not meet.
     """
     _must(bool(format.name) and format.name.split() == [format.name], f"the name {format.name!r} must be one word")
     _must(
         Path(format.manifest).name == format.manifest,
         f"the manifest {format.manifest!r} must be the name of a file, without a directory",
     )
-    _must(manifest.name == format.manifest, f"{manifest} is no {format.manifest}, so the format would not be asked")
+    _must(manifest.name == format.manifest, f"{manifest} must be named {format.manifest}, or the format is never used")
     tasks = format.load(manifest)
-    _must(len(tasks) > 0, f"{manifest} must give at least one task")
+    _must(len(tasks) > 0, f"{manifest} must have at least one task")
     ids = [task.id for task in tasks]
     _must(len(set(ids)) == len(ids), f"the ids of the tasks must differ: {', '.join(ids)}")
-    _must(len(ids) == 1 or not format.single, f"`single` promises one task for each manifest, not {', '.join(ids)}")
-    _must(list(format.load(manifest)) == list(tasks), "loading twice must give equal tasks")
+    _must(len(ids) == 1 or not format.single, f"`single` requires one task for each manifest, not {', '.join(ids)}")
+    _must(list(format.load(manifest)) == list(tasks), "loading it twice must return equal tasks")
     for task in tasks:
         _task(format, manifest, task)
         parts = task.load()
         _parts(task, parts)
-        _must(task.load() == parts, f"{task.id}: loading twice must give equal parts")
-    _refuses(format, manifest.parent / "no such directory" / format.manifest, "is not there")
+        _must(task.load() == parts, f"{task.id}: loading it twice must return equal parts")
+    _refuses(format, manifest.parent / "no such directory" / format.manifest, "does not exist")
     with tempfile.TemporaryDirectory() as directory:
         garbage = Path(directory) / format.manifest
         garbage.write_bytes(GARBAGE)
-        _refuses(format, garbage, "holds garbage")
+        _refuses(format, garbage, "contains garbage")
 
 
 def _task(format: Format, manifest: Path, task: Task) -> None:  # noqa: A002
@@ -47,14 +47,14 @@ def _task(format: Format, manifest: Path, task: Task) -> None:  # noqa: A002
     _must(task.manifest == manifest, f"{task.id}: task.manifest must be the path that was loaded")
     _must(bool(task.id) and task.id == task.id.strip() and "::" not in task.id, f"the id {task.id!r} must be a name")
     _must(bool(task.title.strip()), f"{task.id}: the title must not be empty")
-    _must(bool(task.targets), f"{task.id}: there must be a target")
+    _must(bool(task.targets), f"{task.id}: there must be at least one target")
     shared = task.oracle.isolation == "shared"
-    _must(bool(task.interfaces) or shared, f"{task.id}: there must be an interface")
+    _must(bool(task.interfaces) or shared, f"{task.id}: there must be at least one interface")
     for path in task.targets:
         _must(_relative(path), f"{task.id}: the target {path!r} must be relative to the repository, without '..'")
     _must(
         not task.environment.python,
-        f"{task.id}: which interpreter an environment is, only the user says; give environment.name, not {task.environment.python!r}",
+        f"{task.id}: environment.python must be empty, because only the user may choose an interpreter; set environment.name instead of {task.environment.python!r}",
     )
     for file in (task.environment.dockerfile, task.environment.requirements):
         _must(file is None or file.is_absolute(), f"{task.id}: the environment's path {file} must be absolute")
@@ -64,24 +64,26 @@ def _parts(task: Task, parts: Parts) -> None:
     _must(bool(parts.instruction.strip()), f"{task.id}: the instruction must not be empty")
     _must(bool(parts.tests), f"{task.id}: there must be hidden tests")
     script = task.oracle.script
-    _must(not script or script in parts.tests, f"{task.id}: the hidden tests must hold the oracle's script {script!r}")
+    _must(
+        not script or script in parts.tests, f"{task.id}: the hidden tests must contain the oracle's script {script!r}"
+    )
     _must(
         set(parts.reference) == set(task.targets),
-        f"{task.id}: the reference must hold the targets and nothing else, not {', '.join(parts.reference)}",
+        f"{task.id}: the reference must contain exactly the targets, not {', '.join(parts.reference)}",
     )
     _must(
         task.reference is None or task.reference() == parts.reference,
-        f"{task.id}: `reference` must give what `load` has for one",
+        f"{task.id}: `reference` must return the same files as `load().reference`",
     )
     for files in (parts.repo, parts.reference, parts.tests):
         _files(task, files)
     shown = brief(task, parts).repo
-    # with a shared oracle the tests' own files may hold a copy of one that is shown and not asked for
+    # With a shared oracle, the files of the tests may include a copy of a visible file that is not a target
     script = task.oracle.script
     tests = {script: parts.tests[script]} if task.oracle.isolation == "shared" and script else parts.tests
     for name, data in {**parts.reference, **tests}.items():
         copies = [path for path, held in shown.items() if held == data and data.strip()]
-        _must(not copies, f"{task.id}: the repository shows {name} to the agent, as {', '.join(copies)}")
+        _must(not copies, f"{task.id}: the agent can read {name} in the repository, as {', '.join(copies)}")
 
 
 def _files(task: Task, files: Files) -> None:
@@ -94,11 +96,11 @@ def _refuses(format: Format, manifest: Path, what: str) -> None:  # noqa: A002
     error = _raised(lambda: format.load(manifest))
     _must(
         isinstance(error, UserError),
-        f"a manifest that {what} must raise UserError, not {type(error).__name__ if error else 'give tasks'}",
+        f"a manifest that {what} must raise UserError, not {type(error).__name__ if error else 'return tasks'}",
     )
     _must(
         str(manifest) in str(error) and "\n" not in str(error),
-        f"the error for a manifest that {what} must be one line that names it, not: {error}",
+        f"the error for a manifest that {what} must be one line that names its path, not: {error}",
     )
 
 
@@ -114,6 +116,6 @@ def _relative(path: str) -> bool:
     return bool(path) and not path.startswith("/") and "\\" not in path and not {"", ".", ".."} & set(path.split("/"))
 
 
-def _must(holds: bool, promise: str) -> None:
-    if not holds:
-        raise AssertionError(promise)
+def _must(condition: bool, requirement: str) -> None:
+    if not condition:
+        raise AssertionError(requirement)

@@ -1,4 +1,4 @@
-"""Tasks on disk, found without pytest: for what is done with runs when they are over."""
+"""Find tasks on disk without pytest. Used by `pytest-recode report --tasks`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from pytest_recode.task import Files, Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Tasks by format and by the name that reports have for them; a note for each manifest that cannot be read."""
+    """Tasks by format and by their name in reports, and a note for each manifest that cannot be read."""
 
     tasks: Mapping[tuple[str, str], Task] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> dict[str, set[str]]:
-        """Of every format."""
+        """Task names by format."""
         names: dict[str, set[str]] = {}
         for task_format, name in self.tasks:
             names.setdefault(task_format, set()).add(name)
         return names
 
     def reference(self, task_format: str, name: str) -> Files | None:
-        """None: the task is not here, or has none. Raises `UserError` where it cannot be read."""
+        """The reference of a task, or None if the task was not found or has no reference. Raises `UserError` if it cannot be read."""
         task = self.tasks.get((task_format, name))
         if task is None:
             return None
@@ -41,9 +41,9 @@ class Found:
 
 
 def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) -> Found:
-    """Every task of these manifests and of the directories' at any depth; `named` makes a task's name of its id and facts.
+    """Find the tasks of these manifests, and of manifests at any depth below these directories, in the project's own formats.
 
-    The formats are the project's own. Raises `UserError` for a path that is no manifest and holds none.
+    `named` computes a task's name from its id and facts. Raises `UserError` for a path that neither is nor contains a manifest.
     """
     known = own_formats() if paths else {}
     tasks: dict[tuple[str, str], Task] = {}
@@ -52,7 +52,7 @@ def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) 
         found = list(_manifests(path, known))
         if not found:
             raise UserError(
-                f"{path}: {'holds no tasks' if path.exists() else 'no such file'}: give a directory with {' or '.join(sorted(known))}"
+                f"{path}: {'contains no tasks' if path.exists() else 'no such file'}; give a directory with {' or '.join(sorted(known))}"
             )
         for manifest in found:
             try:
@@ -60,18 +60,18 @@ def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) 
                     (task.format, named(task.id, task.facts)): task for task in known[manifest.name].load(manifest)
                 }
             except UserError as error:
-                notes.append(f"its tasks are left out: {error}")
+                notes.append(f"its tasks are omitted: {error}")
     return Found(tasks=tasks, notes=tuple(notes))
 
 
 def own_formats() -> dict[str, Format]:
-    """Format by the name of its manifest: every module of this room that has a FORMAT."""
+    """The formats by the name of their manifest: the FORMAT of every module of this package that defines one."""
     modules = (import_module(f"{formats.__name__}.{one.name}") for one in pkgutil.iter_modules(formats.__path__))
     return {found.manifest: found for module in modules if isinstance(found := getattr(module, "FORMAT", None), Format)}
 
 
 def _manifests(path: Path, known: dict[str, Format]) -> Iterator[Path]:
-    """What lies below a manifest belongs to it."""
+    """The manifests below `path`; directories below a manifest are not searched, because they belong to it."""
     if path.is_file():
         yield from [path] if path.name in known else []
     elif manifest := next((path / name for name in sorted(known) if (path / name).is_file()), None):

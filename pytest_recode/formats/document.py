@@ -1,7 +1,7 @@
-"""Document: a small YAML file read as plain data, with the line of every key for messages.
+"""Read a small YAML file as plain data, with the line number of every key for error messages.
 
-Everything that YAML allows and a hand-written manifest does not need is refused: aliases (and with them the
-bombs made of them), merge keys, tags, keys that are not text, a key given twice (YAML keeps the last).
+Features of YAML that a hand-written manifest does not need are rejected: aliases (which allow decompression bombs), merge keys,
+tags, keys that are not text, and duplicate keys (YAML would keep the last).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from pytest_recode.faults import UserError
 
 At = tuple[str | int, ...]
-"""Where in a document: keys of mappings and indices of lists, from the top."""
+"""A position in a document: keys of mappings and indices of lists, from the top."""
 
 _TAG = "tag:yaml.org,2002:"
 _STR = _TAG + "str"
-# A date stays the text it is written as; "=" is text to everybody but YAML 1.1.
+# A date stays text; "=" has a special meaning only in YAML 1.1.
 _TEXT = frozenset({_STR, _TAG + "timestamp", _TAG + "value"})
 _SCALARS = frozenset({_TAG + "int", _TAG + "float", _TAG + "bool", _TAG + "null"})
 _DEEPEST = 20
@@ -36,7 +36,7 @@ class Document:
 
 
 def read(path: Path, *, most: int) -> Document:
-    """The one YAML document in `path`, of at most `most` bytes. Raises `UserError`."""
+    """Read the only YAML document in `path`, of at most `most` bytes. Raises `UserError`."""
     text = text_of(path, most=most)
     loader = _loader(sum(text.count(opener) for opener in _OPENERS) < _MOST_OPENERS)(text)
     try:
@@ -62,16 +62,16 @@ def data_of(path: Path, *, most: int) -> bytes:
         with path.open("rb") as file:
             data = file.read(most + 1)
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file; create it, or mend the path") from None
+        raise UserError(f"{path}: no such file; create it, or correct the path") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); make it a readable file") from None
     if len(data) > most:
-        raise UserError(f"{path}: larger than {most // 1024} KiB, the limit for this file; shorten it")
+        raise UserError(f"{path}: is larger than {most // 1024} KiB, the limit for this file; shorten it")
     return data
 
 
 def decoded(path: Path, data: bytes, line: int = 1) -> str:
-    """`data`, of `path` from `line` on, as UTF-8 without a byte order mark. Raises `UserError`."""
+    """Decode `data`, which starts at `line` of `path`, as UTF-8 without its byte order mark. Raises `UserError`."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -82,14 +82,14 @@ def decoded(path: Path, data: bytes, line: int = 1) -> str:
 
 
 def fault(document: Document, at: At, text: str) -> UserError:
-    """The error `text` at the line where YAML has the key or item `at`."""
+    """A `UserError` with `text`, prefixed by the file and the line of the key or item `at`."""
     node, _value = _nodes(document, at)
     line = f":{node.start_mark.line + 1}" if node is not None else ""
     return UserError(f"{document.path}{line}: {text}")
 
 
 def written(document: Document, at: At) -> str:
-    """The scalar at `at` as its author wrote it ("no", "1.10"): the data has what YAML made of it."""
+    """The scalar at `at` as it is written in the file ("no", "1.10"), before YAML converts it to false or 1.1."""
     value = getattr(_nodes(document, at)[1], "value", None)
     return value if isinstance(value, str) else ""
 
@@ -101,13 +101,13 @@ def name_of(at: At) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What a value is called in a message."""
+    """The name of a value's type in messages."""
     names = {bool: "true/false", dict: "a mapping", list: "a list", str: "text", type(None): "nothing"}
     return names.get(type(value), "a number")
 
 
 def _nodes(document: Document, at: At) -> tuple[Any, Any]:
-    """YAML's nodes of the key and of the value at `at`; an item of a list is both."""
+    """The YAML nodes of the key and of the value at `at`; for an item of a list, both are the item."""
     key = value = document.node
     for part in at:
         if isinstance(part, int):
@@ -120,7 +120,7 @@ def _nodes(document: Document, at: At) -> tuple[Any, Any]:
 def _plain(path: Path, loader: Any, node: Any, seen: set[int], depth: int) -> Any:
     if id(node) in seen:
         raise UserError(
-            f"{path}:{node.start_mark.line + 1}: YAML anchors and aliases (&name, *name) are not read here;"
+            f"{path}:{node.start_mark.line + 1}: YAML anchors and aliases (&name, *name) are not supported;"
             " write the value out"
         )
     seen.add(id(node))
@@ -135,24 +135,24 @@ def _plain(path: Path, loader: Any, node: Any, seen: set[int], depth: int) -> An
         return [_plain(path, loader, item, seen, depth + 1) for item in node.value]
     line = node.start_mark.line + 1
     if tag not in _SCALARS:
-        raise UserError(f"{path}:{line}: the YAML tag {_shown(tag)} is not read here; write the plain value")
+        raise UserError(f"{path}:{line}: the YAML tag {_shown(tag)} is not supported; write the plain value")
     try:
         return loader.construct_object(node)
     except (ValueError, OverflowError):
         raise UserError(
-            f"{path}:{line}: not a number that can be read: {node.value[:40]}; mend it, or put text in quotes"
+            f"{path}:{line}: not a valid number: {node.value[:40]}; correct it, or put it in quotes to make it text"
         ) from None
 
 
 def _encodable(path: Path, node: Any) -> str:
-    """PyYAML's own parser takes a lone surrogate ("\\ud800"), which no file and no request can hold."""
+    """Reject lone surrogates ("\\ud800"): PyYAML's Python parser accepts them, but no file and no request can be encoded with one."""
     text: str = node.value
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
             line = node.start_mark.line + 1
-            raise UserError(f"{path}:{line}: text with half of a surrogate pair; write the character itself") from None
+            raise UserError(f"{path}:{line}: contains half of a surrogate pair; write the character itself") from None
     return text
 
 
@@ -163,10 +163,10 @@ def _mapping(path: Path, loader: Any, node: Any, seen: set[int], depth: int) -> 
         if key_node.tag not in _TEXT:
             line = key_node.start_mark.line + 1
             shown = f"the key {key}" if isinstance(key, str) else "a key that is a list or a mapping"
-            raise UserError(f"{path}:{line}: {shown} is not text to YAML; put a key that is a name in quotes")
+            raise UserError(f"{path}:{line}: {shown} is not text in YAML; put the key in quotes")
         if key in data:
             line = key_node.start_mark.line + 1
-            raise UserError(f"{path}:{line}: the key '{key}' is given twice in one mapping; keep one")
+            raise UserError(f"{path}:{line}: the key '{key}' occurs twice in one mapping; keep one")
         data[key] = _plain(path, loader, value_node, seen, depth + 1)
     return data
 
@@ -176,11 +176,11 @@ def _malformed(path: Path, error: Any) -> UserError:
     line = f":{mark.line + 1}" if mark is not None else ""
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
     problem = " ".join(str(problem).split())
-    return UserError(f"{path}{line}: not valid YAML: {problem}; mend the line, or put the value in quotes")
+    return UserError(f"{path}{line}: not valid YAML: {problem}; fix the line, or put the value in quotes")
 
 
 def _too_deep(path: Path) -> UserError:
-    return UserError(f"{path}: nested deeper than {_DEEPEST} levels; write it flat")
+    return UserError(f"{path}: is nested deeper than {_DEEPEST} levels; flatten it")
 
 
 def _shown(tag: str) -> str:
@@ -189,10 +189,10 @@ def _shown(tag: str) -> str:
 
 @cache
 def _loader(shallow: bool) -> Any:
-    """A reader on libyaml where PyYAML was built with it (ten times as fast), else on Python's parser.
+    """The YAML loader: libyaml's if PyYAML was built with it (ten times as fast) and the text is `shallow`, else Python's.
 
-    PyYAML's C composer recurses without a limit: some 30,000 open brackets crash the interpreter. Text that
-    could nest so deep goes to the Python one, which raises `RecursionError`.
+    PyYAML's C composer recurses without a limit, and about 30,000 open brackets crash the interpreter. Text that
+    could nest so deeply is parsed in Python, which raises `RecursionError`.
     """
     import yaml
 

@@ -1,4 +1,4 @@
-"""Symbolic links in tasks: a task is its author's, and a link in it may lead to any file of the user's machine."""
+"""Reject symbolic links in tasks: a link that a task's author made could point to any file of the user's machine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pytest_recode.faults import UserError
 
 
 def refuse_links(root: Path, *parts: str) -> None:
-    """Raises `UserError` where one of `parts`, relative to `root`, or a directory on the way to it is a symbolic link.
+    """Raise `UserError` if one of `parts`, relative to `root`, or a directory on the way to it is a symbolic link.
 
-    `root` itself may be one, or be reached by one: that is the user's choice. What does not exist is no link.
+    `root` itself may be a link, or below one, because the user chose it. Paths that do not exist are accepted.
     """
     for part in parts:
         path = root
@@ -22,24 +22,24 @@ def refuse_links(root: Path, *parts: str) -> None:
 
 
 def refuse_links_out(root: Path, path: Path) -> None:
-    """Raises `UserError` where `path`, or a directory on the way to it, is a link that leads out of `root`."""
+    """Raise `UserError` if `path`, or a directory on the way to it, is a link to a place outside `root`."""
     if not os.path.realpath(path).startswith(f"{os.path.realpath(root)}{os.sep}"):
         while not path.is_symlink() and path != path.parent:
             path = path.parent
         raise UserError(
-            f"{path}: is a symbolic link to {_target(path)}, outside {root}; a task's files lie below that folder: copy what it"
-            " points to"
+            f"{path}: is a symbolic link to {_target(path)}, outside {root}; a task may only use files below that directory. Replace the link with"
+            " a copy of its target"
         )
 
 
 def link_refused(path: Path) -> UserError:
     return UserError(
-        f"{path}: is a symbolic link to {_target(path)}; a task may hold none, as a link can lead to any file of this machine:"
-        " copy what it points to"
+        f"{path}: is a symbolic link to {_target(path)}; a task may not contain links, because they can point to any file of this"
+        " machine. Replace it with a copy of its target"
     )
 
 
 def _target(path: Path) -> str:
-    """As written, in one line."""
+    """The target as the link names it, in one line."""
     written = str(path.readlink()) if path.is_symlink() else os.path.realpath(path)
     return "".join(char if char.isprintable() else "?" for char in written)

@@ -39,7 +39,7 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
         return in_terminal
     if who == "files":
         from pytest_recode.feedback.by_file import by_file
-        from pytest_recode.formats.parts import read_feedback
+        from pytest_recode.formats.directory.parts import read_feedback
 
         return by_file(out / "feedback", read_feedback, LOG.warning)
     return None

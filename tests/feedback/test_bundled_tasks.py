@@ -15,7 +15,7 @@ from pytest_recode.feedback.leaks import leaked
 from pytest_recode.feedback.levels import KINDS, LEVELS, corrections
 from pytest_recode.feedback.researcher import derived, from_task
 from pytest_recode.formats.directory import FORMAT
-from pytest_recode.formats.parts import FIELDS
+from pytest_recode.formats.directory.parts import FIELDS
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 from tests.feedback.literals import leaked_literals

@@ -10,7 +10,8 @@ from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.levels import CONSEQUENCES, render
 from pytest_recode.feedback.model_answers import MEANINGS
 from pytest_recode.formats.directory import FORMAT
-from pytest_recode.formats.parts import SKIPPED, read_feedback
+from pytest_recode.formats.directory.parts import read_feedback
+from pytest_recode.formats.files import SKIPPED
 from pytest_recode.plugin import defaults
 from pytest_recode.verdict import Exc, Verdict
 from tests.feedback.scene import case, turn

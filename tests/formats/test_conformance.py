@@ -47,11 +47,11 @@ BROKEN = {
         replace(FORMAT, manifest="a/task.yaml"),
         "the manifest 'a/task.yaml' must be the name of a file, without a directory",
     ),
-    "no task": (replace(FORMAT, load=lambda _path: ()), "must give at least one task"),
+    "no task": (replace(FORMAT, load=lambda _path: ()), "must have at least one task"),
     "twice the same id": (with_tasks(lambda task: task, 2), "the ids of the tasks must differ: mean, mean"),
     "several of a single one": (
         replace(FORMAT, load=lambda path: [replace(task, id=name) for task in load(path) for name in ("a", "b")]),
-        "`single` promises one task for each manifest, not a, b",
+        "`single` requires one task for each manifest, not a, b",
     ),
     "another format": (
         with_tasks(lambda task: replace(task, format="other")),
@@ -72,15 +72,15 @@ BROKEN = {
     "no tests": (with_parts(lambda parts: replace(parts, tests={})), "mean: there must be hidden tests"),
     "no reference": (
         with_parts(lambda parts: replace(parts, reference={})),
-        "mean: the reference must hold the targets and nothing else, not ",
+        "mean: the reference must contain exactly the targets, not ",
     ),
     "the reference in the repository": (
         with_parts(lambda parts: replace(parts, repo={"old/stats.py": parts.reference["stats.py"]})),
-        "mean: the repository shows stats.py to the agent, as old/stats.py",
+        "mean: the agent can read stats.py in the repository, as old/stats.py",
     ),
     "the tests in the repository": (
         with_parts(lambda parts: replace(parts, repo={"t.py": parts.tests["test_stats.py"]})),
-        "mean: the repository shows test_stats.py to the agent, as t.py",
+        "mean: the agent can read test_stats.py in the repository, as t.py",
     ),
     "text for bytes": (
         with_parts(lambda parts: replace(parts, repo={"a.py": "text"})),  # type: ignore[dict-item]
@@ -88,7 +88,7 @@ BROKEN = {
     ),
     "another exception": (
         replace(FORMAT, load=careless),
-        "a manifest that is not there must raise UserError, not FileNotFoundError",
+        "a manifest that does not exist must raise UserError, not FileNotFoundError",
     ),
 }
 
@@ -103,5 +103,5 @@ def test_a_broken_promise_is_named(tmp_path: Path, broken: Format, promise: str)
 def test_a_format_that_changes_its_mind_is_caught(tmp_path: Path) -> None:
     titles = iter(["first", "second"])
     fickle = with_tasks(lambda task: replace(task, title=next(titles)))
-    with pytest.raises(AssertionError, match="loading twice must give equal tasks"):
+    with pytest.raises(AssertionError, match="loading it twice must return equal tasks"):
         check_format(fickle, write(tmp_path))

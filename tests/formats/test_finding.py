@@ -65,10 +65,10 @@ def test_what_cannot_be_read_is_noted_and_stops_no_other(tmp_path: Path) -> None
         find([tmp_path / "good"], task_key).reference("directory", "sinkhorn")
 
 
-@pytest.mark.parametrize(("name", "message"), [("empty", "holds no tasks"), ("nowhere", "no such file")])
+@pytest.mark.parametrize(("name", "message"), [("empty", "contains no tasks"), ("nowhere", "no such file")])
 def test_a_path_without_tasks_is_one_line(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match=rf"{name}: {message}: give a directory with .*task\.yaml"):
+    with pytest.raises(UserError, match=rf"{name}: {message}; give a directory with .*task\.yaml"):
         find([tmp_path / name], task_key)
 
 

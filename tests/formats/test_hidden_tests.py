@@ -8,7 +8,7 @@ import pytest
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats.directory import FORMAT
-from pytest_recode.formats.hidden_tests import wrong
+from pytest_recode.formats.directory.hidden_tests import problem
 from tests.formats.task_directory import MANIFEST, write
 
 BOTH = ("m.f", "m.g")
@@ -18,7 +18,7 @@ UNSAID = "def test_it(candidate): assert candidate.m.f(1)\n"
 
 def told(files: dict[str, str] | str, interfaces: tuple[str, ...] = BOTH) -> str:
     tests = {"test_x.py": files} if isinstance(files, str) else files
-    return wrong({path: text.encode() for path, text in tests.items()}, interfaces)
+    return problem({path: text.encode() for path, text in tests.items()}, interfaces)
 
 
 def test_a_test_that_does_not_say_what_it_tests_is_found_in_the_judges_words() -> None:

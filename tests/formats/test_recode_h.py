@@ -16,6 +16,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats.recode_h import FORMAT, owns
 from pytest_recode.task import Beside, Environment, Task, brief
 from pytest_recode.testing import check_format
+from tests.messages import assert_message
 from tests.recode_h.make_metadata_facts import CODE
 from tests.recode_h.scene import DATASET, FILES, ROW, task_of, tree, write
 
@@ -196,38 +197,29 @@ def test_the_reference_is_the_canonical_after_what_only_init_content_defines(tmp
     assert needing.reference == {"pkg/scale.py": begins.encode() + b"\n\n" + needing.tests["pkg/canonical.py"]}
 
 
-WRONG_ROWS: dict[str, tuple[dict[str, Any], str]] = {
-    "index": ({"index": 0}, "index: must be a whole number from 1 on, not 0"),
-    "if_test": ({"if_test": "yes"}, 'if_test: must be true or false, not "yes"'),
-    "folder": (
-        {"repo_dir_name": "../x"},
-        'repo_dir_name: must be the name of a folder in the annotation\'s, not "../x"',
-    ),
+WRONG_ROWS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "index": ({"index": 0}, ("index", "whole number of at least 1", "not 0")),
+    "if_test": ({"if_test": "yes"}, ("if_test", "true or false", 'not "yes"')),
+    "folder": ({"repo_dir_name": "../x"}, ("repo_dir_name", "name of a folder", 'not "../x"')),
     "target above": (
         {"target_file_path": "../x.py"},
-        'target_file_path: must be the path of a .py file within the repository, with / and without .., not "../x.py"',
+        ("target_file_path", "path of a .py file", "without ..", 'not "../x.py"'),
     ),
-    "target": (
-        {"target_file_path": "x"},
-        'target_file_path: must be the path of a .py file within the repository, with / and without .., not "x"',
-    ),
-    "init_content": ({"init_content": 3}, "init_content: must be text, not 3"),
-    "no cases": ({"test_cases": []}, "test_cases: must be a list of different names of tests, one at least, not []"),
-    "cases twice": (
-        {"test_cases": ["a", "a"]},
-        'test_cases: must be a list of different names of tests, one at least, not ["a", "a"]',
-    ),
+    "target": ({"target_file_path": "x"}, ("target_file_path", "path of a .py file", 'not "x"')),
+    "init_content": ({"init_content": 3}, ("init_content", "must be text", "not 3")),
+    "no cases": ({"test_cases": []}, ("test_cases", "at least one test name", "not []")),
+    "cases twice": ({"test_cases": ["a", "a"]}, ("test_cases", "without duplicates", 'not ["a", "a"]')),
 }
 
 
 @pytest.mark.parametrize("name", WRONG_ROWS)
 def test_a_wrong_row_is_told_of_that_row_alone(tmp_path: Path, name: str) -> None:
-    wrong, text = WRONG_ROWS[name]
+    wrong, (key, *parts) = WRONG_ROWS[name]
     write(tmp_path, index=7)
     manifest = write(tmp_path, **{"index": 8, **wrong})
     good, bad = FORMAT.load(manifest)
     assert (good.id, good.fault) == ("annotation_7", "")
-    assert bad.fault == f"{manifest}:2: {text}"
+    assert_message(bad.fault, f"{manifest}:2: {key}", *parts)
     assert bad.id == ("line 2 of annotation_meta.jsonl" if name == "index" else "annotation_8")
     with pytest.raises(UserError, match="annotation_meta"):
         bad.load()
@@ -245,16 +237,17 @@ def test_lines_that_are_no_rows(tmp_path: Path) -> None:
     manifest.write_text("\n".join([row, "", *lines, ""]))
     first, *rest = FORMAT.load(manifest)
     assert first.fault == ""
-    needed = "index, repo_dir_name, target_file_path, if_test, init_content, test_cases"
-    assert [(task.id, task.fault.removeprefix(str(manifest))) for task in rest] == [
-        (
-            "line 3 of annotation_meta.jsonl",
-            ":3: is no JSON (Expecting property name enclosed in double quotes, column 2); mend or remove the line",
-        ),
-        ("line 4 of annotation_meta.jsonl", f":4: must be an object with {needed}, not a list"),
-        ("line 5 of annotation_meta.jsonl", ":5: index 1 is taken by line 1; give the row another"),
-        ("annotation_9", f":6: missing key 'if_test'; needed are {needed}"),
-    ]
+    keys = "index, repo_dir_name, target_file_path, if_test, init_content, test_cases"
+    expected = {
+        "line 3 of annotation_meta.jsonl": (":3", "not valid JSON", "column 2", "fix or remove the line"),
+        "line 4 of annotation_meta.jsonl": (":4", "an object with", keys, "not a list"),
+        "line 5 of annotation_meta.jsonl": (":5", "index 1", "line 1", "another index"),
+        "annotation_9": (":6", "missing key 'if_test'", keys),
+    }
+    assert [task.id for task in rest] == list(expected)
+    for task in rest:
+        place, *parts = expected[task.id]
+        assert_message(task.fault, f"{manifest}{place}", *parts)
 
 
 def test_an_index_is_that_of_the_first_right_row(tmp_path: Path) -> None:
@@ -275,7 +268,7 @@ def test_an_index_is_that_of_the_first_right_row(tmp_path: Path) -> None:
         ("line 1 of annotation_meta.jsonl", "1: missing key 'if_test'"),
         ("annotation_1", ""),
         ("line 4 of annotation_meta.jsonl", "4: test_cases: must be a"),
-        ("line 5 of annotation_meta.jsonl", "5: index 1 is taken by l"),
+        ("line 5 of annotation_meta.jsonl", "5: index 1 is already us"),
         ("annotation_2", "6: missing key 'if_test'"),
         ("line 7 of annotation_meta.jsonl", "7: missing key 'if_test'"),
     ]
@@ -308,7 +301,7 @@ def test_a_missing_file(tmp_path: Path, name: str) -> None:
     good, bad = FORMAT.load(manifest)
     assert good.fault == ""
     path = tmp_path / "annotations/annotation_1" / name
-    assert bad.fault == f"{manifest}:2: {path}: no such file; fetch it, or choose other tasks with -k"
+    assert_message(bad.fault, f"{manifest}:2: {path}", "no such file", "download it", "-k")
 
 
 def test_a_missing_folder(tmp_path: Path) -> None:
@@ -316,10 +309,10 @@ def test_a_missing_folder(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "annotations/annotation_1/scales")
     [bad] = FORMAT.load(manifest)
     folder = tmp_path / "annotations/annotation_1"
-    assert bad.fault == f"{manifest}:1: {folder / 'scales'}: no such folder; fetch it, or mend repo_dir_name"
+    assert_message(bad.fault, f"{manifest}:1: {folder / 'scales'}", "no such folder", "download it", "repo_dir_name")
     shutil.rmtree(folder)
     [bad] = FORMAT.load(manifest)
-    assert bad.fault == f"{manifest}:1: {folder}: no such folder; fetch it, or choose other tasks with -k"
+    assert_message(bad.fault, f"{manifest}:1: {folder}", "no such folder", "download it", "-k")
 
 
 def test_a_row_that_is_not_to_be_run_needs_nothing(tmp_path: Path) -> None:

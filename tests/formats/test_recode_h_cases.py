@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from pytest_recode.formats.recode_h_cases import Names, interfaces
+from pytest_recode.formats.recode_h.cases import Names, interfaces
 
 CANONICAL = """\
     import numpy as np

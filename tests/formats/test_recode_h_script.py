@@ -9,7 +9,8 @@ from textwrap import dedent
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.recode_h_script import Script, read_script
+from pytest_recode.formats.recode_h.script import Script, read_script
+from tests.messages import assert_message
 from tests.recode_h.scene import DATASET
 
 BEGIN = """\
@@ -117,43 +118,49 @@ def test_conda_run_names_the_environment_too(tmp_path: Path) -> None:
     assert script(tmp_path, text).environment == "test_981"
 
 
-WRONG = {
-    "conda activate": ":4: activate : is no name of an environment; write conda activate NAME",
-    "cd": ':4: cd : cannot be read; write cd "${TARGET_DIR}/FOLDER" || exit',
-    'cd "$(git rev-parse --show-toplevel)"': ":4: $(git rev-parse --show-toplevel): cannot be read without running it; write the path",
-    "cd /data": ":4: cd /data: lies outside the repository; write it from ${TARGET_DIR}",
-    'cd "${TARGET_DIR}/.."; cd "${TARGET_DIR}/../.."': ":4: cd ${TARGET_DIR}/../..: lies outside the repository repo; write it from ${TARGET_DIR}",
-    'cd "${REPO_DIR}"': ":4: ${REPO_DIR} is not known here; write the path out from ${SCRIPT_DIR}",
-    'cp "${SCRIPT_DIR}/test.py"': ":4: cp ${SCRIPT_DIR}/test.py: cannot be read; write cp",
-    'cp "${SCRIPT_DIR}/more/test.py" "${TARGET_DIR}/."': ":4: cp ${SCRIPT_DIR}/more/test.py: is no file beside this script; only those are copied",
-    'cp "${SCRIPT_DIR}/test.py" /tmp': ":4: cp to /tmp: lies outside the repository; write it from ${TARGET_DIR}",
-    'mv "${SCRIPT_DIR}/test.py" .': ":4: mv ${SCRIPT_DIR}/test.py .: mv is not read here; use cp",
-    "python run_tests.py": ":4: python run_tests.py: of Python's programs only pytest is read here",
-    "pytest test.py --timeout=soon": ":4: --timeout soon: is no number of seconds above 0",
-    'cd "${TARGET_DIR}/src || exit': ':4: cd "${TARGET_DIR}/src || exit: a quotation mark is not closed',
-    'TARGET_DIR="${SCRIPT_DIR}/another"': ":4: TARGET_DIR is another, and the repository is repo, by the row of this annotation; mend one of the two",
+WRONG: dict[str, tuple[str, ...]] = {
+    "conda activate": ("activate", "name of an environment", "conda activate NAME"),
+    "cd": ("cd", 'cd "${TARGET_DIR}/FOLDER" || exit'),
+    'cd "$(git rev-parse --show-toplevel)"': ("$(git rev-parse --show-toplevel)", "without running", "${SCRIPT_DIR}"),
+    "cd /data": ("cd /data", "outside the repository", "${TARGET_DIR}"),
+    'cd "${TARGET_DIR}/.."; cd "${TARGET_DIR}/../.."': (
+        "cd ${TARGET_DIR}/../..",
+        "outside the repository repo",
+        "${TARGET_DIR}",
+    ),
+    'cd "${REPO_DIR}"': ("${REPO_DIR}", "not set", "${SCRIPT_DIR}"),
+    'cp "${SCRIPT_DIR}/test.py"': ("cp ${SCRIPT_DIR}/test.py", 'cp "${SCRIPT_DIR}/FILE" "${TARGET_DIR}/FOLDER"'),
+    'cp "${SCRIPT_DIR}/more/test.py" "${TARGET_DIR}/."': (
+        "cp ${SCRIPT_DIR}/more/test.py",
+        "not a file next to this script",
+    ),
+    'cp "${SCRIPT_DIR}/test.py" /tmp': ("cp to /tmp", "outside the repository", "${TARGET_DIR}"),
+    'mv "${SCRIPT_DIR}/test.py" .': ("mv ${SCRIPT_DIR}/test.py .", "mv is not supported", "use cp"),
+    "python run_tests.py": ("python run_tests.py", "run the tests with pytest"),
+    "pytest test.py --timeout=soon": ("--timeout soon", "number of seconds above 0"),
+    'cd "${TARGET_DIR}/src || exit': ('cd "${TARGET_DIR}/src || exit', "quotation mark", "close it"),
+    'TARGET_DIR="${SCRIPT_DIR}/another"': ("TARGET_DIR is another", "repo_dir_name", "repo", "correct one of the two"),
 }
 
 
 @pytest.mark.parametrize("line", WRONG)
 def test_what_cannot_be_read_is_one_line_with_its_number(tmp_path: Path, line: str) -> None:
-    told = wrong(tmp_path, f"{BEGIN}    {line}\n")
-    assert told.startswith(WRONG[line])
-    assert "\n" not in told
+    subject, *parts = WRONG[line]
+    assert_message(wrong(tmp_path, f"{BEGIN}    {line}\n"), f":4: {subject}", *parts)
 
 
 @pytest.mark.parametrize(
-    ("left_out", "text"),
+    ("left_out", "parts"),
     [
-        ("conda", ": names no environment; add a line conda activate NAME"),
-        ("TARGET_DIR=", ': does not say where the repository is; add a line TARGET_DIR="${SCRIPT_DIR}/repo"'),
-        ("cd ", ': does not go into the repository; add a line cd "${TARGET_DIR}/." || exit'),
+        ("conda", ("no environment", "add the line conda activate NAME")),
+        ("TARGET_DIR=", ("TARGET_DIR", 'add the line TARGET_DIR="${SCRIPT_DIR}/repo"')),
+        ("cd ", ("change to the repository", 'add the line cd "${TARGET_DIR}/." || exit')),
     ],
 )
-def test_what_must_be_there(tmp_path: Path, left_out: str, text: str) -> None:
+def test_what_must_be_there(tmp_path: Path, left_out: str, parts: tuple[str, ...]) -> None:
     whole = dedent(BEGIN) + 'cd "${SCRIPT_DIR}/repo" || exit\n'
     kept = [line for line in whole.splitlines() if not re.match(left_out, line)]
-    assert wrong(tmp_path, "\n".join(kept)) == text
+    assert_message(wrong(tmp_path, "\n".join(kept)), ":", *parts)
 
 
 def test_nothing_of_it_is_run(tmp_path: Path) -> None:

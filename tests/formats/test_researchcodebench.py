@@ -16,6 +16,7 @@ from pytest_recode.formats.conformance import check_format
 from pytest_recode.formats.researchcodebench import FORMAT
 from pytest_recode.slots import emptied, held, laid, original, parses
 from pytest_recode.task import Task, brief
+from tests.messages import assert_message
 
 PAPERS = Path(__file__).parents[1] / "papers"
 SNIPPETS = {
@@ -314,44 +315,45 @@ MOMENTS = "running-moments/moments.py"
 WRONG = [
     (
         "        # </paper2code name=\"floor at zero\">\n", "", f"{MOMENTS}:40",
-        'the block "floor at zero" is never closed; add # </paper2code name="floor at zero"> after it',
+        ('"floor at zero"', "no closing tag", '# </paper2code name="floor at zero">'),
     ),
     (
         '        # <paper2code name="floor at zero">\n', "", f"{MOMENTS}:41",
-        '"floor at zero" is closed and not open; remove the tag, or open the block before',
+        ('"floor at zero"', "no opening tag", "remove it", "add an opening tag"),
     ),
     (
         '        # </paper2code name="squares, of both">\n        return Moments(count, mean, squares)\n'
         '    # </paper2code name="merge of two summaries">\n',
         '    # </paper2code name="merge of two summaries">\n        # </paper2code name="squares, of both">\n',
         f"{MOMENTS}:34",
-        '"merge of two summaries" is closed before "squares, of both", which line 32 opens in it; close that first',
+        ('"merge of two summaries"', "line 32", 'close "squares, of both" first'),
     ),
     (
         '        # <paper2code name="floor at zero">\n', '    # <paper2code name="floor at zero">\n', f"{MOMENTS}:42",
-        'the tags of "floor at zero" are indented by 4 (line 40) and by 8 blanks; indent both alike',
+        ('"floor at zero"', "4 (line 40)", "8", "same indentation"),
     ),
     (
         '        # <paper2code name="floor at zero">\n', '        # <paper2code name="mean of both">\n', f"{MOMENTS}:40",
-        'the name "mean of both" is taken by the block of line 26; choose another',
+        ('"mean of both"', "line 26", "another name"),
     ),
     (
         '        # <paper2code name="floor at zero">\n', "        # <paper2code name=floor at zero>\n", f"{MOMENTS}:40",
-        'not a tag as they are written: # <paper2code name="X"> or # </paper2code name="X">',
+        ("not a valid tag", '# <paper2code name="X">', '# </paper2code name="X">'),
     ),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "place", "words"), WRONG, ids=["unclosed", "unopened", "crossed", "indentation", "twice", "odd"]
+    ("old", "new", "place", "parts"), WRONG, ids=["unclosed", "unopened", "crossed", "indentation", "twice", "odd"]
 )
 def test_a_wrong_tag_is_one_line_and_costs_its_paper_alone(
-    pytester: pytest.Pytester, papers: Path, old: str, new: str, place: str, words: str
+    pytester: pytest.Pytester, papers: Path, old: str, new: str, place: str, parts: tuple[str, ...]
 ) -> None:
     edit(papers / MOMENTS, old, new)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-rA")
     result.assert_outcomes(errors=1, skipped=2)
-    assert f"{papers}/{place}: {words}" in result.outlines
+    [line] = [line for line in result.outlines if line.startswith(f"{papers}/{place}: ")]
+    assert_message(line, place, *parts)
     result.stdout.fnmatch_lines(["ERROR pset/papers.yaml::running-moments/unreadable*"])
 
 
@@ -359,29 +361,31 @@ def test_a_name_in_two_files_of_a_paper(papers: Path) -> None:
     weights = papers / "running-moments/lib/weights.py"
     weights.write_text(weights.read_text().replace("decay by age", "mean of both"))
     [bad, *_] = FORMAT.load(papers / "papers.yaml")
-    assert bad.fault == f'{weights}:13: the name "mean of both" is taken by moments.py:26; choose another'
+    assert_message(bad.fault, f"{weights}:13", '"mean of both"', "moments.py:26", "another name")
 
 
 FAULTS = [
-    (lambda root: shutil.rmtree(root / "shrinkage"), "{root}/papers.yaml:17: {root}/shrinkage: no such folder; restore it, or take 'shrinkage' out of the list"),
-    (lambda root: (root / "shrinkage/paper2code_test.py").unlink(), "{root}/shrinkage/paper2code_test.py: no such file, and nothing else can judge an answer; restore it"),
-    (lambda root: (root / "shrinkage/shrink.py").unlink(), "{root}/papers.yaml:27: annotated_file_paths: {root}/shrinkage/shrink.py: no such file; restore it, or mend the path"),
-    (lambda root: (root / "shrinkage/shrink.py").write_bytes(b"\xff"), "{root}/shrinkage/shrink.py:1: not UTF-8 text (byte 0xff); save the file as UTF-8"),
-    (lambda root: (root / "shrinkage/shrink.py").write_text("x = 1\n"), '{root}/shrinkage/shrink.py: holds no block; put tags # <paper2code name="X"> around one'),
-    (lambda root: edit(root / "papers.yaml", "annotated_file_paths: shrink.py", "annotated_file_paths: ../x.py"), "{root}/papers.yaml:27: [1].annotated_file_paths: must be a path within the paper's folder, with / and without .., not '../x.py'"),
-    (lambda root: edit(root / "papers.yaml", "annotated_file_paths: shrink.py", "annotated_file_paths: null"), "{root}/papers.yaml:27: annotated_file_paths: name at least one file"),
-    (lambda root: edit(root / "papers.yaml", 'context_file_paths: "null"', "context_file_paths: {a: b}"), "{root}/papers.yaml:28: [1].context_file_paths: must be a path, a list of paths, or null, not a mapping"),
-    (lambda root: edit(root / "papers.yaml", "venue: arXiv2023", "venue: [a]"), "{root}/papers.yaml:25: venue: must be text, not a list"),
+    (lambda root: shutil.rmtree(root / "shrinkage"), ("{root}/papers.yaml:17: {root}/shrinkage", "no such folder", "restore it", "remove 'shrinkage' from the list")),
+    (lambda root: (root / "shrinkage/paper2code_test.py").unlink(), ("{root}/shrinkage/paper2code_test.py", "no such file", "restore it")),
+    (lambda root: (root / "shrinkage/shrink.py").unlink(), ("{root}/papers.yaml:27: annotated_file_paths", "{root}/shrinkage/shrink.py", "restore it", "correct the path")),
+    (lambda root: (root / "shrinkage/shrink.py").write_bytes(b"\xff"), ("{root}/shrinkage/shrink.py:1", "byte 0xff", "save the file as UTF-8")),
+    (lambda root: (root / "shrinkage/shrink.py").write_text("x = 1\n"), ("{root}/shrinkage/shrink.py", "no block", '# <paper2code name="X">')),
+    (lambda root: edit(root / "papers.yaml", "annotated_file_paths: shrink.py", "annotated_file_paths: ../x.py"), ("{root}/papers.yaml:27: [1].annotated_file_paths", "a path within the paper's folder", "not '../x.py'")),
+    (lambda root: edit(root / "papers.yaml", "annotated_file_paths: shrink.py", "annotated_file_paths: null"), ("{root}/papers.yaml:27: annotated_file_paths", "at least one file")),
+    (lambda root: edit(root / "papers.yaml", 'context_file_paths: "null"', "context_file_paths: {a: b}"), ("{root}/papers.yaml:28: [1].context_file_paths", "a path, a list of paths, or null", "a mapping")),
+    (lambda root: edit(root / "papers.yaml", "venue: arXiv2023", "venue: [a]"), ("{root}/papers.yaml:25: venue", "text", "a list")),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("harm", "words"), FAULTS)
-def test_a_wrong_paper_costs_itself_alone(papers: Path, harm: Callable[[Path], object], words: str) -> None:
+@pytest.mark.parametrize(("harm", "parts"), FAULTS)
+def test_a_wrong_paper_costs_itself_alone(papers: Path, harm: Callable[[Path], object], parts: tuple[str, ...]) -> None:
     harm(papers)
     tasks = FORMAT.load(papers / "papers.yaml")
-    assert [task.fault for task in tasks if task.fault] == [words.format(root=papers)]
+    [fault] = [task.fault for task in tasks if task.fault]
+    subject, *rest = (part.format(root=papers) for part in parts)
+    assert_message(fault, subject, *rest)
     assert [task.id for task in tasks] == [*list(SNIPPETS)[:6], "shrinkage"]
-    with pytest.raises(UserError, match=re.escape(words.format(root=papers))):
+    with pytest.raises(UserError, match=re.escape(fault)):
         tasks[-1].load()
 
 
@@ -393,17 +397,17 @@ def test_a_paper_without_or_with_anothers_id_is_called_by_its_place(papers: Path
     )
     edit(papers / "papers.yaml", "- id: running-moments\n  title: Shrinkage of", "- title: Shrinkage of")
     task = FORMAT.load(papers / "papers.yaml")[-1]
-    assert (task.id, task.fault) == (
-        "paper 2 of papers.yaml",
-        f"{papers}/papers.yaml:17: missing key 'id'; needed are id, annotated_file_paths",
-    )
+    assert task.id == "paper 2 of papers.yaml"
+    assert_message(task.fault, f"{papers}/papers.yaml:17", "missing key 'id'", "id, annotated_file_paths")
 
 
 def test_a_file_that_changed_since_collection_is_told(papers: Path) -> None:
     task = FORMAT.load(papers / "papers.yaml")[-1]
     shrink = papers / "shrinkage/shrink.py"
     shrink.write_text(shrink.read_text().replace('"shrink"', '"other"'))
-    with pytest.raises(UserError, match=r'shrink\.py: the block "shrink" is there no more; collect again$'):
+    with pytest.raises(
+        UserError, match=r'shrink\.py: the block "shrink" has been removed since collection; start the run again$'
+    ):
         task.load()
 
 

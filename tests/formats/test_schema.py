@@ -104,7 +104,9 @@ PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
 }
 
 
-BEYOND = re.compile("is in no target|longer than grading_seconds|requirements: no such file|lies in a folder")
+BEYOND = re.compile(
+    "is not in a target|exceeds grading_seconds|requirements: no such file|would be copied into the image"
+)
 """What no schema can say, and so only the loader refuses."""
 
 

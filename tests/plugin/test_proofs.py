@@ -82,17 +82,17 @@ def test_what_a_proof_finds_fails_its_check(
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({"proofs/notes.md": "x"}, "notes.md: unknown; proofs/ holds right, wrong and equivalent.txt"),
-        ({"proofs/right/sum/other.py": "x"}, "other.py: is not a target; an answer has only these files: answer.py"),
+        ({"proofs/notes.md": "x"}, "notes.md: unknown file; proofs/ may contain right, wrong and equivalent.txt"),
+        ({"proofs/right/sum/other.py": "x"}, "other.py: is not a target; an answer may contain only: answer.py"),
         (
             {"proofs/right/sum/answer.py": None, "proofs/right/sum/x.py": ""},
-            "answer.py: no such file; an answer has every target",
+            "answer.py: no such file; an answer must contain every target",
         ),
-        ({"proofs/right/alone.py": ""}, "alone.py: must be a directory with the targets of one answer"),
+        ({"proofs/right/alone.py": ""}, "alone.py: must be a directory that contains the targets"),
         ({"proofs/wrong/no-sign/requirement.yaml": None}, "requirement.yaml: no such file"),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("keeps", "drops")},
-            "requirement.yaml:1: requirement: must quote instruction.md or paper.md, word for word",
+            "requirement.yaml:1: requirement: must be a verbatim quotation from instruction.md or paper.md",
         ),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("answer.twice", "answer.thrice")},
@@ -100,7 +100,7 @@ def test_what_a_proof_finds_fails_its_check(
         ),
         (
             {"proofs/equivalent.txt": "answer.py: a -> b\nanswer.py: a -> b\n"},
-            "equivalent.txt:2: is listed in line 1 too; keep one",
+            "equivalent.txt:2: is also listed in line 1; keep one",
         ),
     ],
 )
@@ -143,11 +143,11 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
     [
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("return x * TWO", "return", 1)},
-            "requirement.yaml:6: changes: this text stands in reference/answer.py 0 times; give whole lines",
+            "requirement.yaml:6: changes: this text occurs 0 times in reference/answer.py; give whole lines",
         ),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("    return x * TWO", "x", 1)},
-            "changes: this text stands in reference/answer.py",
+            "times in reference/answer.py; give whole lines that occur once",
         ),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("file: answer.py", "file: a.py")},
@@ -155,11 +155,11 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
         ),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + "changes: []\n"},
-            "changes: is an empty list; name at least one of changes of the reference",
+            "changes: is an empty list; give at least one of: changes of the reference",
         ),
         (
             {"proofs/wrong/no-sign/answer.py": WRONG},
-            "answer.py: give the targets of the answer or `changes` of the reference, not both",
+            "answer.py: provide either the targets of the answer or `changes` of the reference",
         ),
     ],
 )

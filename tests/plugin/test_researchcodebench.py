@@ -196,7 +196,7 @@ def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
     assert {record["task"] for record in results()} == {"shrinkage/threshold", "shrinkage/shrink"}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
-        [f'{weights}:13: the block "decay by age" is never closed; add # </paper2code name="decay by age"> after it']
+        [f'{weights}:13: the block "decay by age" has no closing tag; add # </paper2code name="decay by age"> after it']
     )
     assert "could not be read: 1 task, of which no episode was made and no number tells" in result.stdout.str()
     assert "not played" not in result.stdout.str()

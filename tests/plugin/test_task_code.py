@@ -77,7 +77,7 @@ def test_what_pytest_would_run_of_a_tasks_own_directory_is_refused(
     assert result.ret != 0
     if "sinkhorn" in given:
         words = (
-            f"sinkhorn/{name}: pytest would run this outside any sandbox; a task may have a conftest.py in tests/ alone"
+            f"sinkhorn/{name}: pytest would run this outside any sandbox; a task may have a conftest.py only in tests/"
         )
         result.stdout.fnmatch_lines([f"*{words}*"])
 
@@ -120,7 +120,7 @@ def test_an_interpreter_that_a_task_names_is_not_started(bench: Path, run_pytest
     assert result.ret != 0
     assert ran(bench) == []
     result.stdout.fnmatch_lines(
-        ["*environment.python: a task cannot name a program that this machine is to run*--recode-env=NAME=PATH*"]
+        ["*environment.python: a task cannot choose a program to run on this machine*--recode-env=NAME=PATH*"]
     )
 
 

@@ -87,7 +87,7 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
             assert record["isolation"] == "shared"
             assert not any(turn["tampering"] for turn in record["turns"])
     assert {record["outcome"] for record in found if record["feedback"] == "L4"} >= {"solved"}
-    assert "annotation_5: no such folder; fetch it, or choose other tasks with -k" in words(result)
+    assert "annotation_5: no such folder; download it, or select other tasks with -k" in words(result)
     # nor does a report pass over it, which has the records alone
     [source] = read([pytester.path / "out"])
     assert source.notes == (

@@ -1,4 +1,4 @@
-"""The lines of RECODE-H's `annotation_meta.jsonl`."""
+"""Read and check the lines of RECODE-H's `annotation_meta.jsonl`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, TypeGuard
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats.document import data_of, decoded, kind_of
-from pytest_recode.formats.parts import RELATIVE
+from pytest_recode.formats.files import RELATIVE
 
 LARGEST = 64 * 1024 * 1024
 KEYS = ("index", "repo_dir_name", "target_file_path", "if_test", "init_content", "test_cases")
 _EMPTY = ("\n", "N/A")
-"""What rows say for a target that begins empty, besides nothing."""
+"""Values of `init_content` that stand for an empty target, besides "" and null."""
 _FOLDER = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f-\x9f]+")
 _PATH = re.compile(RELATIVE)
 
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrong:
-    """A line that is no row: what it is called, and why."""
+    """A line that is not a valid row: its name in the report, and its error."""
 
     name: str
     fault: str
@@ -44,7 +44,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    """`given` is None where it holds no object; `row` where it is wrong, as `fault` says, or not to be run."""
+    """A line of the file. `given` is None if it is not a JSON object; `row` is None if the line has a `fault` or is not to be run."""
 
     number: int
     given: Mapping[str, Any] | None
@@ -53,14 +53,16 @@ class _Line:
 
 
 def rows(path: Path) -> Iterator[Row | Wrong]:
-    """One for each row with `if_test`, in their order, and for each line that cannot be read.
+    """Yield each row with `if_test`, and a Wrong for each line that cannot be read, in the order of the file.
 
-    An index is that of the first right row with it: what is wrong with another line, or not to be run, takes it from nobody.
-    Raises `UserError` where no line can be read at all.
+    If several rows have the same index, the first valid one keeps it; invalid rows and rows that are not to be run do not count.
+    Raises `UserError` if no line can be read.
     """
     lines = list(_lines(path))
     if not any(line.given is not None for line in lines):
-        raise UserError(lines[0].fault if lines else f"{path}: is empty; it holds one line of JSON for each annotation")
+        raise UserError(
+            lines[0].fault if lines else f"{path}: is empty; it must contain one line of JSON for each annotation"
+        )
     taken: dict[int, int] = {}
     for line in lines:
         if line.row is not None:
@@ -69,14 +71,14 @@ def rows(path: Path) -> Iterator[Row | Wrong]:
         if line.fault:
             yield Wrong(name=_name(path, line, taken), fault=line.fault)
         elif line.row is not None and (first := taken[line.row.index]) != line.number:
-            why = f"{path}:{line.number}: index {line.row.index} is taken by line {first}; give the row another"
+            why = f"{path}:{line.number}: index {line.row.index} is already used by line {first}; give this row another index"
             yield Wrong(name=_name(path, line, taken), fault=why)
         elif line.row is not None:
             yield line.row
 
 
 def _lines(path: Path) -> Iterator[_Line]:
-    """Those that are not blank."""
+    """The lines that are not blank."""
     for number, data in enumerate(data_of(path, most=LARGEST).split(b"\n"), 1):
         if not data.strip():
             continue
@@ -89,7 +91,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _name(path: Path, line: _Line, taken: dict[int, int]) -> str:
-    """What a line is called that no task can be made of: as the annotation whose index it has, unless that is another line."""
+    """The name of a line that cannot become a task: its annotation's, unless another line has that index, else its line number."""
     index = line.given.get("index") if line.given is not None else None
     if _is_index(index) and taken.setdefault(index, line.number) == line.number:
         return f"annotation_{index}"
@@ -101,7 +103,7 @@ def _object(path: Path, line: int, text: str) -> dict[str, Any]:
         given = json.loads(text)
     except (ValueError, RecursionError) as error:
         why = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise UserError(f"{path}:{line}: is no JSON ({why}); mend or remove the line") from None
+        raise UserError(f"{path}:{line}: is not valid JSON ({why}); fix or remove the line") from None
     if not isinstance(given, dict):
         raise UserError(f"{path}:{line}: must be an object with {', '.join(KEYS)}, not {kind_of(given)}")
     return given
@@ -112,26 +114,26 @@ def _is_index(value: object) -> TypeGuard[int]:
 
 
 def _row(path: Path, line: int, given: Mapping[str, Any]) -> Row | None:
-    """None for one that is not to be run, whatever else it says."""
+    """The checked row, or None if `if_test` is false, without checking its other values."""
 
-    def wrong(key: str, says: str) -> UserError:
+    def wrong(key: str, allowed: str) -> UserError:
         if key not in given:
-            return UserError(f"{path}:{line}: missing key '{key}'; needed are {', '.join(KEYS)}")
+            return UserError(f"{path}:{line}: missing key '{key}'; the required keys are {', '.join(KEYS)}")
         shown = json.dumps(given[key], ensure_ascii=False)
         return UserError(
-            f"{path}:{line}: {key}: must be {says}, not {shown if len(shown) < 80 else shown[:77] + '...'}"
+            f"{path}:{line}: {key}: must be {allowed}, not {shown if len(shown) < 80 else shown[:77] + '...'}"
         )
 
     index, tested, begins = given.get("index"), given.get("if_test"), given.get("init_content")
     if tested is False:
         return None
     if not _is_index(index):
-        raise wrong("index", "a whole number from 1 on")
+        raise wrong("index", "a whole number of at least 1")
     if not isinstance(tested, bool):
         raise wrong("if_test", "true or false")
     repository, target = given.get("repo_dir_name"), given.get("target_file_path")
     if not isinstance(repository, str) or not _FOLDER.fullmatch(repository):
-        raise wrong("repo_dir_name", "the name of a folder in the annotation's")
+        raise wrong("repo_dir_name", "the name of a folder in the annotation's folder")
     if not isinstance(target, str) or not _PATH.fullmatch(posixpath.normpath(target)) or not target.endswith(".py"):
         raise wrong("target_file_path", "the path of a .py file within the repository, with / and without ..")
     if begins is not None and not isinstance(begins, str):
@@ -139,7 +141,7 @@ def _row(path: Path, line: int, given: Mapping[str, Any]) -> Row | None:
     cases = given.get("test_cases")
     named = isinstance(cases, list) and all(isinstance(case, str) and case.strip() for case in cases)
     if not isinstance(cases, list) or not named or not cases or len(set(cases)) != len(cases):
-        raise wrong("test_cases", "a list of different names of tests, one at least")
+        raise wrong("test_cases", "a list of at least one test name, without duplicates")
     return Row(
         line=line,
         index=index,

@@ -1,7 +1,6 @@
-"""ResearchCodeBench (arXiv 2506.02314) as it lies in its repository: `pset/papers.yaml` and a folder for each paper.
+"""Turn ResearchCodeBench's `papers.yaml` into Tasks. Reads the benchmark in place and executes nothing in it.
 
-A Task is one block of an annotated file: what stands between its tags is to be written again. Nothing is converted, and
-nothing in the folders is run here.
+A Task is one block of an annotated file: the agent rewrites the code between the block's tags.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import At, Document, decoded, fault, kind_of, read, text_of
 from pytest_recode.formats.fields import Check, text, wrong
+from pytest_recode.formats.files import RELATIVE, files_below
 from pytest_recode.formats.links import refuse_links
-from pytest_recode.formats.parts import RELATIVE, files_below
-from pytest_recode.formats.rcb_files import PAPERS, SCRIPT, Seen, sort_out
-from pytest_recode.formats.rcb_markers import Block, blocks, plain, within, without
+from pytest_recode.formats.researchcodebench.tagged_blocks import Block, blocks, plain, within, without
+from pytest_recode.formats.researchcodebench.visibility import PAPERS, SCRIPT, Visibility, visibility
 from pytest_recode.task import Limits, Oracle, Paper, Parts, Task
 
 MANIFEST = "papers.yaml"
 LARGEST = 1024 * 1024
 LARGEST_TEXT = 8 * 1024 * 1024
 LIMITS = Limits(test_seconds=60.0, memory_mb=4096)
-"""60 s is the benchmark's own limit, for a whole script; importing torch alone takes more than the usual memory."""
+"""The benchmark limits a whole script to 60 s. Importing torch alone exceeds the default memory limit."""
 
 _DATES = ("arxiv_date", "arxiv_v1_date", "first_commit_date", "last_commit_date")
 _LINES = ("title", "arxiv_abs", "github_url", "venue", *_DATES)
@@ -34,7 +33,7 @@ _LINES = ("title", "arxiv_abs", "github_url", "venue", *_DATES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One paper of `papers.yaml`. `facts` has what is known of it, by the manifest's own keys; "" where it says nothing."""
+    """One paper of `papers.yaml`. `facts` has its bibliographic data by the manifest's own keys; "" if a key is missing."""
 
     id: str
     annotated: tuple[str, ...]
@@ -43,10 +42,10 @@ class Entry:
 
 
 def load(path: Path) -> tuple[Task, ...]:
-    """A Task per block, nested ones included, in the order of the papers, their files and the blocks in them.
+    """One Task for each block, including nested blocks, in the order of the papers, their files and the blocks in them.
 
-    What is wrong with one paper is a Task that says so in `fault`, so that the others can be played. Raises
-    `UserError` where there is no list of papers at all.
+    An error in one paper becomes a Task with that error as its `fault`, so that the other papers can run. Raises
+    `UserError` if there is no list of papers.
     """
     document = read(path, most=LARGEST)
     if not isinstance(document.data, list) or not document.data:
@@ -71,7 +70,7 @@ def _entry(document: Document, index: int, taken: set[str]) -> Entry:
         raise wrong(document, (index,), given, "a mapping with id and annotated_file_paths")
     for key in ("id", "annotated_file_paths"):
         if key not in given:
-            raise fault(document, (index,), f"missing key '{key}'; needed are id, annotated_file_paths")
+            raise fault(document, (index,), f"missing key '{key}'; the required keys are id, annotated_file_paths")
     name: str = _folder()(document, (index, "id"), given["id"])
     if name in taken:
         raise fault(document, (index, "id"), f"the paper '{name}' is listed twice; keep one")
@@ -98,7 +97,7 @@ def _path() -> Check:
 
 
 def _paths(document: Document, at: At, value: Any) -> tuple[str, ...]:
-    """A path, a list of them, or nothing, which some write as the word null."""
+    """Check a path, a list of paths, or nothing; some entries have the text "null" for nothing."""
     if value is None or value == "null":
         return ()
     if isinstance(value, str):
@@ -117,7 +116,7 @@ def _line(document: Document, at: At, value: Any) -> str:
 
 
 def _name(document: Document, index: int, found: Sequence[Task]) -> str:
-    """What an entry that cannot be read is called: by its id where it has one of its own."""
+    """The name of an entry that cannot be read: its id, if no other entry has it, else its position."""
     given = document.data[index]
     name = given.get("id") if isinstance(given, dict) else None
     held = {task.id.partition("/")[0] for task in found}
@@ -131,26 +130,28 @@ def _tasks(document: Document, index: int, manifest: Path, root: Path, entry: En
     refuse_links(root, *(f"{entry.id}/{path}" for path in (SCRIPT, *entry.annotated, *entry.context)))
     if not folder.is_dir():
         raise fault(
-            document, (index, "id"), f"{folder}: no such folder; restore it, or take '{entry.id}' out of the list"
+            document, (index, "id"), f"{folder}: no such folder; restore it, or remove '{entry.id}' from the list"
         )
     if not (folder / SCRIPT).is_file():
-        raise UserError(f"{folder / SCRIPT}: no such file, and nothing else can judge an answer; restore it")
+        raise UserError(f"{folder / SCRIPT}: no such file, and answers cannot be judged without it; restore it")
     for key, paths in (("annotated_file_paths", entry.annotated), ("context_file_paths", entry.context)):
         for path in paths:
             if not (folder / path).is_file():
                 raise fault(
-                    document, (index, key), f"{key}: {folder / path}: no such file; restore it, or mend the path"
+                    document, (index, key), f"{key}: {folder / path}: no such file; restore it, or correct the path"
                 )
     held: dict[str, str] = {}
     for path in entry.annotated:
         annotated = blocks(folder / path, _text(folder / path))
         if not annotated:
-            raise UserError(f'{folder / path}: holds no block; put tags # <paper2code name="X"> around one')
+            raise UserError(
+                f'{folder / path}: contains no block; put the tags # <paper2code name="X"> and # </paper2code name="X"> around one'
+            )
         for block in annotated:
             if block.name in held:
                 raise UserError(
-                    f'{folder / path}:{block.start + 1}: the name "{block.name}" is taken by {held[block.name]};'
-                    " choose another"
+                    f'{folder / path}:{block.start + 1}: the name "{block.name}" is already used at {held[block.name]};'
+                    " choose another name"
                 )
             held[block.name] = f"{path}:{block.start + 1}"
             yield _task(manifest, folder, entry, path, block)
@@ -164,7 +165,7 @@ def _task(manifest: Path, folder: Path, entry: Entry, path: str, block: Block) -
         format=FORMAT.name,
         manifest=manifest,
         targets=(path,),
-        interfaces=(),  # cases of a unittest script are known once it has run
+        interfaces=(),  # the cases of a unittest script are unknown until it has run
         load=partial(read_parts, folder, entry.annotated, entry.context, path, block.name),
         paper=Paper(
             title=facts["title"],
@@ -200,14 +201,14 @@ the authors wrote it and stays as it is. A unit test runs the file as a whole an
 
 
 def read_parts(folder: Path, annotated: tuple[str, ...], context: tuple[str, ...], path: str, name: str) -> Parts:
-    """What one block's episode uses. Raises `UserError`."""
-    files, seen = _sorted_files(folder, annotated, context)
+    """Read the files that the episode of one block uses. Raises `UserError`."""
+    files, visible = _sorted_files(folder, annotated, context)
     texts = {each: decoded(folder / each, files[each]) for each in {*annotated, *context}}
     block = next((each for each in blocks(folder / path, texts[path]) if each.name == name), None)
     if block is None:
-        raise UserError(f'{folder / path}: the block "{name}" is there no more; collect again')
+        raise UserError(f'{folder / path}: the block "{name}" has been removed since collection; start the run again')
     shown, slot = without(texts[path], block, path)
-    repo = {each: files[each] for each in seen.by_all}
+    repo = {each: files[each] for each in visible.to_candidate}
     repo |= {each: plain(text).encode() for each, text in texts.items()}
     repo[path] = shown.encode()
     rows = shown.split("\n")[slot.start : slot.stop]
@@ -221,20 +222,20 @@ def read_parts(folder: Path, annotated: tuple[str, ...], context: tuple[str, ...
         paper=next((text_of(folder / each, most=LARGEST_TEXT) for each in PAPERS if each in files), None),
         repo=repo,
         reference={path: plain(texts[path]).encode()},
-        tests={each: files[each] for each in seen.by_tests},
+        tests={each: files[each] for each in visible.only_to_tests},
         slot=replace(slot, context=context),
     )
 
 
-@lru_cache(maxsize=2)  # the blocks of a paper are played one after another, and there are up to forty of them
+@lru_cache(maxsize=2)  # the up to forty blocks of a paper run one after another
 def _sorted_files(
     folder: Path, annotated: tuple[str, ...], context: tuple[str, ...]
-) -> tuple[Mapping[str, bytes], Seen]:
+) -> tuple[Mapping[str, bytes], Visibility]:
     found = files_below(folder, LIMITS.disk_mb)
     files = {path: data for path, data in found.items() if not path.endswith((".pyc", ".pyo"))}
     texts = {path: decoded(folder / path, files[path]) for path in annotated}
     solutions = [within(text, block) for path, text in texts.items() for block in blocks(folder / path, text)]
-    return files, sort_out(files, annotated, context, solutions)
+    return files, visibility(files, annotated, context, solutions)
 
 
 def _text(path: Path) -> str:
@@ -242,7 +243,7 @@ def _text(path: Path) -> str:
 
 
 def owns(manifest: Path, directory: Path) -> bool:
-    """Whether a directory lies in a paper's folder: one beside the manifest, with the benchmark's script in it."""
+    """Whether a directory is in a paper's folder: a folder next to the manifest that contains the benchmark's script."""
     beside = directory.relative_to(manifest.parent).parts
     return bool(beside) and (manifest.parent / beside[0] / SCRIPT).is_file()
 
@@ -255,4 +256,4 @@ FORMAT = Format(
     owns=owns,
     data_set=True,
 )
-"""The defaults are the paper's setting: one greedy answer, nothing said to it."""
+"""The defaults are the setting of the paper: one greedy answer and no feedback."""

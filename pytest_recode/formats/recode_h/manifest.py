@@ -1,7 +1,7 @@
-"""RECODE-H (arXiv 2510.06186) as its data set lies: `annotation_meta.jsonl` and a folder `annotations/annotation_<id>/` for each row.
+"""Turn RECODE-H's `annotation_meta.jsonl` and its folders `annotations/annotation_<id>/` into Tasks.
 
-A Task is a row with `if_test` true: one file of a paper's repository is to be written. Nothing is converted, nothing in the
-folders is run or written to here, and a repository is read when its item runs.
+A Task is a row with `if_test` true: the agent writes one file of a paper's repository. The data set is read in place; nothing in
+it is executed or modified, and a repository is not read before its item runs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import text_of
 from pytest_recode.formats.links import refuse_links_out
-from pytest_recode.formats.recode_h_cases import Names, bound, dotted, interfaces, taken_from_target
-from pytest_recode.formats.recode_h_repository import files_of
-from pytest_recode.formats.recode_h_rows import Row, Wrong, rows
-from pytest_recode.formats.recode_h_script import SCRIPT, Script, read_script
+from pytest_recode.formats.recode_h.cases import Names, bound, dotted, imported_from_target, interfaces
+from pytest_recode.formats.recode_h.repository import files_of
+from pytest_recode.formats.recode_h.rows import Row, Wrong, rows
+from pytest_recode.formats.recode_h.script import SCRIPT, Script, read_script
 from pytest_recode.task import Beside, Environment, Files, Limits, Oracle, Parts, Task
 
 MANIFEST = "annotation_meta.jsonl"
@@ -34,15 +34,15 @@ LIMITS = Limits(
     disk_mb=4096,
     pids=512,
 )
-"""600 s is the benchmark's own limit, for a whole run of the tests; the rest is room for torch and for large repositories."""
-_MOST_REPOSITORY = 2048  # MiB: the sandbox's disk holds it, and what the tests write besides
+"""The benchmark limits a whole run of the tests to 600 s. The other limits leave room for torch and for large repositories."""
+_MOST_REPOSITORY = 2048  # MiB; the sandbox's disk must hold it and the files that the tests write
 
 
 def load(path: Path) -> tuple[Task, ...]:
-    """A Task per row with `if_test`, in the order of the rows.
+    """One Task for each row with `if_test`, in the order of the rows.
 
-    What is wrong with one row is a Task that says so in `fault`, so that the others can be played. Raises
-    `UserError` where no line can be read at all.
+    An error in one row becomes a Task with that error as its `fault`, so that the other rows can run. Raises
+    `UserError` if no line can be read.
     """
     root = path.parent if path.is_absolute() else path.parent.absolute()
     found: list[Task] = []
@@ -62,12 +62,12 @@ def _task(manifest: Path, root: Path, row: Row) -> Task:
     folder = root / FOLDERS / f"annotation_{row.index}"
     where = f"{manifest}:{row.line}"
     if not folder.is_dir():
-        raise UserError(f"{where}: {folder}: no such folder; fetch it, or choose other tasks with -k")
+        raise UserError(f"{where}: {folder}: no such folder; download it, or select other tasks with -k")
     if not (folder / row.repository).is_dir():
-        raise UserError(f"{where}: {folder / row.repository}: no such folder; fetch it, or mend repo_dir_name")
+        raise UserError(f"{where}: {folder / row.repository}: no such folder; download it, or correct repo_dir_name")
     for name in (INSTRUCTION, PAPER, CANONICAL, TESTS, SCRIPT):
         if not (folder / name).is_file():
-            raise UserError(f"{where}: {folder / name}: no such file; fetch it, or choose other tasks with -k")
+            raise UserError(f"{where}: {folder / name}: no such file; download it, or select other tasks with -k")
         refuse_links_out(root, folder / name)
     refuse_links_out(root, folder / row.repository)
     script = read_script(folder / SCRIPT, row.repository)
@@ -80,7 +80,7 @@ def _task(manifest: Path, root: Path, row: Row) -> Task:
         format=FORMAT.name,
         manifest=manifest,
         targets=(row.target,),
-        interfaces=(),  # of its cases: known once the tests are read
+        interfaces=(),  # those of its cases, which are read with the tests
         load=partial(read_parts, *place),
         reference=partial(read_reference, *place),
         environment=Environment(name=script.environment),
@@ -105,8 +105,11 @@ def _task(manifest: Path, root: Path, row: Row) -> Task:
 
 
 def _beside(repository: Path, script: Script) -> Beside:
-    """The original's runner counts names from PYTHONPATH's first entry, else from the repository; pytest by itself from the first
-    folder above the tests that is no package. Either is found here."""
+    """Where the tests run, with the import roots that the two ways of running them use.
+
+    The original runner resolves module names from the first entry of PYTHONPATH, else from the repository; pytest resolves them
+    from the closest directory above the tests that is not a package. Both work here.
+    """
     test = script.copies.get(TESTS, TESTS)
     base = script.pythonpath[0] if script.pythonpath else "."
     first = posixpath.dirname(test) or "."
@@ -117,11 +120,14 @@ def _beside(repository: Path, script: Script) -> Beside:
 
 
 def read_parts(folder: Path, row: Row, canonical_at: str, beside: Beside) -> Parts:
-    """What one annotation's episode uses. What lies at the target's path on disk is seen by nobody. Raises `UserError`."""
+    """Read the files that the episode of one annotation uses. The file at the target's path on disk is never used.
+
+    Raises `UserError`.
+    """
     canonical, tests, names = _solution(folder, row, canonical_at, beside)
     instruction = text_of(folder / INSTRUCTION, most=LARGEST_TEXT)
     if not instruction.strip():
-        raise UserError(f"{folder / INSTRUCTION}: is empty; fetch it again")
+        raise UserError(f"{folder / INSTRUCTION}: is empty; download it again")
     return Parts(
         instruction=instruction,
         paper=text_of(folder / PAPER, most=LARGEST_TEXT),
@@ -133,12 +139,12 @@ def read_parts(folder: Path, row: Row, canonical_at: str, beside: Beside) -> Par
 
 
 def read_reference(folder: Path, row: Row, canonical_at: str, beside: Beside) -> Files:
-    """That of `read_parts`; the repository, which may be large, is not read. Raises `UserError`."""
+    """The reference of `read_parts`, without reading the repository, which may be large. Raises `UserError`."""
     return {row.target: _reference(row, *_solution(folder, row, canonical_at, beside))}
 
 
 def _solution(folder: Path, row: Row, canonical_at: str, beside: Beside) -> tuple[bytes, bytes, Names]:
-    """canonical.py, the tests, and the names that go with them."""
+    """canonical.py, the tests, and the names by which the tests import the target."""
     canonical, tests = (text_of(folder / name, most=LARGEST_TEXT).encode() for name in (CANONICAL, TESTS))
     package = dotted(beside.test, beside.base).rpartition(".")[0]
     names = Names(modules=frozenset(_names((row.target, canonical_at), beside)), package=package)
@@ -146,7 +152,7 @@ def _solution(folder: Path, row: Row, canonical_at: str, beside: Beside) -> tupl
 
 
 def _names(paths: tuple[str, ...], beside: Beside) -> Iterator[str]:
-    """Also by the folder of the tests, which they may put on `sys.path`."""
+    """The dotted names of `paths`, also relative to the folder of the tests, which the tests may add to `sys.path`."""
     for path in paths:
         for root in (beside.base, *beside.roots, posixpath.dirname(beside.test) or "."):
             if name := dotted(path, root):
@@ -154,32 +160,32 @@ def _names(paths: tuple[str, ...], beside: Beside) -> Iterator[str]:
 
 
 def _repository(root: Path, row: Row, hidden: Files) -> dict[str, bytes]:
-    """Without what test.sh may have left in it, and without copies of the solution."""
+    """The files of the repository, without files that test.sh may have copied into it and without copies of the solution."""
     found = files_of(root, _MOST_REPOSITORY)
     solutions = {data.strip() for data in (*hidden.values(), found.get(row.target, b""))} - {
         b"",
         row.begins.strip().encode(),
     }
-    kept = {
+    visible = {
         path: data
         for path, data in found.items()
         if path not in hidden and (not path.endswith(".py") or data.strip() not in solutions)
     }
-    return dict(sorted({**kept, row.target: row.begins.encode(errors="surrogatepass")}.items()))
+    return dict(sorted({**visible, row.target: row.begins.encode(errors="surrogatepass")}.items()))
 
 
 def _reference(row: Row, canonical: bytes, tests: bytes, names: Names) -> bytes:
-    """canonical.py; after `init_content` where the tests need of the target what only that defines."""
-    has, had = bound(canonical), bound(row.begins.encode(errors="surrogatepass"))
-    if has is None or had is None or not (taken_from_target(tests, names) - has) & had:
+    """canonical.py, preceded by `init_content` if the tests import names from the target that only `init_content` defines."""
+    defined, defined_before = bound(canonical), bound(row.begins.encode(errors="surrogatepass"))
+    if defined is None or defined_before is None or not (imported_from_target(tests, names) - defined) & defined_before:
         return canonical
     return row.begins.encode(errors="surrogatepass") + b"\n\n" + canonical
 
 
 def owns(manifest: Path, directory: Path) -> bool:
-    """Whether a directory lies among the annotations beside the manifest."""
+    """Whether a directory is in the `annotations/` next to the manifest."""
     return directory.relative_to(manifest.parent).parts[:1] == (FOLDERS,)
 
 
 FORMAT = Format(name="recode-h", manifest=MANIFEST, load=load, owns=owns, defaults={"temperature": 0.0}, data_set=True)
-"""The default is the paper's setting."""
+"""The default temperature is that of the paper."""

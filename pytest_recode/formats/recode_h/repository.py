@@ -1,4 +1,4 @@
-"""Reads the repository of an annotation of RECODE-H, which may be large and hold links, and is never written to."""
+"""Read the repository of an annotation of RECODE-H, which may be large and contain links. Never writes to it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.parts import SKIPPED, entries_of
+from pytest_recode.formats.files import SKIPPED, entries_of
 
 LEFT_OUT = SKIPPED | {".hg", ".svn", ".ipynb_checkpoints", "node_modules"}
 COMPILED = (".pyc", ".pyo")
 
 
 def files_of(root: Path, most_mb: int) -> dict[str, bytes]:
-    """Contents by POSIX path. Version control's files and caches are left out; a link is what it points to, where that lies in
-    the repository, and else is left out, as special files are, and files whose names are not UTF-8.
+    """Contents of the files below `root` by POSIX path.
 
-    Raises `UserError` where there is more than `most_mb` MiB, or a file cannot be read.
+    A link to a target in the repository is replaced by its target. Other links, special files, names that are not UTF-8, caches
+    and the files of version control are omitted. Raises `UserError` if there are more than `most_mb` MiB, or if a file cannot
+    be read.
     """
     found: dict[str, bytes] = {}
     total = 0
@@ -26,8 +27,8 @@ def files_of(root: Path, most_mb: int) -> dict[str, bytes]:
         total += size
         if total > most_mb << 20:
             raise UserError(
-                f"{root}: holds more than {most_mb} MiB, which is too much for a sandbox; take out of it what the code and its"
-                " tests do not read"
+                f"{root}: contains more than {most_mb} MiB, which is too large for a sandbox; remove files that neither the"
+                " code nor its tests read"
             )
         try:
             found[name] = path.read_bytes()
@@ -37,7 +38,7 @@ def files_of(root: Path, most_mb: int) -> dict[str, bytes]:
 
 
 def _walk(directory: Path, prefix: str, above: tuple[str, ...]) -> Iterator[tuple[str, Path, int]]:
-    """`above`: the real paths of the directories on the way, the repository's first, so that no link leads round in circles."""
+    """Yield name, path and size of each file. `above`: the real paths of the parent directories, the repository's first, to detect cycles."""
     for entry in entries_of(str(directory)):
         if entry.name in LEFT_OUT or entry.name.endswith(COMPILED) or not _encodable(entry.name):
             continue
@@ -48,7 +49,7 @@ def _walk(directory: Path, prefix: str, above: tuple[str, ...]) -> Iterator[tupl
         try:
             status = path.stat()
         except OSError:
-            continue  # a link that leads nowhere
+            continue  # a broken link
         if stat.S_ISDIR(status.st_mode):
             yield from _walk(path, f"{name}/", (*above, real))
         elif stat.S_ISREG(status.st_mode):

@@ -1,9 +1,10 @@
-"""Which interface each test case of an annotation of RECODE-H tests: its data set names none, so they are read from its sources.
+"""Find the interface that each test case of a RECODE-H annotation tests, from the source code, because the data set names none.
 
-An interface is what `canonical.py` defines at its top level, or a method of a class of these, dotted below the target's module. A
-case's is the one that its test function speaks of: a method before its class, then what the test's own name holds, then what is
-spoken of most often, then what comes first in `canonical.py`. Where the function itself speaks of nothing, what it uses of the
-test file (helpers, fixtures, setUp) is read too; where that does not either, the interface is the module. Nothing is run.
+An interface is a top-level name of `canonical.py`, or a method of one of its classes, dotted below the target's module. A case
+gets an interface that its test function refers to. If there are several, the preference is: a method over its class, then a name
+that is part of the test's name, then the name with most references, then the first in `canonical.py`. If the function refers to
+none, the helpers, fixtures and setUp that it uses are read as well; if they refer to none, the interface is the module. Nothing is
+executed.
 """
 
 from __future__ import annotations
@@ -21,19 +22,21 @@ _SETS_UP = ("setUp", "setup_method", "setUpClass", "setup_class", "setUpModule",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """How the test file calls things. `modules`: dotted names of the target and of the canonical, as an import may say them."""
+    """The names in the test file. `modules`: dotted names by which the tests may import the target and canonical.py."""
 
     modules: frozenset[str]
-    package: str  # that relative imports count from
+    package: str  # the base of relative imports
 
 
 @dataclass(slots=True, kw_only=True)
 class _File:
-    """The test file: what its names mean, its functions by name, and what sets up each of its classes."""
+    """The test file: the interfaces that its names refer to, its functions by name, and the set-up methods of its classes."""
 
-    defined: Mapping[str, tuple[str, ...] | None]  # by the canonical: classes with their methods, functions with None
-    aliases: dict[str, str] = field(default_factory=dict)  # a name of the tests' -> what is defined
-    modules: set[str] = field(default_factory=set)  # dotted names that stand for the target
+    defined: Mapping[
+        str, tuple[str, ...] | None
+    ]  # names of canonical.py: classes with their methods, functions with None
+    aliases: dict[str, str] = field(default_factory=dict)  # a name in the tests -> a name of canonical.py
+    modules: set[str] = field(default_factory=set)  # names in the tests that refer to the target module
     functions: dict[str, list[Function]] = field(default_factory=dict)
     set_up: dict[str, list[Function]] = field(default_factory=dict)  # by class
 
@@ -48,13 +51,13 @@ def interfaces(cases: Sequence[str], tests: bytes, canonical: bytes, module: str
     _read(file, tree, names)
     found = {}
     for case in cases:
-        spoken = _spoken_of(file, case)
-        found[case] = f"{module}.{spoken}" if spoken else module
+        interface = _interface_of(file, case)
+        found[case] = f"{module}.{interface}" if interface else module
     return found
 
 
-def taken_from_target(tests: bytes, names: Names) -> set[str]:
-    """The names that the tests take from the target or the canonical, at their top level or below."""
+def imported_from_target(tests: bytes, names: Names) -> set[str]:
+    """The names that the tests import from the target or from canonical.py, at the top level or in functions."""
     tree = _parsed(tests)
     found: set[str] = set()
     for node in ast.walk(tree) if tree is not None else ():
@@ -64,7 +67,7 @@ def taken_from_target(tests: bytes, names: Names) -> set[str]:
 
 
 def bound(source: bytes) -> set[str] | None:
-    """The names that a module binds at its top level; None for what is no Python."""
+    """The names that a module binds; None if it is not valid Python."""
     tree = _parsed(source)
     if tree is None:
         return None
@@ -82,7 +85,7 @@ def bound(source: bytes) -> set[str] | None:
 def _parsed(source: bytes) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the authors' strings
+            warnings.simplefilter("ignore")  # for example, invalid escapes in the authors' strings
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -134,7 +137,7 @@ def _read(file: _File, tree: ast.Module, names: Names) -> None:
 
 
 def _assigned(file: _File, name: str, value: ast.expr, names: Names) -> None:
-    """`module = importlib.import_module("target")`, `Model = module.Model`."""
+    """Record an assignment such as `module = importlib.import_module("target")` or `Model = module.Model`."""
     if isinstance(value, ast.Call):
         called = ast.unparse(value.func).rpartition(".")[2]
         first = value.args[0] if value.args else None
@@ -142,13 +145,13 @@ def _assigned(file: _File, name: str, value: ast.expr, names: Names) -> None:
         if called in ("import_module", "__import__") and named in names.modules:
             file.modules.add(name)
         return
-    meant = _meant(file, value)
-    if meant is not None and name not in file.aliases:
-        file.aliases[name] = meant
+    referred = _referred_to(file, value)
+    if referred is not None and name not in file.aliases:
+        file.aliases[name] = referred
 
 
-def _meant(file: _File, node: ast.AST) -> str | None:
-    """What is defined that an expression names."""
+def _referred_to(file: _File, node: ast.AST) -> str | None:
+    """The name of canonical.py that an expression refers to, or None."""
     if isinstance(node, ast.Name):
         return file.aliases.get(node.id)
     if isinstance(node, ast.Attribute) and node.attr in file.defined and ast.unparse(node.value) in file.modules:
@@ -156,26 +159,26 @@ def _meant(file: _File, node: ast.AST) -> str | None:
     return None
 
 
-def _spoken_of(file: _File, case: str) -> str:
-    """The interface of a case, dotted below the module; "" where nothing is spoken of."""
+def _interface_of(file: _File, case: str) -> str:
+    """The interface that a case refers to, dotted below the module; "" if there is none."""
     name = case.partition("[")[0]
     own = file.functions.get(name) or file.functions.get(name.rpartition("::")[2]) or []
-    objects = _objects(file, [*own, *_around(file, own)])
-    for functions in (own, _around(file, own)):
+    objects = _objects(file, [*own, *_helpers(file, own)])
+    for functions in (own, _helpers(file, own)):
         counted = Counter(_references(file, functions, objects))
         if counted:
-            return max(counted, key=lambda each: _weight(file, each, counted[each], name))
+            return max(counted, key=lambda each: _preference(file, each, counted[each], name))
     return ""
 
 
-def _weight(file: _File, spoken: str, count: int, test: str) -> tuple[bool, int, int, int]:
-    last = spoken.rpartition(".")[2]
+def _preference(file: _File, interface: str, count: int, test: str) -> tuple[bool, int, int, int]:
+    last = interface.rpartition(".")[2]
     named = len(last) if last.strip("_").lower() in test.lower() else 0
-    return "." in spoken, named, count, -list(file.defined).index(spoken.partition(".")[0])
+    return "." in interface, named, count, -list(file.defined).index(interface.partition(".")[0])
 
 
-def _around(file: _File, own: Iterable[Function]) -> list[Function]:
-    """What sets up the class of a test, and the functions of the file that it uses, which these use, and so on."""
+def _helpers(file: _File, own: Iterable[Function]) -> list[Function]:
+    """The set-up methods of a test's class, and all functions of the file that the test uses directly or indirectly."""
     pending = list(own)
     found: dict[int, Function] = {id(each): each for each in pending}
     for name, methods in file.set_up.items():
@@ -203,20 +206,20 @@ def _used(function: Function) -> Iterator[str]:
 
 
 def _objects(file: _File, functions: Iterable[Function]) -> dict[str, str]:
-    """Names, `self.x` too, that are given an object of a class that is defined."""
+    """Variables, including `self.x`, to which an instance of a class of canonical.py is assigned, with the class."""
     found = {}
     for function in functions:
         for node in ast.walk(function):
             if isinstance(node, ast.Assign):
                 for target, value in _pairs(node):
-                    made = _meant(file, value.func) if isinstance(value, ast.Call) else None
+                    made = _referred_to(file, value.func) if isinstance(value, ast.Call) else None
                     if made is not None and file.defined[made] is not None:
                         found[ast.unparse(target)] = made
     return found
 
 
 def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """`a, b = f(), g()` is two of them."""
+    """Targets with their values; `a, b = f(), g()` gives two pairs."""
     for target in node.targets:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             yield from zip(target.elts, node.value.elts, strict=False)
@@ -225,23 +228,23 @@ def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _references(file: _File, functions: Iterable[Function], objects: Mapping[str, str]) -> Iterator[str]:
-    """An object stands for its class."""
+    """Yield each interface that `functions` refer to; a variable with an instance counts as its class."""
     for function in functions:
         for node in ast.walk(function):
             if not isinstance(getattr(node, "ctx", None), ast.Load):
                 continue
-            meant = _meant(file, node) or objects.get(ast.unparse(node))
-            if meant is not None:
-                yield meant
+            referred = _referred_to(file, node) or objects.get(ast.unparse(node))
+            if referred is not None:
+                yield referred
             if isinstance(node, ast.Attribute) and not node.attr.startswith("__"):
-                held = objects.get(ast.unparse(node.value)) or _meant(file, node.value)
+                held = objects.get(ast.unparse(node.value)) or _referred_to(file, node.value)
                 if held is None and isinstance(node.value, ast.Call):
-                    held = _meant(file, node.value.func)
+                    held = _referred_to(file, node.value.func)
                 if held is not None and node.attr in (file.defined[held] or ()):
                     yield f"{held}.{node.attr}"
 
 
 def dotted(path: str, root: str = ".") -> str:
-    """The name by which a file is imported from `root`; "" where it does not lie below it."""
+    """The dotted name by which a file is imported from `root`; "" if the file is not below `root`."""
     inside = posixpath.relpath(path, root)
     return "" if inside.startswith("../") else inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -1,4 +1,4 @@
-"""Reads the `proofs/` of a task directory (docs/reference/task-format.md), when the task is validated and not before."""
+"""Read the `proofs/` of a task directory (docs/reference/task-format.md). Called only when a task is validated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from pytest_recode.faults import UserError
 from pytest_recode.formats.document import At, Document, fault, read, text_of
 from pytest_recode.formats.fields import Check, mapping, one_of, several, text, wrong
-from pytest_recode.formats.parts import SKIPPED, entries_of, files_below
+from pytest_recode.formats.files import SKIPPED, entries_of, files_below
 from pytest_recode.proofs import Proofs, WrongAnswer
 from pytest_recode.task import Files
 
@@ -35,13 +35,15 @@ class _Change:
 
 
 def read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int) -> Proofs:
-    """The proofs of the task in `root`; empty where it has none. Raises `UserError`."""
+    """The proofs of the task in `root`, empty if it has none. Raises `UserError`."""
     proofs = root / DIRECTORY
     if not proofs.exists():
         return Proofs()
     for entry in entries_of(str(proofs)):
         if entry.name not in _KNOWN and entry.name not in SKIPPED:
-            raise UserError(f"{proofs / entry.name}: unknown; proofs/ holds {', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}")
+            raise UserError(
+                f"{proofs / entry.name}: unknown file; proofs/ may contain {', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}"
+            )
     stated = _squeezed(
         "\n".join(
             text_of(root / name, most=_LARGEST) for name in ("instruction.md", "paper.md") if (root / name).exists()
@@ -63,23 +65,23 @@ def _directories(parent: Path) -> list[Path]:
     entries = [entry for entry in entries_of(str(parent)) if entry.name not in SKIPPED]
     for entry in entries:
         if not entry.is_dir(follow_symlinks=False):
-            raise UserError(f"{parent / entry.name}: must be a directory with the targets of one answer")
+            raise UserError(f"{parent / entry.name}: must be a directory that contains the targets of one answer")
         if not _NAME.fullmatch(entry.name):
             raise UserError(
-                f"{parent / entry.name}: must be named with lower-case letters, digits and -, as in no-sign"
+                f"{parent / entry.name}: the name must consist of lower-case letters, digits and '-', as in no-sign; rename the directory"
             )
     return sorted(parent / entry.name for entry in entries)
 
 
 def _answer(path: Path, targets: tuple[str, ...], disk_mb: int, beside: tuple[str, ...] = ()) -> Files:
-    """The targets in `path`: all of them, and no other file but those named by `beside`."""
+    """The targets in `path`. Raises `UserError` if one is missing, or if there is a file that is neither a target nor in `beside`."""
     found = {name: data for name, data in files_below(path, disk_mb).items() if name not in beside}
     for target in targets:
         if target not in found:
-            raise UserError(f"{path / target}: no such file; an answer has every target: {', '.join(targets)}")
+            raise UserError(f"{path / target}: no such file; an answer must contain every target: {', '.join(targets)}")
     for name in found:
         if name not in targets:
-            raise UserError(f"{path / name}: is not a target; an answer has only these files: {', '.join(targets)}")
+            raise UserError(f"{path / name}: is not a target; an answer may contain only: {', '.join(targets)}")
     return found
 
 
@@ -98,7 +100,7 @@ def _wrong(
         raise fault(
             document,
             ("requirement",),
-            "requirement: must quote instruction.md or paper.md, word for word (line breaks do not count); copy the sentence",
+            "requirement: must be a verbatim quotation from instruction.md or paper.md (line breaks are ignored); copy the sentence",
         )
     if "changes" not in values:
         answer = _answer(path, targets, disk_mb, (REQUIREMENT,))
@@ -106,7 +108,7 @@ def _wrong(
         for name in files_below(path, disk_mb):
             if name != REQUIREMENT:
                 raise UserError(
-                    f"{path / name}: give the targets of the answer or `changes` of the reference, not both"
+                    f"{path / name}: provide either the targets of the answer or `changes` of the reference; remove one of the two"
                 )
         answer = _changed(reference, targets, document, values["changes"])
     return WrongAnswer(
@@ -130,14 +132,14 @@ def _verbatim(document: Document, at: At, value: Any) -> str:
 
 
 def _changed(reference: Path, targets: tuple[str, ...], document: Document, changes: tuple[_Change, ...]) -> Files:
-    """The reference with `changes` made, one after another."""
+    """The reference with `changes` applied in order."""
     texts = {target: text_of(reference / target, most=_LARGEST) for target in targets}
     for number, change in enumerate(changes):
         if (times := texts[change.file].count(change.old)) != 1:
             raise fault(
                 document,
                 ("changes", number, "old"),
-                f"changes: this text stands in {reference.name}/{change.file} {times} times; give whole lines that stand there once",
+                f"changes: this text occurs {times} times in {reference.name}/{change.file}; give whole lines that occur once",
             )
         texts[change.file] = texts[change.file].replace(change.old, change.new)
     return {target: text.encode() for target, text in texts.items()}
@@ -152,7 +154,7 @@ def _equivalent(path: Path) -> Mapping[str, int]:
         if not name or name.startswith("#"):
             continue
         if name in found:
-            raise UserError(f"{path}:{number}: is listed in line {found[name]} too; keep one")
+            raise UserError(f"{path}:{number}: is also listed in line {found[name]}; keep one")
         found[name] = number
     return found
 

@@ -1,7 +1,7 @@
-"""Who may see which file of a paper's folder: the candidate, the tests alone, or nobody.
+"""Decide who may see each file of a paper's folder: the candidate, only the tests, or nobody.
 
-Beside the annotated files a folder holds the tests, copies of the solution that the tests compare with, and whatever the
-authors' repository had, which may say the solution once more.
+Besides the annotated files, a folder contains the tests, copies of the solution that the tests compare with, and files of the
+authors' repository, some of which repeat the solution.
 """
 
 from __future__ import annotations
@@ -12,52 +12,55 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pytest_recode.formats.rcb_markers import code
+from pytest_recode.formats.researchcodebench.tagged_blocks import code
 from pytest_recode.task import Files
 
 SCRIPT = "paper2code_test.py"
 PAPERS = ("paper2code_paper.tex", "paper2code_paper.md")
-_OURS = "paper2code"
-"""The benchmark's own files begin with it: no part of the authors' repository."""
+_OF_BENCHMARK = "paper2code"
+"""Prefix of the benchmark's own files, which are not part of the authors' repository."""
 
-_TELLING = 20
-"""Characters of a line of code from which on it can tell where it was copied from; `return x` is everywhere."""
+_DISTINCTIVE_LENGTH = 20
+"""Minimum length of a distinctive line of code, in characters. Shorter ones, such as `return x`, occur everywhere."""
 _FEWEST = 3
 _SHARE = 2 / 3
-"""A file repeats a block where it holds this share of its telling lines, and the block has so many."""
+"""A file repeats a block if it contains this share of the block's distinctive lines, of which there are at least `_FEWEST`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """Paths. What is in neither is seen by nobody."""
+class Visibility:
+    """Paths by who may see them. A path that is in neither is hidden from everybody."""
 
-    by_all: tuple[str, ...]
-    by_tests: tuple[str, ...]
+    to_candidate: tuple[str, ...]
+    only_to_tests: tuple[str, ...]
 
 
-def sort_out(
+def visibility(
     files: Files, annotated: Sequence[str], context: Sequence[str], solutions: Iterable[Sequence[str]]
-) -> Seen:
-    """`solutions` are the lines of each block of the paper.
+) -> Visibility:
+    """Sort the files of a paper's folder; `solutions` are the lines of each block of the paper.
 
-    Hidden are tests, references (`*_ref.py`), files that repeat a block, and what imports such a file, for it would
-    fail without. What the annotated files need to run stays, and so do context files, which the prompt shows anyway.
+    Hidden from the candidate are tests, references (`*_ref.py`), files that repeat a block, and files that import a hidden file,
+    because they would fail without it. Files that the annotated files import stay visible, and so do context files, which the
+    prompt shows.
     """
     imports = {path: _imports(path, data, files) for path, data in files.items() if path.endswith(".py")}
-    kept = {*context, *_reached(annotated, imports)} - {SCRIPT}
-    telling = [lines for lines in map(_telling, solutions) if len(lines) >= _FEWEST]
+    visible = {*context, *_reached(annotated, imports)} - {SCRIPT}
+    distinctive = [lines for lines in map(_distinctive_lines, solutions) if len(lines) >= _FEWEST]
     hidden = {
         path
         for path, data in files.items()
         if path not in annotated
-        and (_is_test(path) or (path not in kept and (_is_reference(path) or _repeats(data, telling))))
+        and (_is_test(path) or (path not in visible and (_is_reference(path) or _repeats(data, distinctive))))
     }
-    while more := {path for path in imports if path not in kept | hidden and imports[path] & hidden}:
+    while more := {path for path in imports if path not in visible | hidden and imports[path] & hidden}:
         hidden |= more
-    ours = {path for path in files if path.startswith(_OURS) and path not in annotated and path not in context}
-    return Seen(
-        by_all=tuple(sorted(set(files) - hidden - ours)),
-        by_tests=tuple(sorted(path for path in hidden | ours if path.endswith(".py"))),
+    of_benchmark = {
+        path for path in files if path.startswith(_OF_BENCHMARK) and path not in annotated and path not in context
+    }
+    return Visibility(
+        to_candidate=tuple(sorted(set(files) - hidden - of_benchmark)),
+        only_to_tests=tuple(sorted(path for path in hidden | of_benchmark if path.endswith(".py"))),
     )
 
 
@@ -72,14 +75,14 @@ def _is_reference(path: str) -> bool:
     return PurePosixPath(path).stem.lower().endswith(("_ref", "_reference"))
 
 
-def _telling(lines: Sequence[str]) -> set[str]:
-    return {row.strip() for row in code(lines) if len(row.strip()) >= _TELLING}
+def _distinctive_lines(lines: Sequence[str]) -> set[str]:
+    return {row.strip() for row in code(lines) if len(row.strip()) >= _DISTINCTIVE_LENGTH}
 
 
 def _repeats(data: bytes, solutions: Sequence[set[str]]) -> bool:
     if b"\0" in data:
         return False
-    text = data.decode("utf-8", "replace").replace('\\"', '"')  # a notebook holds code as JSON text
+    text = data.decode("utf-8", "replace").replace('\\"', '"')  # a notebook stores code as JSON text
     return any(sum(line in text for line in lines) >= _SHARE * len(lines) for lines in solutions)
 
 
@@ -95,7 +98,7 @@ def _reached(start: Iterable[str], imports: Mapping[str, set[str]]) -> set[str]:
 
 
 def _imports(path: str, data: bytes, files: Files) -> set[str]:
-    """The files of the folder that importing `path`, from the folder's root, imports; nothing is run."""
+    """The files of the folder that `path` imports when it is imported from the folder's root. Nothing is executed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -120,6 +123,6 @@ def _imports(path: str, data: bytes, files: Files) -> set[str]:
 
 
 def _files_of(name: tuple[str, ...], files: Files) -> set[str]:
-    """`a.b` is a/__init__.py and a/b.py or a/b/__init__.py, as far as these are there."""
+    """The existing files of a dotted name: for `a.b`, a/__init__.py and a/b.py or a/b/__init__.py."""
     parents = ["/".join(name[:length]) for length in range(1, len(name) + 1)]
     return {path for parent in parents for path in (f"{parent}.py", f"{parent}/__init__.py") if path in files}

@@ -1,7 +1,7 @@
-"""What of hidden tests can be known to be wrong by reading them, before a model is asked and paid.
+"""Find errors in hidden tests by reading them, so that they are reported before any model call is paid for.
 
-Only what the judge is certain to refuse counts: whatever may be marked, made or taken away while the tests are imported (by a
-conftest.py, a decorator, a class, a name that is used twice) is left to the judge.
+Reports only what the grader is certain to reject. Tests that may be marked, created or removed while they are imported (by a
+conftest.py, a decorator, a class, a name that is used twice) are left to the grader.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _MAY_CHANGE_NAMES = frozenset(
 )
 
 
-def wrong(tests: Mapping[str, bytes], interfaces: tuple[str, ...]) -> str:
-    """What is wrong with hidden tests (contents by path below tests/), in the judge's own words; or ""."""
+def problem(tests: Mapping[str, bytes], interfaces: tuple[str, ...]) -> str:
+    """The first error in hidden tests (contents by path below tests/), in the words of the grader; "" if there is none."""
     if any(path.rpartition("/")[2] == "conftest.py" or _REACHES_ELSEWHERE.search(tests[path]) for path in tests):
         return ""
     files = {path: data for path, data in tests.items() if _is_collected(PurePosixPath(path))}
@@ -36,8 +36,8 @@ def wrong(tests: Mapping[str, bytes], interfaces: tuple[str, ...]) -> str:
         return "no hidden test was found there; write them as test_*.py::test_*"
     if len(interfaces) > 1:
         for path, data in files.items():
-            for told in _unclear(PurePosixPath(path).stem, data, list(interfaces)):
-                return f"{path}::{told}"
+            for found in _without_interface(PurePosixPath(path).stem, data, list(interfaces)):
+                return f"{path}::{found}"
     return ""
 
 
@@ -53,9 +53,9 @@ def _may_hold_a_test(data: bytes) -> bool:
     return any(name in _MAY_CHANGE_NAMES or name.startswith(("test", "Test", "*")) for name in names)
 
 
-def _unclear(stem: str, data: bytes, interfaces: list[str]) -> Iterator[str]:
-    """The tests of a file that do not say which interface they test."""
-    # reading takes 10 ms and more, and is not needed where each has a decorator with the right words
+def _without_interface(stem: str, data: bytes, interfaces: list[str]) -> Iterator[str]:
+    """Messages for the tests of a file whose interface cannot be determined."""
+    # Parsing takes 10 ms and more, and is not needed if each test has a valid marker
     if not _UNDECORATED.search(data) and all(
         name.decode(errors="replace") in interfaces for name in _MARKED.findall(data)
     ):
@@ -71,17 +71,17 @@ def _unclear(stem: str, data: bytes, interfaces: list[str]) -> Iterator[str]:
         if None in marks or len(marks) > 1 or names[function.name] > 1:
             continue
         if not marks:
-            _, told = interface_named(function.name, stem, interfaces)
-            if told:
-                yield f"{function.name} {told}"
+            _, reason = interface_named(function.name, stem, interfaces)
+            if reason:
+                yield f"{function.name} {reason}"
         elif marks[0] not in interfaces:
             yield f"{function.name}: {not_among(marks[0], interfaces)}"
 
 
 def _parsed(data: bytes) -> ast.Module | None:
-    """None for what is no Python here: it may be, where it runs."""
+    """None if this Python cannot parse it; the Python in the sandbox may be able to."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is the author's to hear, when the tests run
+        warnings.simplefilter("ignore")  # the author sees them when the tests run
         try:
             return ast.parse(data)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -89,7 +89,7 @@ def _parsed(data: bytes) -> ast.Module | None:
 
 
 def _names(module: ast.Module) -> Iterator[str]:
-    """Every name that is written in a file, as often as it is; a text may be one too."""
+    """Every occurrence of a name in a file, including string constants, which may be used as names."""
     for node in ast.walk(module):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
@@ -103,7 +103,7 @@ def _names(module: ast.Module) -> Iterator[str]:
 
 
 def _mark(decorator: ast.expr) -> str | None:
-    """The name in `@pytest.mark.interface("name")`; None for any other decorator."""
+    """The name in `@pytest.mark.interface("name")`, or None for any other decorator."""
     match decorator:
         case ast.Call(
             func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="pytest"), attr="mark"), attr="interface"),

@@ -1,7 +1,7 @@
-"""Reads the `test.sh` of an annotation of RECODE-H, which is run by nobody: what it says of how the tests are run.
+"""Read from the `test.sh` of an annotation of RECODE-H how its tests run. The script itself is never executed.
 
-Read are: the environment that is activated, the folder of the repository, where one stands, what is copied there, PYTHONPATH and
-pytest's --timeout. Lines that have no part in these (echo, mkdir, source …), and all after pytest has run, are passed over.
+Read are the activated environment, the folder of the repository, the working directory, the files copied to the repository,
+PYTHONPATH and pytest's --timeout. Other lines (echo, mkdir, source …), and all lines after pytest runs, are ignored.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _NAME = re.compile(r"[\w.+-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """Paths are POSIX, relative to the repository, "." is its root. `copies`: where files of the annotation are copied to.
+    """How the tests run. Paths are POSIX and relative to the repository; "." is its root.
 
-    `seconds` is the limit of one test, or None.
+    `copies`: the destination of each file of the annotation that is copied. `seconds`: the limit of one test, or None.
     """
 
     environment: str
@@ -59,34 +59,40 @@ class _Reading:
         return UserError(f"{self.path}:{self.line}: {text}")
 
     def expanded(self, word: str) -> str:
-        """With the variables that the script has set. Raises `UserError`."""
+        """`word` with the variables replaced that the script has set. Raises `UserError`."""
 
         def value(found: re.Match[str]) -> str:
             name = found[1] or found[2]
             if name not in self.variables:
-                raise self.wrong(f"${{{name}}} is not known here; write the path out from ${{SCRIPT_DIR}}")
+                raise self.wrong(f"${{{name}}} is not set in this script; write the path relative to ${{SCRIPT_DIR}}")
             return self.variables[name]
 
         text = _VARIABLE.sub(value, word)
         if "$" in text or "`" in text:
-            raise self.wrong(f"{word}: cannot be read without running it; write the path out from ${{SCRIPT_DIR}}")
+            raise self.wrong(
+                f"{word}: cannot be evaluated without running the script; write the path relative to ${{SCRIPT_DIR}}"
+            )
         return text
 
     def within(self, word: str, what: str) -> str:
-        """A path of the repository's. One that starts nowhere is relative to where the script stands."""
+        """`word` as a path relative to the repository; a path without a variable is relative to the current `cd`. Raises `UserError`."""
         text = self.expanded(word)
         if not _starts_here(word, self.variables):
             if text.startswith(("/", "~")) or self.cwd is None:
-                raise self.wrong(f"{what} {word}: lies outside the repository; write it from ${{TARGET_DIR}}")
+                raise self.wrong(
+                    f"{what} {word}: is outside the repository; write the path relative to ${{TARGET_DIR}}"
+                )
             text = posixpath.join(self.folder, self.cwd, text)
         inside = posixpath.relpath(posixpath.normpath(text), self.folder)
         if inside == ".." or inside.startswith("../"):
-            raise self.wrong(f"{what} {word}: lies outside the repository {self.folder}; write it from ${{TARGET_DIR}}")
+            raise self.wrong(
+                f"{what} {word}: is outside the repository {self.folder}; write the path relative to ${{TARGET_DIR}}"
+            )
         return inside
 
 
 def read_script(path: Path, folder: str) -> Script:
-    """`folder`: the repository's, beside the script. Raises `UserError`, with the line."""
+    """Read `path`; `folder` is the name of the repository's folder next to it. Raises a `UserError` with the line."""
     reading = _Reading(path=path, folder=folder)
     for number, line in _lines(text_of(path, most=LARGEST)):
         reading.line = number
@@ -94,12 +100,12 @@ def read_script(path: Path, folder: str) -> Script:
             break
         _line(reading, line)
     for found, what, how in (
-        (reading.environment, "names no environment", "conda activate NAME"),
-        (reading.target, "does not say where the repository is", f'TARGET_DIR="${{SCRIPT_DIR}}/{folder}"'),
-        (reading.cwd, "does not go into the repository", 'cd "${TARGET_DIR}/." || exit'),
+        (reading.environment, "activates no environment", "conda activate NAME"),
+        (reading.target, "does not set TARGET_DIR", f'TARGET_DIR="${{SCRIPT_DIR}}/{folder}"'),
+        (reading.cwd, "does not change to the repository", 'cd "${TARGET_DIR}/." || exit'),
     ):
         if not found:
-            raise UserError(f"{path}: {what}; add a line {how}")
+            raise UserError(f"{path}: {what}; add the line {how}")
     assert reading.cwd is not None
     return Script(
         environment=reading.environment,
@@ -111,7 +117,7 @@ def read_script(path: Path, folder: str) -> Script:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Numbered from 1, with continuation lines joined."""
+    """The commands of a script with their line number, from 1. Continuation lines are joined; blank lines and comments are omitted."""
     begun, start = "", 0
     for number, row in enumerate(text.splitlines(), 1):
         start = start or number
@@ -129,14 +135,14 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _line(reading: _Reading, line: str) -> None:
     if re.match(rf"(export\s+)?{HERE}=", line):
-        return  # where the script lies, in whatever words
+        return  # the script's own folder, however it is computed
     try:
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         words = list(lexer)
     except ValueError:
         if re.search(r"\b(pytest|cd|cp|conda|PYTHONPATH|TARGET_DIR)\b", line):
-            raise reading.wrong(f"{line}: a quotation mark is not closed") from None
+            raise reading.wrong(f"{line}: a quotation mark is not closed; close it") from None
         return
     command: list[str] = []
     for word in [*words, ";"]:
@@ -145,7 +151,7 @@ def _line(reading: _Reading, line: str) -> None:
             continue
         _command(reading, command)
         if word == "||" or reading.done:
-            return  # what is done where it fails
+            return  # commands after || run only on failure
         command = []
 
 
@@ -168,9 +174,11 @@ def _command(reading: _Reading, words: Sequence[str]) -> None:
     elif first == "cp":
         _cp(reading, [word for word in rest[1:] if not word.startswith("-")])
     elif first in ("mv", "ln"):
-        raise reading.wrong(f"{' '.join(rest)}: {first} is not read here; use cp")
+        raise reading.wrong(f"{' '.join(rest)}: {first} is not supported; use cp")
     elif re.fullmatch(r"python[\d.]*", first.rpartition("/")[2]):
-        raise reading.wrong(f"{' '.join(rest)}: of Python's programs only pytest is read here")
+        raise reading.wrong(
+            f"{' '.join(rest)}: pytest is the only Python program that is supported; run the tests with pytest"
+        )
 
 
 def _assigned(reading: _Reading, name: str, value: str) -> None:
@@ -182,40 +190,40 @@ def _assigned(reading: _Reading, name: str, value: str) -> None:
         reading.variables[name] = reading.target
         if not f"{reading.target}/".startswith(f"{reading.folder}/"):
             raise reading.wrong(
-                f"TARGET_DIR is {reading.target}, and the repository is {reading.folder}, by the row of this annotation;"
-                " mend one of the two"
+                f"TARGET_DIR is {reading.target}, but repo_dir_name of this annotation is {reading.folder};"
+                " correct one of the two"
             )
     elif "$(" not in value and "`" not in value:
         try:
             reading.variables[name] = reading.expanded(value)
         except UserError:
-            reading.variables.pop(name, None)  # it matters only where it is used
+            reading.variables.pop(name, None)  # reported only if the variable is used
 
 
 def _environment(reading: _Reading, words: Sequence[str]) -> None:
     if len(words) != 1 or not _NAME.fullmatch(words[0]):
-        raise reading.wrong(f"activate {' '.join(words)}: is no name of an environment; write conda activate NAME")
+        raise reading.wrong(f"activate {' '.join(words)}: is not the name of an environment; write conda activate NAME")
     reading.environment = words[0]
 
 
 def _cd(reading: _Reading, words: Sequence[str]) -> None:
     if len(words) != 1:
-        raise reading.wrong(f'cd {" ".join(words)}: cannot be read; write cd "${{TARGET_DIR}}/FOLDER" || exit')
+        raise reading.wrong(f'cd {" ".join(words)}: is not supported; write cd "${{TARGET_DIR}}/FOLDER" || exit')
     if _starts_here(words[0], reading.variables) and posixpath.normpath(reading.expanded(words[0])) == ".":
-        return  # beside the script
+        return  # the folder of the script
     reading.cwd = reading.within(words[0], "cd")
 
 
 def _cp(reading: _Reading, words: Sequence[str]) -> None:
     if len(words) < 2:
         raise reading.wrong(
-            f'cp {" ".join(words)}: cannot be read; write cp "${{SCRIPT_DIR}}/FILE" "${{TARGET_DIR}}/FOLDER"'
+            f'cp {" ".join(words)}: is not supported; write cp "${{SCRIPT_DIR}}/FILE" "${{TARGET_DIR}}/FOLDER"'
         )
     *sources, into = words
     for word in sources:
         source = posixpath.normpath(reading.expanded(word))
         if "/" in source or source == ".":
-            raise reading.wrong(f"cp {word}: is no file beside this script; only those are copied")
+            raise reading.wrong(f"cp {word}: is not a file next to this script; only such files can be copied")
         place = reading.within(into, "cp to")
         named = place.endswith(".py") and not into.endswith("/")
         reading.copies[source] = place if named else posixpath.normpath(posixpath.join(place, source))
@@ -230,12 +238,12 @@ def _pytest(reading: _Reading, words: Sequence[str]) -> None:
         if word == "--timeout" or word.startswith("--timeout="):
             given = word.partition("=")[2] or " ".join(words[place + 1 : place + 2])
             if not re.fullmatch(r"\d+(\.\d+)?", given) or not float(given):
-                raise reading.wrong(f"--timeout {given}: is no number of seconds above 0")
+                raise reading.wrong(f"--timeout {given}: must be a number of seconds above 0")
             reading.seconds = float(given)
     reading.done = True
 
 
 def _starts_here(word: str, variables: Mapping[str, str]) -> bool:
-    """Whether a path begins with a variable: they all count from where the script lies."""
+    """Whether a path starts with a variable. The values of all variables are relative to the script's folder."""
     found = _VARIABLE.match(word)
     return found is not None and (found[1] or found[2]) in variables

@@ -1,4 +1,4 @@
-"""The project's own format: a directory with a `task.yaml` (docs/reference/task-format.md, task.schema.json)."""
+"""Turn a `task.yaml` into a Task. Called at collection and by `pytest-recode report`; reads no file but the manifest."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.interfaces import module_of
 from pytest_recode.formats import Format
+from pytest_recode.formats.directory.parts import is_test, read_parts
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
+from pytest_recode.formats.files import IMPORTABLE, RELATIVE, entries_of
 from pytest_recode.formats.links import link_refused, refuse_links
-from pytest_recode.formats.parts import IMPORTABLE, RELATIVE, entries_of, is_test, read_parts
 from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, Task
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ _DAY = 86_400
 
 
 def load(path: Path) -> tuple[Task, ...]:
-    """The one Task that `path`, a `task.yaml`, poses.
+    """The Task of `path`, a `task.yaml`.
 
-    Reads the manifest and looks which files there are; `Task.load` reads them. Raises `UserError`.
+    Reads the manifest and checks which files exist; `Task.load` reads them. Raises `UserError`.
     """
     root = path.parent if path.is_absolute() else path.parent.absolute()
     refuse_links(root, path.name)
@@ -50,8 +51,8 @@ def load(path: Path) -> tuple[Task, ...]:
         raise fault(
             document,
             ("limits",),
-            f"limits: test_seconds ({limits.test_seconds:g}, for one test) is longer than grading_seconds"
-            f" ({limits.grading_seconds:g}, for all); lower the one, or raise the other",
+            f"limits: test_seconds ({limits.test_seconds:g}, for each test) exceeds grading_seconds"
+            f" ({limits.grading_seconds:g}, for all tests); lower test_seconds, or raise grading_seconds",
         )
     names = _look(document, root, targets)
     return (
@@ -77,7 +78,7 @@ def load(path: Path) -> tuple[Task, ...]:
 
 
 def _read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int) -> Proofs:
-    from pytest_recode.formats.proofs import read_proofs  # only a validation reads them
+    from pytest_recode.formats.directory.proofs import read_proofs  # only a validation reads them
 
     return read_proofs(root, targets, interfaces, disk_mb)
 
@@ -90,7 +91,9 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
     return mapping(
         {
             "schema": _schema,
-            "id": text(ID, "text of at most 100 letters a-z, digits, '_', '-' and '.', a letter or digit first"),
+            "id": text(
+                ID, "text of at most 100 letters a-z, digits, '_', '-' and '.', starting with a letter or digit"
+            ),
             "title": line,
             "targets": several(
                 text(RELATIVE, "a path relative to repo/, with / and without .."),
@@ -147,24 +150,24 @@ def _schema(document: Document, at: At, value: Any) -> int:
         raise fault(
             document,
             at,
-            f"schema: {value} is not known, this version reads schema {SCHEMA};"
+            f"schema: {value} is not supported by this version, which reads schema {SCHEMA};"
             f" write schema: {SCHEMA}, or install a newer pytest-recode",
         )
     return SCHEMA
 
 
 def _no_interpreter(document: Document, at: At, value: Any) -> str:
-    """An interpreter is asked where it lies before there is a sandbox round it: which one that is, only the user says."""
+    """Reject `environment.python`: an interpreter is run outside any sandbox to locate its files, so only the user may name one."""
     raise fault(
         document,
         at,
-        "environment.python: a task cannot name a program that this machine is to run; write environment.name: NAME instead,"
-        " and give the interpreter with --recode-env=NAME=PATH, or with --recode-python=PATH for all tasks",
+        "environment.python: a task cannot choose a program to run on this machine; write environment.name: NAME instead,"
+        " and pass the interpreter with --recode-env=NAME=PATH, or with --recode-python=PATH for all tasks",
     )
 
 
 def _modules(document: Document, targets: tuple[str, ...]) -> tuple[str, ...]:
-    """The dotted names of the targets that tests can reach."""
+    """The dotted names of the targets that tests can import."""
     importable = [target for target in targets if IMPORTABLE.fullmatch(target)]
     if not importable:
         raise fault(
@@ -183,7 +186,7 @@ def _interfaces(document: Document, given: tuple[str, ...] | None, modules: tupl
             raise fault(
                 document,
                 ("interfaces", index),
-                f"interfaces[{index}]: '{name}' is in no target; it must begin with the module of one:"
+                f"interfaces[{index}]: '{name}' is not in a target; it must start with the module of a target:"
                 f" {', '.join(modules)}",
             )
     return given
@@ -193,30 +196,30 @@ _PARTS = frozenset({"instruction.md", "paper.md", "feedback.yaml", "repo", "refe
 _RUN_BY_PYTEST = frozenset({"conftest.py", "__init__.py"})
 
 _NEEDED = {
-    "instruction.md": "write there what the agent is asked",
-    "repo": "put the repository there as the agent finds it",
-    "reference": "put the targets there as the authors wrote them",
-    "tests": "put the hidden tests there, in files test_*.py",
+    "instruction.md": "write the agent's instruction in it",
+    "repo": "put the repository that the agent starts from there",
+    "reference": "put the authors' version of each target there",
+    "tests": "put the hidden tests there, in files named test_*.py",
 }
 
 
 def _look(document: Document, root: Path, targets: tuple[str, ...]) -> frozenset[str]:
-    """The names in `root`, after a look that all an episode needs is there: no call may be spent before that."""
+    """The names in `root`. Raises `UserError` if a part that an episode needs is missing, before any model call is paid for."""
     entries = {entry.name: entry for entry in entries_of(str(root))}
     for name in _PARTS & entries.keys():
         if entries[name].is_symlink():
             raise link_refused(root / name)
     for name in sorted(_RUN_BY_PYTEST & entries.keys()):
         raise UserError(
-            f"{root / name}: pytest would run this outside any sandbox; a task may have a conftest.py in tests/ alone, where it"
-            " runs with the hidden tests: remove it, or move it to a directory above the tasks if it is yours"
+            f"{root / name}: pytest would run this outside any sandbox; a task may have a conftest.py only in tests/, where it"
+            " runs with the hidden tests. Remove it, or, if you wrote it, move it to a directory above the tasks"
         )
     for name, step in _NEEDED.items():
         is_file = name.endswith(".md")
         entry = entries.get(name)
         if entry is None:
             what = "file" if is_file else "directory"
-            raise UserError(f"{root / name}: no such {what}, which {document.path.name} needs; {step}")
+            raise UserError(f"{root / name}: no such {what}, which {document.path.name} requires; {step}")
         if not (entry.is_file() if is_file else entry.is_dir()):
             raise UserError(f"{root / name}: must be a {'file' if is_file else 'directory'}; {step}")
     for index, target in enumerate(targets):
@@ -228,7 +231,7 @@ def _look(document: Document, root: Path, targets: tuple[str, ...]) -> frozenset
                 f"targets[{index}]: reference/{target} is missing; put the authors' {target} there",
             )
     if not _has_tests(f"{root}/tests"):
-        raise UserError(f"{root / 'tests'}: holds no test_*.py; {_NEEDED['tests']}")
+        raise UserError(f"{root / 'tests'}: contains no test_*.py; {_NEEDED['tests']}")
     return frozenset(entries)
 
 
@@ -249,7 +252,7 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
         raise fault(
             document,
             ("environment", "dockerfile"),
-            "environment: image and dockerfile are both given, and only one can be used; keep one",
+            "environment: has both image and dockerfile; keep one",
         )
     files = {}
     for key, default in (("dockerfile", "Dockerfile"), ("requirements", "requirements.txt")):
@@ -260,7 +263,7 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
                 raise fault(
                     document,
                     ("environment", key),
-                    f"environment.{key}: no such file: {given[key]} in the task directory; create it, or mend the path",
+                    f"environment.{key}: no such file: {given[key]} in the task directory; create it, or correct the path",
                 )
         elif "environment" not in names or (key == "dockerfile" and "image" in given):
             continue
@@ -279,9 +282,9 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
 
 
 def _apart(document: Document, at: At, root: Path, key: str, path: Path) -> None:
-    """What is built for the agent and its code must hold nothing that is hidden from them. Raises `UserError`.
+    """Raise `UserError` if building the environment would copy hidden files into an image that agents can read.
 
-    The folder of a Dockerfile goes to Docker as a whole.
+    Docker receives the whole directory of a Dockerfile.
     """
     place = path.parent.resolve() if key == "dockerfile" else path.resolve()
     hidden = [(root / name).resolve() for name in SECRET]
@@ -291,8 +294,8 @@ def _apart(document: Document, at: At, root: Path, key: str, path: Path) -> None
         raise fault(
             document,
             at,
-            f"environment.{key}: {path.relative_to(root)} lies in a folder with {', '.join(SECRET[:-1])} or {SECRET[-1]},"
-            " which would get into the image; put it into environment/",
+            f"environment.{key}: {path.relative_to(root)} is in a directory with {', '.join(SECRET[:-1])} or {SECRET[-1]},"
+            " which would be copied into the image; move it to environment/",
         )
 
 

@@ -1,6 +1,6 @@
-"""The tags around the blocks of an annotated file: `# <paper2code name="X">` … `# </paper2code name="X">`.
+"""Find the tagged blocks of an annotated file: `# <paper2code name="X">` … `# </paper2code name="X">`.
 
-Blocks nest. Lines end in a line feed and in nothing else, so that their numbers are those of an editor.
+Blocks nest. Only a line feed ends a line, so that line numbers agree with those of an editor.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _LIKE = re.compile(r"\s*#\s*<\s*/?\s*paper2code\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One block. `start` and `stop` are the lines of its tags, from 0; `outer` the block right around it, or ""."""
+    """One block. `start` and `stop` are the lines of its tags, from 0; `outer` is the innermost block around it, or ""."""
 
     name: str
     start: int
     stop: int
     indent: str  # of its shallowest line
-    lines: int  # that are neither blank nor a comment alone
+    lines: int  # lines that are neither blank nor only a comment
     outer: str
 
 
 def blocks(path: Path, text: str) -> tuple[Block, ...]:
-    """In the order in which they open. Raises `UserError` naming file and line of the first wrong tag."""
+    """The blocks of `text` in the order of their opening tags. Raises a `UserError` with the file and line of the first invalid tag."""
     rows = text.split("\n")
     stack: list[tuple[str, int]] = []
     opened: dict[str, int] = {}
@@ -41,34 +41,40 @@ def blocks(path: Path, text: str) -> tuple[Block, ...]:
             name = opening["name"]
             if name in opened:
                 raise _wrong(
-                    path, at, f'the name "{name}" is taken by the block of line {opened[name] + 1}; choose another'
+                    path,
+                    at,
+                    f'the name "{name}" is already used by the block at line {opened[name] + 1}; choose another name',
                 )
             opened[name] = at
             stack.append((name, at))
         elif closing := _CLOSE.fullmatch(row):
             found.append(_closed(path, rows, at, closing["name"], stack))
         elif _LIKE.match(row):
-            raise _wrong(path, at, 'not a tag as they are written: # <paper2code name="X"> or # </paper2code name="X">')
+            raise _wrong(path, at, 'not a valid tag; write # <paper2code name="X"> or # </paper2code name="X">')
     if stack:
         name, at = stack[-1]
-        raise _wrong(path, at, f'the block "{name}" is never closed; add # </paper2code name="{name}"> after it')
+        raise _wrong(path, at, f'the block "{name}" has no closing tag; add # </paper2code name="{name}"> after it')
     return tuple(sorted(found, key=lambda block: block.start))
 
 
 def _closed(path: Path, rows: Sequence[str], at: int, name: str, stack: list[tuple[str, int]]) -> Block:
     if name not in (held for held, _ in stack):
-        raise _wrong(path, at, f'"{name}" is closed and not open; remove the tag, or open the block before')
+        raise _wrong(
+            path, at, f'the closing tag of "{name}" has no opening tag; remove it, or add an opening tag before it'
+        )
     last, start = stack.pop()
     if last != name:
         raise _wrong(
-            path, at, f'"{name}" is closed before "{last}", which line {start + 1} opens in it; close that first'
+            path,
+            at,
+            f'"{name}" is closed before "{last}", which is opened inside it at line {start + 1}; close "{last}" first',
         )
     if _indent(rows[start]) != _indent(rows[at]):
         blanks = [len(_indent(rows[line])) for line in (start, at)]
         raise _wrong(
             path,
             at,
-            f'the tags of "{name}" are indented by {blanks[0]} (line {start + 1}) and by {blanks[1]} blanks; indent both alike',
+            f'the tags of "{name}" are indented by {blanks[0]} (line {start + 1}) and {blanks[1]} characters; give both the same indentation',
         )
     body = rows[start + 1 : at]
     indents = [_indent(row) for row in body if row.strip()]
@@ -83,7 +89,7 @@ def _closed(path: Path, rows: Sequence[str], at: int, name: str, stack: list[tup
 
 
 def code(rows: Sequence[str]) -> list[str]:
-    """The lines that are neither blank nor a comment alone: what the benchmark counts."""
+    """The lines that are neither blank nor only a comment. The benchmark counts these."""
     return [row for row in rows if row.strip() and not row.lstrip().startswith("#")]
 
 
@@ -98,13 +104,13 @@ def plain(text: str) -> str:
 
 
 def without(text: str, block: Block, path: str) -> tuple[str, Slot]:
-    """`text` with two lines of comment in the place of `block`, without any tag, and where those lines stand."""
+    """`text` without tags and with `block` replaced by a comment of two lines, and the Slot of those two lines."""
     rows = text.split("\n")
     end = "\r" if rows[block.start].endswith("\r") else ""
     before = [row for row in rows[: block.start] if not _is_tag(row)]
     after = [row for row in rows[block.stop + 1 :] if not _is_tag(row)]
-    said = (f'# TODO: Implement block "{block.name}"', f"# Approximately {block.lines} line(s) of code.")
-    placeholder = [f"{block.indent}{words}{end}" for words in said]
+    comment = (f'# TODO: Implement block "{block.name}"', f"# Approximately {block.lines} line(s) of code.")
+    placeholder = [f"{block.indent}{line}{end}" for line in comment]
     slot = Slot(path=path, start=len(before), stop=len(before) + len(placeholder), indent=block.indent)
     return "\n".join([*before, *placeholder, *after]), slot
 
@@ -117,5 +123,5 @@ def _indent(row: str) -> str:
     return row[: len(row) - len(row.lstrip(" \t"))]
 
 
-def _wrong(path: Path, at: int, words: str) -> UserError:
-    return UserError(f"{path}:{at + 1}: {words}")
+def _wrong(path: Path, at: int, problem: str) -> UserError:
+    return UserError(f"{path}:{at + 1}: {problem}")
