@@ -14,11 +14,11 @@ from pytest_recode.episode import Feedback, Move, Stop, Turn, loop
 from pytest_recode.episode.assembly import Meter
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Message
-from pytest_recode.models.ledger import FileLedger
 from pytest_recode.models.litellm_ import LitellmModel
 from pytest_recode.models.retry import Retries
 from pytest_recode.models.table import Entry
 from pytest_recode.models.timed import TimedModel
+from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.task import Brief, Files
 from pytest_recode.verdict import Case, Outcome, Verdict

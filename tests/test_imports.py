@@ -21,7 +21,7 @@ MAY = {
     "values": set(),
     "inside": set(),
     "records": set(),
-    "sandboxes": set(),
+    "sandboxes": {"records"},
     "oracle": {"sandboxes", "inside"},
     "models": {"records"},
     "feedback": {"models", "records"},
@@ -32,7 +32,7 @@ MAY = {
     "render": {"metrics", "records"},
     "validation": {"feedback", "oracle", "sandboxes", "simulated"},
     "episode": {"agents", "feedback", "models", "oracle", "records", "sandboxes"},
-    "cli": {"formats", "metrics", "models", "render"},
+    "cli": {"formats", "metrics", "models", "records", "render"},
     "testing": {"agents", "formats", "inside", "sandboxes"},
     "plugin": {
         "agents",

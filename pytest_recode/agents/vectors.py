@@ -7,7 +7,6 @@ to `<digest>.part`, a batch a line: one that is killed leaves both to the next.
 from __future__ import annotations
 
 import base64
-import fcntl
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from pytest_recode.agents import Waiting
 from pytest_recode.agents.prompts import cut
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Embedder, Usage
+from pytest_recode.records import locks
 from pytest_recode.records.run_directory import replaced, subdirectory, writing
 
 MAX_TEXT = 6_000
@@ -161,10 +161,6 @@ def _unpacked(text: str) -> Any:
 def _locked(path: Path, waiting: Waiting) -> Iterator[None]:
     """The lock goes with the process that holds it, however that ends."""
     with writing(path):
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        with waiting("the vectors of the repository, which another worker asks for"):
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        lock = locks.open_lock(path)
+    with locks.locked(lock, waiting=waiting("the vectors of the repository, which another worker asks for")):
         yield
-    finally:
-        os.close(lock)

@@ -22,7 +22,8 @@ from pytest_recode.feedback.model_answers import CATEGORIES
 from pytest_recode.feedback.prompts import SECTION
 from pytest_recode.metrics.adoption import ANSWERS, Advice, Pair, advice, read
 from pytest_recode.metrics.attempt import Attempt, Row
-from pytest_recode.models import Message, Model, ModelContext, Reach, Usage
+from pytest_recode.models import Message, Model, ModelContext, Usage
+from pytest_recode.records.ledger import NullLedger
 from pytest_recode.records.record import usage
 from pytest_recode.records.run_directory import Lines
 
@@ -103,7 +104,7 @@ def judge(
         )
     spent = Usage()
     for place in new:
-        model = make(ModelContext(name=name, ledger=_Spending(run=place.run), api_base=api_base))
+        model = make(ModelContext(name=name, ledger=_ledger(place.run), api_base=api_base))
         try:
             asked = ask(model, place.pair)
         except ModelError as error:
@@ -231,30 +232,13 @@ def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Spending:
-    """Has each call on disk before the next one starts. One process asks, and a fault ends it: there is nobody to be told."""
+def _ledger(run: Path) -> NullLedger:
+    """One that has the cost of each call on disk before the next one starts."""
 
-    run: Path
+    def book(model: str, used: Usage) -> None:
+        _keep(run / "adoption" / "spending.jsonl", {"model": model, **usage(used)})
 
-    def before_call(self, model: str) -> None: ...
-
-    def spent(self, model: str, used: Usage) -> None:
-        _keep(self.run / "adoption" / "spending.jsonl", {"model": model, **usage(used)})
-
-    def unanswered(self, model: str, why: str) -> None: ...
-
-    def settle(self) -> None: ...
-
-    def fault(self, error: ModelError) -> None: ...
-
-    def retry(self, error: ModelError, pause: float) -> None: ...
-
-    def answered(self, model: str) -> bool:
-        return False
-
-    def reached(self, where: str, now: Reach) -> Reach:
-        return Reach.ANSWERS
+    return NullLedger(on_spent=book)
 
 
 def _file(run: Path, name: str) -> Path:

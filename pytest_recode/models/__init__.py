@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Protocol
 
 from pytest_recode.faults import ModelError
+from pytest_recode.records.ledger import Reach as Reach
 from pytest_recode.task import Parts, Task
 from pytest_recode.usage import Usage as Usage
 
@@ -85,14 +85,6 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Raises what `Model.complete` raises."""
-
-
-class Reach(StrEnum):
-    """What a run knows of an address (or of a provider at its usual one), or of one model there."""
-
-    ANSWERS = "answers"  # whatever it says
-    WAITING = "waiting"  # no connection, or no whole answer; somebody waits or tries again
-    LOST = "lost"  # somebody has tried again for as long as is reasonable
 
 
 class Ledger(Protocol):

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, Message, ModelContext, ModelKind, Reach, Reply, Tool, ToolCall, Usage
 from pytest_recode.models.client import cost, litellm, priced, timeout, vectors_of, window, within
-from pytest_recode.models.ledger import unpriced
 from pytest_recode.models.providers import NO_KEY, entry_of, key_of
 from pytest_recode.models.retry import Failure, Retries, failure
 from pytest_recode.models.table import Entry
+from pytest_recode.records.ledger import unpriced
 
 LOG = logging.getLogger("pytest_recode")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_recode.feedback.person import Ask
     from pytest_recode.formats import Format
     from pytest_recode.models import ModelContext
-    from pytest_recode.models.ledger import FileLedger
+    from pytest_recode.records.ledger import FileLedger
     from pytest_recode.sandboxes import Sandbox, SandboxContext
     from pytest_recode.settings import Settings
     from pytest_recode.task import Environment
@@ -290,7 +290,7 @@ class Run:
 
     @functools.cached_property
     def ledger(self) -> FileLedger:
-        from pytest_recode.models.ledger import FileLedger
+        from pytest_recode.records.ledger import FileLedger
 
         return FileLedger(self.out / "spending.jsonl", self.settings.max_cost, self.stops)
 

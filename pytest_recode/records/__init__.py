@@ -1,1 +1,1 @@
-"""Everything that a run writes and reads again: records, transcripts, checkpoints, stored turns."""
+"""What a run writes and reads again: records, transcripts, checkpoints, ledger, the run's directory and its locks."""

@@ -8,10 +8,8 @@ of all policies begin with it.
 from __future__ import annotations
 
 import base64
-import fcntl
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
-from pytest_recode.records import record
+from pytest_recode.records import locks, record
 from pytest_recode.records.run_directory import Lines, replaced, subdirectory, writing
 from pytest_recode.task import Files
 from pytest_recode.usage import Usage
@@ -184,13 +182,10 @@ def first_turn(out: Path, key: str, clock: Clock) -> Iterator[FirstTurn]:
     """Waits while another worker plays it, with the clock stopped. The lock goes with the process that holds it, however that ends."""
     folder = subdirectory(out / "first-turns")
     with writing(folder):
-        lock = os.open(folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        with clock.stopped(Wait(what="the first turn, which another worker plays")):
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        lock = locks.open_lock(folder / f"{key}.lock")
+    waiting = clock.stopped(Wait(what="the first turn, which another worker plays"))
+    with locks.locked(lock, waiting=waiting):
         yield FirstTurn(folder / f"{key}.json")
-    finally:
-        os.close(lock)
 
 
 def key_of(facts: Mapping[str, Any]) -> str:
@@ -201,8 +196,7 @@ def key_of(facts: Mapping[str, Any]) -> str:
 @contextmanager
 def in_use(out: Path) -> Iterator[None]:
     """Mark `out` as written to by this process. Nothing is done that the end of a process would not undo."""
-    with _marker(out) as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
+    with locks.locked(_marker(out), shared=True):
         yield
 
 
@@ -213,31 +207,19 @@ def wait_until_left(out: Path, tell: Callable[[str], None], seconds: float = 30.
     """
     deadline = time.monotonic() + seconds
     told = False
-    with _marker(out) as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if not told:
-                    tell(f"{out}: another run is still writing there: it is waited for, up to {seconds:.0f} s")
-                    told = True
-                if time.monotonic() > deadline:
-                    raise UserError(
-                        f"--recode-out={out}: another run is still writing there: wait for its end"
-                    ) from None
-                time.sleep(0.1)
-            else:
-                return
+    with locks.closing(_marker(out)) as file:
+        while not locks.try_acquire(file):
+            if not told:
+                tell(f"{out}: another run is still writing there: it is waited for, up to {seconds:.0f} s")
+                told = True
+            if time.monotonic() > deadline:
+                raise UserError(f"--recode-out={out}: another run is still writing there: wait for its end")
+            time.sleep(0.1)
 
 
-@contextmanager
-def _marker(out: Path) -> Iterator[int]:
+def _marker(out: Path) -> int:
     with writing(out):
-        file = os.open(out / "in-use", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        yield file
-    finally:
-        os.close(file)  # and with it the lock
+        return locks.open_lock(out / "in-use")
 
 
 def dumped(checkpoint: Checkpoint) -> dict[str, Any]:

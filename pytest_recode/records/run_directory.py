@@ -7,7 +7,6 @@ without an error for as long as it is open.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import RecordsError
+from pytest_recode.records import locks
 
 RESULTS = "results.jsonl"
 CONTROLLER = "controller.lock"
@@ -117,13 +117,8 @@ def under_way(out: Path) -> bool:
         file = os.open(out / CONTROLLER, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False  # no run was begun there, or this user may not know of it
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)  # and with it the lock
-    return False
+    with locks.closing(file):
+        return not locks.try_acquire(file, shared=True)
 
 
 def same(file: int, path: Path) -> bool:
@@ -146,8 +141,8 @@ class Hold:
         """Mark `out` as run `run`'s, until `release`."""
         path = out / CONTROLLER
         with writing(path):
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            fcntl.flock(file, fcntl.LOCK_EX)
+            file = locks.open_lock(path)
+            locks.acquire(file)
             os.ftruncate(file, 0)
             os.pwrite(file, f"{run}\n".encode(), 0)
         return cls(out, file)
@@ -182,12 +177,12 @@ class Hold:
 
     def wait_for_release(self) -> None:
         """Until the controlling process asks no more models: it was stopped, or is gone. In a worker."""
-        fcntl.flock(self._file, fcntl.LOCK_SH)
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+        locks.acquire(self._file, shared=True)
+        locks.release(self._file)
 
     def release(self) -> None:
         """Let every worker know that no model is to be asked any more. Needs no write: the disk may be what is broken."""
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+        locks.release(self._file)
 
     def close(self) -> None:
         os.close(self._file)

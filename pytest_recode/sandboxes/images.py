@@ -6,7 +6,6 @@ Every image gets pytest where it lacks it, as the hidden tests need it. What is 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import logging
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.records import locks
 from pytest_recode.task import SECRET, Environment
 
 LOG = logging.getLogger("pytest_recode")
@@ -207,12 +207,8 @@ def _tar(files: dict[str, bytes]) -> io.BytesIO:
 def _one_builder() -> Iterator[None]:
     """However many workers this machine has, one builds; the others find what it built."""
     path = Path(tempfile.gettempdir()) / f"pytest-recode-{os.getuid()}.lock"
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+    with locks.locked(locks.open_lock(path, 0o600, os.O_NOFOLLOW)):
         yield
-    finally:
-        os.close(fd)
 
 
 def _reason(exc: Any) -> str:

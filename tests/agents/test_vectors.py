@@ -15,8 +15,8 @@ from pytest_recode.agents import recode
 from pytest_recode.agents.retrieval import Retrieval
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault
 from pytest_recode.models import ModelContext, Usage
-from pytest_recode.models.ledger import FileLedger
 from pytest_recode.models.litellm_ import KIND, LitellmModel
+from pytest_recode.records.ledger import FileLedger
 from pytest_recode.task import Files
 from tests.agents.conftest import Open
 from tests.agents.scripted import Logged, Scripted, a_brief, a_context
@@ -98,7 +98,7 @@ from pytest_recode.agents import vectors
 from tests.agents.scripted import a_brief
 from tests.agents.test_vectors import REPO, TABLE
 from pytest_recode.models import ModelContext
-from pytest_recode.models.ledger import FileLedger
+from pytest_recode.records.ledger import FileLedger
 from pytest_recode.models.litellm_ import KIND
 
 vectors.MAX_BATCH = 1

@@ -19,9 +19,9 @@ import pytest
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Message, ModelContext, Reach, Reply, Tool, ToolCall, Usage
-from pytest_recode.models.ledger import FileLedger, NullLedger
 from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.models.retry import Failure, Retries
+from pytest_recode.records.ledger import FileLedger, NullLedger
 from tests.chat_server import (
     ANY_USAGE,
     Answer,
@@ -647,7 +647,7 @@ sys.addaudithook(lambda event, args: hosts.append(args[0] if event == "socket.ge
     if event in ("socket.connect", "socket.getaddrinfo") else None)
 from pytest_recode.models import Message, ModelContext
 from pytest_recode.models import litellm_
-from pytest_recode.models.ledger import NullLedger
+from pytest_recode.records.ledger import NullLedger
 assert "litellm" not in sys.modules
 context = ModelContext(name="gpt-5-mini", ledger=NullLedger(), api_base={server.url!r})
 litellm_.check(context)

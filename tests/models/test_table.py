@@ -13,9 +13,9 @@ import pytest
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext
 from pytest_recode.models.client import listed, litellm, priced
-from pytest_recode.models.ledger import NullLedger
 from pytest_recode.models.litellm_ import check
 from pytest_recode.models.table import TABLE, Entry, Price, load_table, names, resolve
+from pytest_recode.records.ledger import NullLedger
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ import sys
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext, litellm_
-from pytest_recode.models.ledger import NullLedger
+from pytest_recode.records.ledger import NullLedger
 
 try:
     litellm_.check(ModelContext(name="claude-sonet-4", ledger=NullLedger()))

@@ -10,20 +10,30 @@ and reads what the others wrote.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
-from pytest_recode.models import Reach, Usage
+from pytest_recode.records import locks
 from pytest_recode.records.run_directory import writing
 from pytest_recode.stopping import Stops
+from pytest_recode.usage import Usage
+
+
+class Reach(StrEnum):
+    """Whether an address (or a provider's usual one), or one model there, can be reached, as far as a run knows."""
+
+    ANSWERS = "answers"  # with whatever content
+    WAITING = "waiting"  # no connection, or no whole answer; a process waits or tries again
+    LOST = "lost"  # a process has tried again until its time limit
 
 
 class FileLedger:
@@ -230,19 +240,24 @@ class FileLedger:
                     raise
                 yield None
                 return
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
+            with locks.locked(file, shared=not write):
                 yield file
-            finally:
-                os.close(file)  # and with it the lock
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NullLedger:
-    """Keeps nothing and limits nothing: for models made outside a run."""
+    """A ledger without a file and without a limit, for models that are asked outside a run, by one process.
+
+    `on_spent` is called with the model's name and what each answer cost, before another call starts.
+    """
+
+    on_spent: Callable[[str, Usage], None] | None = None
 
     def before_call(self, model: str) -> None: ...
 
-    def spent(self, model: str, usage: Usage) -> None: ...
+    def spent(self, model: str, usage: Usage) -> None:
+        if self.on_spent is not None:
+            self.on_spent(model, usage)
 
     def unanswered(self, model: str, why: str) -> None: ...
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Reach, Usage
-from pytest_recode.models.ledger import FileLedger
+from pytest_recode.records.ledger import FileLedger
 
 CENT = Usage(prompt_tokens=3, completion_tokens=2, cost_usd=0.01)
 
@@ -26,7 +26,7 @@ import os, signal, sys
 from pathlib import Path
 from pytest_recode.faults import *
 from pytest_recode.models import Reach, Usage
-from pytest_recode.models.ledger import FileLedger
+from pytest_recode.records.ledger import FileLedger
 path = Path({str(path)!r})
 cent = Usage(prompt_tokens=3, completion_tokens=2, cost_usd=0.01)
 """

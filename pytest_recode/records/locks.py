@@ -1,0 +1,55 @@
+"""Advisory locks on open files (`flock`), for processes that share a directory.
+
+Runs on the host, in every process of a run. The kernel releases a lock when its file is closed or its process ends, however that
+happens, so nothing has to be cleaned up. A lock belongs to the open file: it keeps no two threads apart that use the same one.
+Every function raises `OSError`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+
+def open_lock(path: Path, mode: int = 0o644, flags: int = 0) -> int:
+    """The descriptor of the file at `path`, created where it is missing, for the functions below."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, mode)
+
+
+def acquire(file: int, *, shared: bool = False) -> None:
+    """Wait for the lock: exclusive, or `shared` with others that ask for a shared one. Replaces the lock that `file` has."""
+    fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+
+
+def try_acquire(file: int, *, shared: bool = False) -> bool:
+    """`acquire` without waiting: False where another open file has a lock that excludes this one."""
+    try:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def release(file: int) -> None:
+    fcntl.flock(file, fcntl.LOCK_UN)
+
+
+@contextmanager
+def closing(file: int) -> Iterator[int]:
+    """Close `file` at the end of the block, which releases its lock."""
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def locked(file: int, *, shared: bool = False, waiting: AbstractContextManager[object] | None = None) -> Iterator[int]:
+    """Hold the lock of `file` for the block, then close it. `waiting` surrounds the time until the lock is acquired."""
+    with closing(file):
+        with waiting or nullcontext():
+            acquire(file, shared=shared)
+        yield file
