@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import select
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -140,7 +141,7 @@ class Container:
         while view:
             try:
                 view = view[self._socket.send(view) :]
-            except BlockingIOError:
+            except (BlockingIOError, ssl.SSLWantWriteError):
                 with self._unless_paused():
                     _await(self._socket, select.POLLOUT, deadline)
             except ConnectionError:
@@ -232,7 +233,7 @@ class Container:
                 return False
             try:
                 data = self._socket.recv(_READ)
-            except BlockingIOError:
+            except (BlockingIOError, ssl.SSLWantReadError):  # the latter from a daemon behind TLS
                 _await(self._socket, select.POLLIN, deadline)
                 continue
             except OSError:
