@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from pytest_recode.plugin.options import OPTIONS
-from tests.chat_server import Answer, ChatServer, Request, say
+from tests.chat_server import Answer, ChatServer, Request
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = ROOT / "docs/how-to/ci"
@@ -84,7 +84,10 @@ def in_jenkins_words(path: Path) -> None:
     root = ElementTree.parse(path).getroot()
     allowed = {
         "testsuites": ({"testsuite"}, {"name", "time", "tests", "failures", "errors"}),
-        "testsuite": ({"testcase"}, {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname"}),
+        "testsuite": (
+            {"testcase"},
+            {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname"},
+        ),
         "testcase": ({"properties", "skipped", "failure", "error", "system-out"}, {"name", "classname", "time"}),
         "properties": ({"property"}, set()),
         "property": (set(), {"name", "value"}),
@@ -119,7 +122,7 @@ def test_each_key_stands_in_the_step_that_needs_it_alone() -> None:
     assert [set(step["env"]) for step in job["steps"] if "env" in step] == [set(KEYS)]
 
 
-@both
+@pytest.mark.parametrize("name", ["github-actions.yml", pytest.param("gitlab-ci.yml", marks=pytest.mark.slow)])
 def test_a_run_and_the_next_attempt(name: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """The second attempt is on a fresh machine, which has the records as the system stored them, and of what was played it plays nothing."""
     text = played_by(script(name), "sim/novice", "sim/graduate")
@@ -150,6 +153,7 @@ def test_a_run_and_the_next_attempt(name: str, tmp_path: Path, quick_python: tup
     assert len({(case.classname, case.name) for case in cases}) == 5
 
 
+@pytest.mark.slow
 @both
 def test_a_cancelled_job_stops_in_order_and_the_next_attempt_goes_on(name: str, tmp_path: Path) -> None:
     """GitHub sends Ctrl-C to the step's process alone, GitLab SIGTERM to every process of the script."""
