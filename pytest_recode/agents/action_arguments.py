@@ -63,7 +63,9 @@ def unquoted(path: str) -> tuple[str, bool]:
     whole = len(said) > 2 and said[0] == said[-1] and said[0] in _PAIRS and said[0] not in said[1:-1]
     if whole or (len(said) > 2 and said[0] + said[-1] in _TYPOGRAPHIC):
         return said[1:-1].strip(), True
-    return said.removeprefix("**").removesuffix("**").strip(), False
+    if said.endswith("**") and not said.endswith(("/**", "***")) and said != "**":  # bold, and no pattern of files
+        said = said[:-2].removeprefix("**").strip()
+    return said, False
 
 
 def path_of(kind: str, value: str) -> str:
@@ -110,6 +112,11 @@ def lines_of(value: str) -> tuple[int, int | None]:
             f"`lines` must be the first and the last line, counted from 1, such as 1-40, and is `{value[:80]}`"
         )
     return first, last
+
+
+def lines_from(first: int | None, last: int | None) -> str:
+    """`lines` of a `read` for its first and its last line, either of which may be left out; -1 is the end."""
+    return f"{1 if first is None else first}-{'' if last in (None, -1) else last}"
 
 
 def seconds_of(value: str) -> float:
@@ -170,6 +177,12 @@ def _checked(kind: str, own: str, value: str) -> str:
             ) from None
     if own == "command" and "\0" in value:
         raise ValueError("`command` of `run` holds a null character, which no command can hold: leave it out")
+    if own == "command" and (prompted := re.match(r"\s*\$ +(?=[\w./(\"'])", value)):
+        if "\n" in value.strip():
+            raise ValueError(
+                "`command` of `run` begins with `$ `, as a shell shows its prompt: write the commands alone, without it"
+            )
+        return value[prompted.end() :]
     if own == "path":
         return path_of(kind, value)
     if own == "lines":
@@ -184,5 +197,5 @@ def _written(own: str, value: object) -> object:
     if own == "timeout" and isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if value < 1e6 else str(value)
     if own == "lines" and isinstance(value, list) and [type(each) for each in value] == [int, int]:
-        return f"{value[0]}-{value[1]}" if value[1] != -1 else f"{value[0]}-"
+        return lines_from(value[0], value[1])
     return value

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 
-from pytest_recode.agents.action_arguments import INVISIBLE
+from pytest_recode.agents.action_arguments import INVISIBLE, unquoted
 from pytest_recode.agents.actions import FORMS, ProtocolError, kind_of, no_such_action
 from pytest_recode.agents.headings import VERB
 from pytest_recode.agents.structured import Call
@@ -38,7 +38,7 @@ def _main(call: Call, kind: str, said: str, line: int) -> dict[str, object]:
     if not main:
         raise DamagedError(f"`{kind}` takes nothing, and line {line} has `{said[:80]}` behind it.")
     value = value_at([*[""] * (line - 1), said], line - 1, main, f": {said}")  # so that an error names this line
-    if main == "path" and any(map(str.isspace, value.text)):
+    if main == "path" and any(map(str.isspace, value.text)) and not unquoted(said)[1]:
         raise DamagedError(
             f"Line {line} gives `{said[:80]}` as the path of `{kind}`. Write `path: ` and the path below it."
         )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pytest_recode.agents.action_arguments import lines_from
 from pytest_recode.agents.action_heading import read_heading
 from pytest_recode.agents.actions import (
     FORMS,
@@ -18,7 +19,7 @@ from pytest_recode.agents.actions import (
     unless_as_it_is,
 )
 from pytest_recode.agents.fences import PYTHONS, language_in
-from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, heading, path_in, tail_of
+from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, heading, path_in, tail_of
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call, argument_tag, decoded, tag_at, taken_parts
 from pytest_recode.agents.values import (
@@ -49,7 +50,7 @@ class ActionReader:
     wrapper: str
     call: Call
     texts: list[Value] = field(default_factory=list)
-    bounds: dict[str, str] = field(default_factory=dict)
+    bounds: dict[str, int] = field(default_factory=dict)
     """The first and the last line of a `read` that lines of their own give."""
     prose_follows: bool = True
     """Whether prose may follow the action."""
@@ -181,13 +182,13 @@ class ActionReader:
         """`start_line: 3` and `end_line: 9` of a `read` are `lines: 3-9`."""
         if which in self.bounds or ("lines" in names_given(call, "read") and not self.bounds):
             raise WrongError(ProtocolError(text="`lines` of `read` is given twice. Nothing was done.", kind="read"))
-        self.bounds[which] = line
-        call.arguments["lines"] = f"{self.bounds.get('start', '1')}-{self.bounds.get('end', '').replace('-1', '')}"
+        self.bounds[which] = int(line)
+        call.arguments["lines"] = lines_from(self.bounds.get("start"), self.bounds.get("end"))
         self.at += 1
 
     def _command_in_backticks(self, call: Call, kind: str, line: str) -> bool:
-        """All there is of a `run`: a line that is one span of code."""
-        span = re.fullmatch(r"`[^`]*[^`\s][^`]*`", line.strip())
+        """All there is of a `run`: a line that is one span of code, or that begins with the prompt of a shell."""
+        span = re.fullmatch(r"`[^`]*[^`\s][^`]*`|\$ +[\w./].*", line.strip())
         if kind != "run" or span is None or "command" in names_given(call, kind):
             return False
         self._keep(call, "command", value_at(self.lines, self.at, "command", f": {span[0]}"))
@@ -290,6 +291,11 @@ class ActionReader:
         value = fenced_at(self.lines, self.at, line)
         path = path_in(value.info)
         if kind == "write" and path:
+            if "path" not in given and has_blanks(value.info):
+                raise DamagedError(
+                    f"The code fence in line {self.at + 1} says `{value.info[:80]}`: it is not known which of it is the path. Write the path "
+                    "below the heading, in a line `path: ...`."
+                )
             target = next(
                 (str(call.arguments[name]) for name in call.arguments if argument_of(kind, name) == "path"), None
             )
@@ -297,7 +303,8 @@ class ActionReader:
                 call.arguments["path"] = path
             elif target.removeprefix("./") != path.removeprefix("./"):
                 raise DamagedError(
-                    f"`write` names `{target[:80]}`, and its code fence in line {self.at + 1} `{path[:80]}`."
+                    f"`write` names `{target[:80]}`, and its code fence in line {self.at + 1} `{path[:80]}`: it is not known which is meant. "
+                    f"Write one of them, such as `path: {path[:80]}`, and the fence without a name."
                 )
         self._keep(call, wanted, value)
         return True

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from pytest_recode.agents.action_reader import ActionReader
 from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, PART_NAMES
-from pytest_recode.agents.checked_action import SHELLS
-from pytest_recode.agents.fences import PYTHON
+from pytest_recode.agents.fences import PYTHON, SHELLS, language_in
 from pytest_recode.agents.headings import (
     SINGLE,
     Head,
@@ -254,8 +253,8 @@ class AnswerReader:
             raise DamagedError(f"The code fence in line {opened + 1} belongs to no action.")
         if path_in(fence["info"]):
             raise DamagedError(
-                f"The code fence in line {opened + 1} (`{line.strip()[:80]}`) names a file and belongs to no action: a file is "
-                "written by `### Action: write`."
+                f"The code fence in line {opened + 1} (`{line.strip()[:80]}`) names a file and belongs to no action. To "
+                f"write it, put these two lines above the fence: `### Action: write` and `path: {path_in(fence['info'])[:200]}`."
             )
         if self.calls:
             raise DamagedError(
@@ -369,7 +368,7 @@ class AnswerReader:
     def _fence_for_an_action(self, info: str, first: str, line: int) -> str:
         """The action that a fence below a heading without one stands for: a script of a shell is meant to be run. "" for a fence around
         an action, which begins with its name. `first` is the first line in the fence."""
-        language = (info.split() or [""])[0].lower()
+        language = language_in(info)
         word = (first.split() or [""])[0]
         named = first.strip() in FORMS or (word in FORMS and word != "grep") or calls_as_python(first)
         if named or opens_call(first) or heading(first, self.heads):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from pytest_recode.agents.actions import FORMS, argument_of, kind_of
+from pytest_recode.agents.fences import SHELLS, language_in
 from pytest_recode.agents.headings import (
     ARGUMENT,
     HEADING,
@@ -28,7 +29,6 @@ MAX_READ = 1_000_000
 """Characters of a text that are looked at."""
 _MAX_DATA = 20
 """JSON values of a text that are decoded."""
-_SHELLS = ("bash", "sh", "shell", "console")
 _INPUT = re.compile(r"[ \t]*[*`_]{0,3}action[ _]input[*`_]{0,3}[ \t]*:", re.IGNORECASE)
 _SENTENCE = re.compile(
     r"(?:an?|the|this|that|these|those|it|its|them|all|some|for|to|into|in|with|on|of|my|our|again|now|and|then|once|each|every|more)\b"
@@ -95,7 +95,7 @@ def _acts(said: str, lines: Sequence[str], at: int, called: Collection[str]) -> 
     if fence is not None:
         inner = next((line.strip() for line in lines[at:] if line.strip()), "")
         word = (inner.split() or [""])[0]
-        return (fence["info"].split() or [""])[0].lower() in _SHELLS or word in FORMS or calls_as_python(inner)
+        return language_in(fence["info"]) in SHELLS or word in FORMS or calls_as_python(inner)
     verb = VERB.match(said)
     if verb is None or said[:1] == "<":
         return False

@@ -8,20 +8,18 @@ from collections.abc import Sequence
 
 from pytest_recode.agents.action_arguments import action
 from pytest_recode.agents.actions import Action, ProtocolError, argument_of, kind_of
-from pytest_recode.agents.fences import PYTHONS, language_in
+from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call
-from pytest_recode.agents.values import DamagedError, Value, WrongError, doubts
+from pytest_recode.agents.values import DamagedError, Value, WrongError, doubts, opens_block
 
-SHELLS = ("bash", "sh", "shell", "console", "zsh", "ksh", "dash", "shell-session", "shellsession", "terminal")
-"""Languages of a fence whose lines are a command."""
 _PLAIN = ("", "text", "txt", "plain", "plaintext", "command", "cmd", "run")
 """What stands behind the backticks of a fence that says no language."""
 
 
-def checked_action(call: Call, lines: Sequence[str]) -> Action:
-    """The action of a call in these lines of an answer. Raises DamagedError and WrongError."""
+def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()) -> Action:
+    """The action of a call in these lines of an answer, whose texts are these. Raises DamagedError and WrongError."""
     old, new = _value(call, "edit", "old"), _value(call, "edit", "new")
     if kind_of(call.name) == "edit" and old is not None and new is not None and old.text == new.text:
         clipped = next((each.opened for each in call.values.values() if each.clipped), 0)
@@ -48,12 +46,12 @@ def checked_action(call: Call, lines: Sequence[str]) -> Action:
         )
     python = path.endswith(".py")
     wrong = syntax_error(text) if python else None
-    later = doubts(value, lines)
+    later = doubts(value, lines, () if python else _others(value, texts))
     if later and (not python or wrong or not text.strip()):
         raise DamagedError(
             f"The text of {path[:200]} ends at line {value.end}, and line {later} could end it as well"
             f"{f'; up to line {value.end} it is no Python ({wrong})' if wrong else ''}. Write it as a block that ends in a word which "
-            "is no other line of your answer."
+            f"is no other line of your answer: `text <<{_fresh(lines)}`, its lines, `{_fresh(lines)}`."
         )
     if wrong and not value.closer and "\n" not in text:
         raise DamagedError(
@@ -64,6 +62,24 @@ def checked_action(call: Call, lines: Sequence[str]) -> Action:
             f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
         )
     return Action(kind="write", arguments={"path": path, "text": text + value.final})
+
+
+def _others(value: Value, texts: Sequence[Value]) -> frozenset[int]:
+    """The lines, from 0, that end the other blocks which end in the same word: they are no second end of this one, unless its own lines
+    open such a block."""
+    if value.closer[:1] in ("", "`", "~", "<", '"', "'") or opens_block(value.text, value.closer):
+        return frozenset()
+    return frozenset(each.end - 1 for each in texts if each.closer == value.closer and each.opened > value.end)
+
+
+def _fresh(lines: Sequence[str]) -> str:
+    """A word for the end of a block that is no line of the answer."""
+    taken = {line.strip() for line in lines}
+    return next(
+        word
+        for word in (f"END_OF_FILE{'' if n == 1 else f'_{n}'}" for n in range(1, len(taken) + 2))
+        if word not in taken
+    )
 
 
 def cut_short(calls: Sequence[Call], lines: Sequence[str]) -> str:

@@ -9,9 +9,8 @@ from typing import TypeVar
 from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.action_arguments import lines_of, seconds_of
 from pytest_recode.agents.actions import Action
-from pytest_recode.agents.prompts import cut
+from pytest_recode.agents.prompts import cut, printable
 from pytest_recode.agents.python_source import syntax_error
-from pytest_recode.verdict import legible
 
 MAX_RESULT = 16_000
 """Characters of one result, some 4,000 tokens: enough for most files of a repository."""
@@ -33,10 +32,14 @@ def do(action: Action, workspace: Workspace, search: Search, *, among: int = 1) 
     """
     room = min(MAX_RESULT, MAX_RESULTS // among)
     try:
-        return True, cut(_do(action, workspace, search), room)
+        shown, note = printable(_do(action, workspace, search))
+        note = (
+            f"\n{note}" if note and action.kind != "run" else ""
+        )  # of a command's output nobody expects its own characters
+        return True, cut(shown, room) + note
     except Refused as refused:
         more = ". `list` shows the files." if str(refused).startswith("there is no ") else ""
-        return False, cut(f"Refused: {refused}{more}", room)
+        return False, cut(printable(f"Refused: {refused}{more}")[0], room)
 
 
 def _do(action: Action, workspace: Workspace, search: Search) -> str:
@@ -133,7 +136,7 @@ def run(workspace: Workspace, command: str, timeout: float | None = None) -> str
         how = f"Ended by signal {-done.status}."
     else:
         how = f"Exit status {done.status}."
-    output = legible(done.output.replace("\r\n", "\n"), keep="\n\t\u00a0\u3000")  # providers refuse control characters
+    output = done.output.replace("\r\n", "\n")
     return f"{how}\n{output or '(no output)'}"
 
 

@@ -15,6 +15,8 @@ _OPEN = re.compile(r" {0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^`\r]*)\r?$")
 PYTHON = {"python", "py", "python3"}
 PYTHONS = (*PYTHON, "py3", "python2", "ipython", "ipython3", "pycon")
 """Languages of a fence whose lines no shell runs, though some look like commands or arguments."""
+SHELLS = ("bash", "sh", "shell", "console", "zsh", "ksh", "dash", "shell-session", "shellsession", "terminal")
+"""Languages of a fence whose lines are a command."""
 _COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)\s*$", re.IGNORECASE)
 
 
@@ -158,7 +160,7 @@ def _target(word: str, targets: Sequence[str]) -> str | None:
 
 def language(piece: Fence) -> str:
     """What the fence says of the code in it, in lower case; "" where it says nothing."""
-    return re.split(r"[\s:={},]+", piece.info)[0].lower()
+    return language_in(piece.info)
 
 
 def language_in(info: str) -> str:

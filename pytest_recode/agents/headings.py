@@ -37,6 +37,10 @@ _CALLED = re.compile(
     re.ASCII,
 )
 _INTERFACE = re.compile(r"(?:^|[\s{,])interface=[\"']?(?P<interface>[^\s\"'`,}]+)", _FLAGS)
+_TITLE = re.compile(
+    r"(?:^|[\s{,])(?:title|path|file|file_?name)=(?P<quote>[\"'])(?P<path>[^\"'`]*[./][^\"'`]*)(?P=quote)", _FLAGS
+)
+_WORDS = re.compile(r"\{[^}]*\}|[\w-]+=(?:\"[^\"]*\"|'[^']*'|\S*)")
 _PATH = re.compile(r"[`'\"]?(?P<path>[^\s`'\"=:{}(),]*[./][^\s`'\"=:{}(),]*)[`'\"]?")
 
 
@@ -110,8 +114,15 @@ def interface_in(info: str) -> str:
     return found["interface"] if found else ""
 
 
+def has_blanks(info: str) -> bool:
+    """Whether it is not known how many words of the line of a fence are the name of its file: `csv my data.csv`."""
+    return _TITLE.search(info) is None and bool(path_in(info)) and len(_WORDS.sub(" ", info).split()) > 2
+
+
 def path_in(info: str) -> str:
     """The file that the line of a fence names: `python src/a.py`, `python:a.py`, `python title="a.py"`."""
+    if quoted := _TITLE.search(info):
+        return quoted["path"].strip()
     for word in re.split(r"[\s:={},]+", info.strip()):
         match = _PATH.fullmatch(word)
         if match is not None and re.search(r"\.\w+$|/", match["path"]):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pytest_recode.agents.prompts import cut, fence_for
+from pytest_recode.agents.prompts import cut, fence_for, printable
 from pytest_recode.models import Message, Model, Reply, ToolCall
 from pytest_recode.records.checkpoint import was
 
@@ -91,8 +91,11 @@ class Memory:
         if self.files:
             said.append("# Files you have read or changed, as they were when this summary was written")
         for path, text in self.files.items():
-            fence = fence_for(text)
-            said.append(f"## {path}\n\n{fence}\n{text.rstrip()}\n{fence}" if text.strip() else f"## {path}\n\n(empty)")
+            fence, (text, note) = fence_for(text), printable(text)
+            note = f"\n{note}" if note else ""
+            said.append(
+                f"## {path}\n\n{fence}\n{text.rstrip()}\n{fence}{note}" if text.strip() else f"## {path}\n\n(empty)"
+            )
         return "\n\n".join(said)
 
     def counted(self, prompt: Sequence[Message], beside: int, tokens: int) -> None:

@@ -16,7 +16,16 @@ from typing import Any
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, partial_file
 from pytest_recode.agents.fences import Found, files
 from pytest_recode.agents.memory import CHARACTERS, MIN_REPEATED, characters_of, limit_of, tokens_of
-from pytest_recode.agents.prompts import ROLE, brief_text, cut, feedback_text, fence_for, target_files, targets_text
+from pytest_recode.agents.prompts import (
+    ROLE,
+    brief_text,
+    cut,
+    feedback_text,
+    fence_for,
+    printable,
+    target_files,
+    targets_text,
+)
 from pytest_recode.agents.protocol import plain_lines, without_thoughts
 from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, window_of
 from pytest_recode.agents.tools import CUT_OFF
@@ -195,7 +204,8 @@ def repository_text(brief: Brief) -> str:
         text = data.decode("utf-8", "replace")
         room -= len(text)
         fence = fence_for(text)
-        shown.append(f"## {path}\n\n{fence}\n{text.rstrip()}\n{fence}")
+        text, note = printable(text)
+        shown.append(f"## {path}\n\n{fence}\n{text.rstrip()}\n{fence}" + (f"\n{note}" if note else ""))
     if left_out:
         shown.append(f"({left_out} files are not shown: binary, or too large)")
     return "# The repository\n\n" + "\n\n".join(shown)

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_recode.agents.action_arguments import lines_from
 from pytest_recode.agents.actions import FORMS, ProtocolError, kind_of, nearest, plain_name
 
 TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -127,7 +128,7 @@ def _lines(made: dict[str, Any], pair: Mapping[str, Any], first: str, last: str)
     if first == "offset":
         start = max(start, 1) if start >= 0 else start
         end = None if end is None else start + end - 1
-    made["lines"] = f"{start}-" if end in (None, -1) else f"{start}-{end}"
+    made["lines"] = lines_from(start, end)
     return True
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, form_of
 from pytest_recode.episode import Feedback
 from pytest_recode.task import INSTRUCTION_FILE, PAPER_FILE, Brief, Files, brief_files
+from pytest_recode.verdict import legible
 
 MAX_LISTED = 400
 """Paths of the repository shown in a prompt: some 6,000 tokens; the rest is a `list` away."""
@@ -18,6 +19,9 @@ MAX_TARGET = 60_000
 
 _CUT_BEFORE = re.compile(r"\n\[\.\.\. \d+ bytes cut \.\.\.\]\n")
 """What `inside/runtime/command_runner.py` puts in the place of what it cuts out of a command's output."""
+
+ESCAPED = "[Characters that do not print are shown as escapes, such as \\r or \\x1b; they stand for the characters themselves.]"
+CRLF = "[Its lines end in CRLF.]"
 
 ROLE = """\
 You are an engineer who implements research code: the method of a scientific paper, inside an existing repository. \
@@ -161,7 +165,8 @@ def targets_text(brief: Brief, targets: Files, above: Mapping[str, str] | None =
             shown.append(f"## {path}\n\n(empty)")
             continue
         fence = fence_for(text)
-        shown.append(f"## {path}\n\n{fence}\n{cut(text, MAX_TARGET).rstrip()}\n{fence}")
+        said, note = printable(text)
+        shown.append(f"## {path}\n\n{fence}\n{cut(said, MAX_TARGET).rstrip()}\n{fence}" + (f"\n{note}" if note else ""))
     return "# Current content of the targets\n\n" + "\n\n".join(shown)
 
 
@@ -176,6 +181,17 @@ def cut(text: str, limit: int) -> str:
     least = "at least " if _CUT_BEFORE.search(text, half, len(text) - half) else ""
     out = f"{least}{len(text) - 2 * half} of {least}{len(text)} characters left out"
     return f"{text[:half]}\n[... {out} ...]\n{text[-half:]}"
+
+
+def printable(text: str) -> tuple[str, str]:
+    """`text` with control characters and others that do not print as escapes, since providers refuse them; and what to say of it below,
+    "" for most texts."""
+    notes = []
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):
+        text = text.replace("\r\n", "\n")
+        notes.append(CRLF)
+    shown = legible(text, keep="\n\t\u00a0\u3000")
+    return shown, "\n".join([*notes, *([ESCAPED] if shown != text else [])])
 
 
 def fence_for(text: str) -> str:

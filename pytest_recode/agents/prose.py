@@ -15,6 +15,10 @@ _HIDDEN = re.compile(
     rf"##.{{0,40}}\baction\b[^\w\n]{{0,9}}(?:{'|'.join([*FORMS, *(name for names in ACTION_NAMES.values() for name in names)])})\b",
     re.IGNORECASE,
 )
+_OBJECT = re.compile(r"\{\s{0,20}[\"'][A-Za-z_]\w{0,40}[\"']\s{0,20}:")
+MAX_JSON = 100_000
+"""Characters of an answer without an action in which JSON is looked for."""
+AS_JSON = '`{"action": "read", "args": {"path": "a.py"}}`'
 _LISTED = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?")
 
 
@@ -48,6 +52,13 @@ def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, 
     if argument and "<<" in tail_of(argument) and re.search(r"<<-?['\"]?\w+['\"]?$", line.rstrip()):
         raise DamagedError(f"{where} opens a block, and belongs to no action.")
     return hint
+
+
+def json_line(lines: Sequence[str]) -> int:
+    """The number of the first line that opens what looks like a JSON object, 0 where none does."""
+    text = "\n".join(lines)[:MAX_JSON]
+    found = _OBJECT.search(text)
+    return text.count("\n", 0, found.start()) + 1 if found else 0
 
 
 def _check_heading(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], where: str) -> None:

@@ -41,6 +41,7 @@ from pytest_recode.agents.actions import (
 from pytest_recode.agents.answer_reader import AnswerReader
 from pytest_recode.agents.checked_action import checked_action, cut_short
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
+from pytest_recode.agents.prose import AS_JSON, json_line
 from pytest_recode.agents.structured import PART_TAG, opens_call
 from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, value_at
 
@@ -263,6 +264,11 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
     calls, lines = reading.calls, reading.lines
     if not calls:
         what = f"{reading.hint} No other action was found." if reading.hint else _NO_ACTION
+        if not reading.hint and (line := json_line(lines)):
+            what = (
+                f"Your answer holds no action that can be read. Line {line} (`{lines[line - 1].strip()[:80]}`) holds JSON that is not read: "
+                f"an action as JSON names it and begins in a line of its own, such as {AS_JSON}."
+            )
         return ProtocolError(
             text=f"{what} Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{_shape(lines)}"
         )
@@ -273,7 +279,7 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
         raise DamagedError(f"{reading.hint} Other actions have one: write all of them alike.")
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer holds {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
-    made = [checked_action(call, lines) for call in calls]
+    made = [checked_action(call, lines, reading.texts) for call in calls]
     if reading.loose_code and made[-1].kind == "submit" and not writes(made):
         raise DamagedError(
             f"Your answer submits, and the code in line {reading.loose_code} belongs to no action: it would not be written. "

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.doing import damage
-from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut
+from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut, printable
 from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, usage_fields
 from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
@@ -179,7 +179,8 @@ _WHO = {"user": "result", "assistant": "you"}
 
 def _do(command: Command, brief: Brief, workspace: Workspace, found: Searches) -> str:
     if command.verb == "READ":
-        return cut(workspace.read(command.argument), MAX_TARGET) or f"{command.argument} is empty."
+        text, note = printable(workspace.read(command.argument))
+        return "\n".join(filter(None, (cut(text, MAX_TARGET), note))) or f"{command.argument} is empty."
     if command.verb == "RETRIEVE":
         return found.told(command.argument)
     if command.verb == "REPLACE":
@@ -207,8 +208,9 @@ def numbered(path: str, data: bytes | None) -> str:
     text = data.decode("utf-8", "replace")
     if not text.strip():
         return f"{path} (the target): empty"
+    text, note = printable(text)
     lines = "\n".join(f"{number:>4} {line}" for number, line in enumerate(text.rstrip("\n").split("\n"), 1))
-    return f"{path} (the target):\n{cut(lines, 2 * MAX_TARGET)}"
+    return f"{path} (the target):\n{cut(lines, 2 * MAX_TARGET)}" + (f"\n{note}" if note else "")
 
 
 def _parts(feedback: Feedback | None) -> tuple[str, str]:

@@ -13,7 +13,7 @@ later line could have ended it as well, for `protocol` to decide whether the tex
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pytest_recode.agents.action_arguments import INVISIBLE, commented, unquoted
@@ -135,10 +135,15 @@ def closes(line: str, wrapper: str) -> bool:
     return line.strip() == wrapper if wrapper.startswith("<") else closes_fence(line, wrapper)
 
 
-def doubts(value: Value, lines: Sequence[str]) -> int:
-    """The number of a later line that could end this text as well, 0 where there is none."""
+def opens_block(text: str, word: str) -> bool:
+    """Whether a line of a text opens a block that ends in this word."""
+    return re.search(rf"<<-?[ \t]*['\"]?{re.escape(word)}['\"]?[ \t]*$", text, re.MULTILINE) is not None
+
+
+def doubts(value: Value, lines: Sequence[str], known: Collection[int] = ()) -> int:
+    """The number of a later line that could end this text as well, 0 where there is none. `known`: lines, from 0, that end other texts."""
     for at in range(value.end, len(lines)):
-        if ends(value, lines[at]):
+        if at not in known and ends(value, lines[at]):
             return at + 1
     return 0
 

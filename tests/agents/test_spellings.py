@@ -35,6 +35,36 @@ def test_a_spelling_is_understood(name: str) -> None:
 
 
 SHORT = {
+    **{f"### Action: run\n{named}$ ls -la": [("run", {"command": "ls -la"})] for named in ("", "command: ")},
+    "### Action: read\npath: **a.py**": [("read", {"path": "a.py"})],
+    '{"action": "list", "path": "**/a"}': [("list", {"path": "**/a"})],
+    "### Action: run\n```console\n$ ls -la\n```": [("run", {"command": "ls -la"})],
+    '{"action": "run", "command": "$ ls -la"}': [("run", {"command": "ls -la"})],
+    **{
+        f"### Action: write\npath: {path}\ntext <<E\nx\nE": [("write", {"path": path.strip("\"'`"), "text": "x\n"})]
+        for path in (
+            "data (1).csv",
+            "my notes.md",
+            "a b/c d.txt",
+            "'data (1).csv'",
+            '"a.py (new)"',
+            "`C # notes.md`",
+            "[1].txt",
+            "a*b?.py",
+        )
+    },
+    '{"action": "write", "path": "\\"a.py (new)\\"", "text": "x"}': [("write", {"path": "a.py (new)", "text": "x"})],
+    '{"action": "write", "path": "`data (1).csv`", "text": "x"}': [("write", {"path": "data (1).csv", "text": "x"})],
+    "### Action: write 'data (1).csv'\ntext <<E\nx\nE": [("write", {"path": "data (1).csv", "text": "x\n"})],
+    '### Action: write\n```csv title="data (1).csv"\nx\n```': [("write", {"path": "data (1).csv", "text": "x\n"})],
+    "### Action: write a.txt\ntext <<E\nx\nE\n### Action: write b.txt\ntext <<E\ny\nE\n": [
+        ("write", {"path": "a.txt", "text": "x\n"}),
+        ("write", {"path": "b.txt", "text": "y\n"}),
+    ],
+    "### Action: write a.txt\ntext <<E\nx\nE\n### Action: edit b.txt\nold <<E\nx\nE\nnew <<E\ny\nE\n": [
+        ("write", {"path": "a.txt", "text": "x\n"}),
+        ("edit", {"path": "b.txt", "old": "x", "new": "y"}),
+    ],
     **{
         f"{head}\n```{shell}\ncat a b\nls\n```": [("run", {"command": "cat a b\nls"})]
         for head in ("### Action", "**Action:**", "### Action:\n")
@@ -211,6 +241,42 @@ def test_a_short_answer_is_understood(answer: str) -> None:
         ),
         ('{"action": "write", "path": "b.txt (new)", "text": "x"}', "write the path alone, without a comment."),
         ("### Action: run\n`ls`\n`pwd`", "would be lost"),
+        ("### Action: run\n$ ls\n$ pwd", "would be lost. Write all of the command as a block"),
+        (
+            "### Action: run\n```console\n$ ls\na.py\n```",
+            "as a shell shows its prompt: write the commands alone, without it.",
+        ),
+        ("### Action: run\nRun the tests.", "If it is the command, write it like this:"),
+        *(
+            (
+                answer,
+                'an action as JSON names it and begins in a line of its own, such as `{"action": "read", "args": {"path": "a.py"}}`.',
+            )
+            for answer in (
+                '{"path": "a.py", "text": "x"}',
+                'I do `{"action": "read", "path": "a.py"}` now.',
+                '```json\n{"tool_name": 3, "file": "a.py"}\n```',
+                "So: {'path': 'a.py'}",
+                '{\n  "command": "ls"\n}',
+            )
+        ),
+        ('Line one.\nI pass {"path": 1} here.', 'Line 2 (`I pass {"path": 1} here.`) holds JSON that is not read'),
+        (
+            "### Action: write a.txt\ntext <<E\nuse text <<E\nx\nE\n### Action: write b.txt\ntext <<E\ny\nE\n",
+            "is no other line of your answer: `text <<END_OF_FILE`, its lines, `END_OF_FILE`.",
+        ),
+        (
+            "### Action: write\n```csv my data.csv\nx\n```",
+            "it is not known which of it is the path. Write the path below the heading",
+        ),
+        (
+            "### Action: write b.csv\n```csv a.csv\nx\n```",
+            "Write one of them, such as `path: a.csv`, and the fence without a name.",
+        ),
+        (
+            "### Action: read a.py\n\n```csv a.csv\nx\n```",
+            "put these two lines above the fence: `### Action: write` and `path: a.csv`.",
+        ),
         ('Action: read\nAction Input: ["a.py"]', "would be lost"),
         ("### Action: submit\nThat is all.\n### Action: list", "would be lost"),
         ("### Action: submit\n```\nx\n```", "would be lost"),

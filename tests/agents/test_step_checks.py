@@ -8,12 +8,14 @@ from collections.abc import Mapping
 import pytest
 
 from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.doing import do
+from pytest_recode.agents.prompts import ESCAPED, targets_text
 from pytest_recode.agents.protocol import parse
 from pytest_recode.agents.step_checks import checked
 from pytest_recode.agents.tools import from_reply
 from pytest_recode.agents.workspace import SandboxWorkspace
 from tests.agents.conftest import Open
-from tests.agents.scripted import calls
+from tests.agents.scripted import a_brief, calls
 
 
 def read(workspace: SandboxWorkspace, kind: str, given: Mapping[str, str], *, native: bool) -> Step | ProtocolError:
@@ -95,3 +97,37 @@ def test_what_is_right_stays_as_it_is(open_walled: Open, native: bool) -> None:
     found = read(open_walled(), "run", given, native=native)
     assert isinstance(found, Step), found
     assert found.actions[1] == Action(kind="run", arguments=given)
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        (b"a\x1b[2Jb\n", "a\\x1b[2Jb\n"),
+        (b"a\x00b", "a\\x00b"),
+        (b"a\rb\n", "a\\rb\n"),
+        (b"a\r\nb\n", "a\\r\nb\n"),
+        ("a\x85\u202eb\n".encode(), "a\\x85\\u202eb\n"),
+    ],
+)
+def test_characters_that_do_not_print_are_shown_and_stay_in_the_file(
+    open_walled: Open, data: bytes, shown: str
+) -> None:
+    workspace = open_walled(files={"solver.py": data})
+    read_it = Action(kind="read", arguments={"path": "solver.py"})
+    assert do(read_it, workspace, str) == (True, f"{shown}\n{ESCAPED}")
+    targets = workspace.targets()
+    assert targets == {"solver.py": data}
+    prompt = targets_text(a_brief(repo={"solver.py": data}), targets)
+    assert shown.rstrip() in prompt
+    assert prompt.count(ESCAPED) == 1
+    found = do(Action(kind="grep", arguments={"pattern": "b"}), workspace, str)[1]
+    assert not any(each in found for each in "\x1b\x00\r\x85")
+
+
+def test_a_file_whose_lines_end_in_crlf_is_shown_with_line_feeds(open_walled: Open) -> None:
+    workspace = open_walled(files={"a.py": b"x = 1\r\ny = 2\r\n"})
+    read_it = Action(kind="read", arguments={"path": "a.py"})
+    assert do(read_it, workspace, str) == (True, "x = 1\ny = 2\n\n[Its lines end in CRLF.]")
+    edit = Action(kind="edit", arguments={"path": "a.py", "old": "x = 1\ny", "new": "x = 3\ny"})
+    assert do(edit, workspace, str)[0]
+    assert workspace.read("a.py") == "x = 3\r\ny = 2\r\n"
