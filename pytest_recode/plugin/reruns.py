@@ -1,12 +1,14 @@
-"""Each episode is asked once, also where a plugin repeats tests (pytest-rerunfailures, pytest-retry, flaky): the better of two
-answers is no result. What repeats an item by itself gets the result that it has: see `Run.plays`.
+"""Each episode is played once, also where a plugin repeats tests: the better of two answers is no result.
 
-Ordinary tests of the session are rerun as ever.
+Registered in every process that meets a task. pytest-rerunfailures is bypassed for recode items, pytest-retry's marker is taken off
+them, and pytest-flakefinder and pytest-repeat multiply none of them. A plugin that runs an item again by itself (flaky) gets the
+result of the first time: see `Run.plays`. Ordinary tests of the session are repeated as those plugins do it.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -32,8 +34,35 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return rest(item=item, nextitem=nextitem)
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    return f"recode: {option} applies to ordinary tests, {_LINE}" if (option := _given(config)) else None
+def _left_alone() -> None:
+    """The `function` of recode items, which are no functions, while pytest-flakefinder looks for tests to multiply."""
+
+
+_left_alone._pytest_duplicated = True  # type: ignore[attr-defined]  # as pytest-flakefinder marks what it multiplied before
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    """Let pytest-flakefinder pass over recode items. It reads `item.function` of every item, and the session would end there."""
+    ours: list[Any] = [item for item in items if isinstance(item, TaskItem)]
+    if not config.getoption("flake_finder_enable", False):
+        ours = []
+    for item in ours:
+        item.function = _left_alone
+    try:
+        yield
+    finally:
+        for item in ours:
+            del item.function
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    given = [_given(config)]
+    if config.getoption("flake_finder_enable", False):
+        given.append("--flake-finder")
+    if config.pluginmanager.hasplugin("repeat") and config.getoption("count", 1) > 1:
+        given.append("--count")
+    return [f"recode: {option} applies to ordinary tests, {_LINE}" for option in given if option]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
