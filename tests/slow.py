@@ -2,19 +2,22 @@
 
 `@pytest.mark.slow` marks a test, or a parameter (`pytest.param(…, marks=pytest.mark.slow)`). `@pytest.mark.mostly_slow` marks all cases
 of a test but a sample: as many as it takes for each value of each parameter to occur once, or every n-th case with `one_in=n`.
+Of the tests of a module that run a session alone and with workers (the fixture `workers`), the first one does both by default, and the
+others run it alone; `@pytest.mark.both_ways` keeps both.
 
 A plugin of these tests: conftest.py imports its hooks.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable
 
 import pytest
 
 MARKERS = (
     "slow: not in the default run of tox; `tox -e slow` runs it, and CI runs both",
+    "both_ways: a session alone and one with workers are both in the default run",
     "mostly_slow(one_in=None): all cases but a sample are slow: each value of each parameter once, or one case in so many",
 )
 
@@ -27,9 +30,17 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     families: dict[str, list[pytest.Function]] = defaultdict(list)
+    first: dict[str, str] = {}  # by module, the test that keeps its session with workers
     for item in items:
-        if isinstance(item, pytest.Function) and item.get_closest_marker("mostly_slow"):
+        if not isinstance(item, pytest.Function):
+            continue
+        module, name = item.nodeid.split("::", 1)
+        if item.get_closest_marker("mostly_slow"):
             families[item.nodeid.partition("[")[0]].append(item)
+        elif with_workers(item) and not item.get_closest_marker("both_ways"):
+            test = name.partition("[")[0]
+            if first.setdefault(module, test) != test:
+                item.add_marker("slow")
     for cases in families.values():
         mark = cases[0].get_closest_marker("mostly_slow")
         assert mark is not None
@@ -40,15 +51,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 case.add_marker("slow")
 
 
+def with_workers(item: pytest.Function) -> bool:
+    """Whether it is the second way of the fixture `workers`, and no test that says itself how its session runs."""
+    return hasattr(item, "callspec") and "workers" in item.callspec.id.split("-")
+
+
 def covering(cases: list[pytest.Function]) -> list[pytest.Function]:
-    """Some of the cases of a test, so that each value of each parameter occurs: whichever adds most values comes next."""
+    """Some of the cases of a test, so that each value of each parameter occurs: whichever adds most values comes next,
+    and of those the one whose other values are rarest."""
     values = {case: {(name, same(value)) for name, value in case.callspec.params.items()} for case in cases}
     kept: list[pytest.Function] = []
     missing = set().union(*values.values())
+    used: Counter[tuple[str, object]] = Counter()
     while missing:
-        best = max(cases, key=lambda case: len(values[case] & missing))
+        best = max(cases, key=lambda case: (len(values[case] & missing), -sum(used[value] for value in values[case])))
         kept.append(best)
         missing -= values[best]
+        used.update(values[best])
     return kept
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 import pytest_recode.records
 
@@ -33,6 +34,14 @@ def run(out: Path, *args: str) -> tuple[subprocess.CompletedProcess[str], list[d
     return done, records
 
 
+@pytest.mark.parametrize("task", ["bpe", "soft-nms"])
+def test_the_simulated_graduate_plays_a_task(tmp_path: Path, task: str) -> None:
+    done, [record] = run(tmp_path / "out", "--recode-model=sim/graduate", "--recode-seed=1", "-k", task)
+    assert (record["task"], record["simulated"], record["outcome"]) == (task, True, "solved")
+    assert "* simulated: an offline model that breaks and repairs the reference" in done.stdout
+
+
+@pytest.mark.slow
 def test_the_simulated_graduate_solves_with_feedback_and_repeats_itself(tmp_path: Path) -> None:
     model = ("--recode-model=sim/graduate", "--recode-seed=1")
     done, records = run(tmp_path / "workers", *model, "-n2")
@@ -51,6 +60,7 @@ def test_the_simulated_graduate_solves_with_feedback_and_repeats_itself(tmp_path
     assert all(course(record) in [course(other) for other in records] for record in again)
 
 
+@pytest.mark.slow
 def test_the_reference_solves_every_task_at_once(tmp_path: Path) -> None:
     done, records = run(tmp_path / "out", "--recode-agent=reference", "-n2")
     assert sorted(record["task"] for record in records) == TASKS
@@ -58,6 +68,7 @@ def test_the_reference_solves_every_task_at_once(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_doing_nothing_passes_no_case(tmp_path: Path) -> None:
     done, records = run(tmp_path / "out", "--recode-agent=noop", "-n2", "--recode-turns=1")
     assert sorted(record["task"] for record in records) == TASKS

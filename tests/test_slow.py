@@ -21,21 +21,47 @@ def test_one_in_three(name):
     pass
 
 
+@pytest.fixture(params=["-n0", "-n2"], ids=["alone", "workers"])
+def workers(request):
+    return request.param
+
+
+def test_first(workers):
+    pass
+
+
+def test_second(workers):
+    pass
+
+
+@pytest.mark.both_ways
+def test_third(workers):
+    pass
+
+
+@pytest.mark.parametrize("workers", ["-n2"])
+def test_fourth(workers):
+    pass
+
+
 @pytest.mark.slow
 def test_slow():
     pass
 """
 
 
-@pytest.mark.parametrize(
-    ("selected", "cases"),
-    [
-        ("not slow", ["each_value_once[a-x]", "each_value_once[b-y]", "each_value_once[c-x]"]
-         + [f"one_in_three[{number}]" for number in (0, 3, 6)]),
-        ("slow", ["each_value_once[a-y]", "each_value_once[b-x]", "each_value_once[c-y]"]
-         + [f"one_in_three[{number}]" for number in (1, 2, 4, 5)] + ["slow"]),
-    ],
-)  # fmt: skip
+DEFAULT = [
+    *("each_value_once[a-x]", "each_value_once[b-y]", "each_value_once[c-x]"),
+    *("one_in_three[0]", "one_in_three[3]", "one_in_three[6]"),
+    *("first[alone]", "first[workers]", "second[alone]", "third[alone]", "third[workers]", "fourth[-n2]"),
+]
+SLOW = [
+    *("each_value_once[a-y]", "each_value_once[b-x]", "each_value_once[c-y]"),
+    *("one_in_three[1]", "one_in_three[2]", "one_in_three[4]", "one_in_three[5]", "second[workers]", "slow"),
+]
+
+
+@pytest.mark.parametrize(("selected", "cases"), [("not slow", DEFAULT), ("slow", SLOW)])
 def test_the_two_runs_have_each_case_once(pytester: pytest.Pytester, selected: str, cases: list[str]) -> None:
     pytester.makepyfile(test_family=TESTS)
     result = pytester.runpytest_inprocess("-p", "tests.slow", "-p", "no:recode", "--collect-only", "-q", "-m", selected)

@@ -142,10 +142,11 @@ def test_the_feedback_is_complete(manifest: Path) -> None:
 # what solves it
 
 
+@pytest.mark.parametrize("seeds", [1, pytest.param(3, marks=pytest.mark.slow)])
 @each_task
-def test_the_reference_solves_it_whatever_the_seed(manifest: Path, sandbox: Sandbox) -> None:
+def test_the_reference_solves_it_whatever_the_seed(manifest: Path, seeds: int, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
-    for _ in range(3):
+    for _ in range(seeds):
         verdict = judge(task, parts, parts.reference, sandbox)
         assert verdict.solved, account(verdict)
     assert len(verdict.cases) >= 6
@@ -261,6 +262,7 @@ def lazy(task: Task, parts: Parts, way: str) -> Files:
     return made
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("way", WAYS)
 @each_task
 def test_a_lazy_candidate_does_not_solve_it(manifest: Path, way: str, sandbox: Sandbox) -> None:
@@ -275,6 +277,7 @@ def test_a_lazy_candidate_does_not_solve_it(manifest: Path, way: str, sandbox: S
 # what its proofs say
 
 
+@pytest.mark.mostly_slow(one_in=15)  # the right answers of the first, the wrong ones of the last
 @each_task
 @pytest.mark.parametrize("name", ["right", "wrong"])
 def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requirement(

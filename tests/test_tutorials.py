@@ -75,6 +75,7 @@ def test_the_first_run(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     assert table.startswith(("#", "**", "|", "Episodes"))
 
 
+@pytest.mark.slow
 def test_the_first_comparison(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     place = with_tasks(tmp_path, "sinkhorn", "soft-nms", "bpe", "mbar")
     played, compared, more, again = follow("first-comparison.md", place, quick_python)

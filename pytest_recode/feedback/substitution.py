@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pytest_recode.feedback.decoding import View
 from pytest_recode.feedback.leaks import Span
@@ -46,10 +47,10 @@ def substituted(text: str, view: View, hidden: Shapes, known: Sequence[Sequence[
     """The passages of `text` whose shape, as one of its views, the secret has, and which are not simply known, nor the secret's own words as
     they stand: the latter are for those to judge who count tokens."""
     found: list[Span] = []
-    for signs, places in _readings(view.text):
+    for signs, places, numbers in _shaped(view.text):
         for reading, its in zip(hidden.readings, hidden.places, strict=True):
-            for at, shape in _shapes(signs):
-                there = its.get(hash(shape))
+            for at, number in numbers:
+                there = its.get(number)
                 if there is None:
                     continue
                 ours, theirs = signs[at : at + WINDOW], reading[there : there + WINDOW]
@@ -77,6 +78,12 @@ def spelled(view: View, hidden: Shapes, known: Sequence[Sequence[str]]) -> tuple
 _APART = re.compile(r"(?<![^\W_])[^\W_](?:[\W_]{1,8}[^\W_](?![^\W_])){9,}")
 
 
+@lru_cache(maxsize=64)
+def _shaped(text: str) -> Sequence[tuple[Sequence[str], Sequence[int], Sequence[tuple[int, int]]]]:
+    """The readings of a text, with the hash of each of their shapes: the text is compared with each secret in turn."""
+    return [(signs, places, [(at, hash(shape)) for at, shape in _shapes(signs)]) for signs, places in _readings(text)]
+
+
 def _readings(text: str) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
     """Letters and digits, all signs, and what white space parts; with the place of each."""
     for pattern in (r"[^\W_]", r"\S", r"\S+"):
@@ -88,14 +95,19 @@ def _readings(text: str) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
 def _shapes(signs: Sequence[str]) -> Iterator[tuple[int, Shape]]:
     """Of each window of signs, but for those with few different ones."""
     last: dict[str, int] = {}
-    back = []
+    back: list[int] = []  # how far back the same sign stands; 0: not in the window
+    following: dict[int, int] = {}  # where the sign of a place stands next
     for place, sign in enumerate(signs):
-        back.append(place - last.get(sign, -WINDOW))
+        before = last.get(sign, -WINDOW)
+        following[before] = place
+        back.append(place - before if place - before < WINDOW else 0)
         last[sign] = place
     for at in range(len(signs) - WINDOW + 1):
-        shape = tuple([far if far <= place else 0 for place, far in enumerate(back[at : at + WINDOW])])
+        shape = tuple(back[at : at + WINDOW])
         if DISTINCT <= shape.count(0) < WINDOW - 3:
             yield at, shape
+        if at in following:  # what refers to the first sign is the first of its kind in all later windows
+            back[following[at]] = 0
 
 
 def _stands(signs: Sequence[str], texts: Iterable[str]) -> bool:

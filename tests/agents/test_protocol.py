@@ -232,6 +232,7 @@ def test_a_damaged_answer_does_nothing_at_all() -> None:
 
 
 @pytest.mark.parametrize("character", [" ", "#", "`", "*", "<", "-", "\t", "'", "(", "action ", "### Action: x "])
+@pytest.mark.mostly_slow(one_in=4)
 def test_a_hostile_megabyte_is_read(character: str) -> None:
     line = (character * 1_000_000)[:999_000]
     for text in (line, f"### Action: {line}", f"### Action: run\ncommand: {line}", line.replace(" ", "\n")):

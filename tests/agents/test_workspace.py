@@ -201,6 +201,7 @@ def test_grep_is_bounded(open_workspace: Open) -> None:
     assert len(found) == 201
 
 
+@pytest.mark.slow  # ten seconds, as the next one
 def test_a_pattern_that_takes_for_ever_is_refused(open_walled: Open) -> None:
     workspace = open_walled(files={"a.txt": b"a" * 60 + b"!"})
     assert refusal(workspace.grep, "(a+)+$") == "it took longer than 10 s"

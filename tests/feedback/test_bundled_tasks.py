@@ -81,6 +81,7 @@ def test_the_author_wrote_every_field_of_every_interface(manifest: Path) -> None
         assert set(words) == set(FIELDS)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("who", RESEARCHERS)
 @pytest.mark.parametrize("name", CANDIDATES)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
@@ -117,6 +118,7 @@ def test_the_measure_would_find_the_tests_and_the_reference(manifest: Path) -> N
 
 @pytest.mark.parametrize("who", RESEARCHERS)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
+@pytest.mark.mostly_slow
 def test_l4_corrects_every_failing_interface(manifest: Path, who: str) -> None:
     """Each correction is Python for a target, and defines the interface it is for."""
     task, parts = read(manifest)

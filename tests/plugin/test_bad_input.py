@@ -199,6 +199,7 @@ def test_conflicting_options(make_task: MakeTask, recode: Run, given: tuple[str,
 
 
 @pytest.mark.parametrize("workers", ["-n0"])
+@pytest.mark.mostly_slow(one_in=2)
 def test_the_ini_may_hold_what_validation_has_no_use_for(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,6 +156,7 @@ def test_a_session_that_is_killed_leaves_whole_lines_and_nothing_running(
     assert events(pytester)[-1]["event"] != "end"
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_time_out_of_the_users_ends_the_episode_not_the_run(
     make_task: MakeTask, recode: Run, results: Results, at_work: Path, sandbox: tuple[str, ...]
 ) -> None:
@@ -195,6 +196,7 @@ def test_a_worker_that_is_killed_is_an_error_of_its_item_alone(
     gone([pid for pid in left_running() if pid not in before])
 
 
+@pytest.mark.mostly_slow(one_in=2)
 def test_an_episode_that_is_cut_off_at_work_after_a_graded_turn_is_unsolved(
     make_task: MakeTask, recode: Run, results: Results, at_work: Path, pytester: pytest.Pytester, workers: str
 ) -> None:

@@ -103,6 +103,7 @@ def test_attempts_are_played_each(make_task: Callable[..., Path], recode: Run, r
     assert sorted(record["attempt"] for record in results()) == [1, 2, 3]
 
 
+@pytest.mark.mostly_slow(one_in=2)
 def test_validation_reports_the_checks_with_seconds_and_writes_nothing(
     make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester
 ) -> None:

@@ -350,12 +350,14 @@ def test_other_settings_than_those_of_an_episode_that_was_killed_are_refused_bef
     assert sorted(record["outcome"] for record in results()) == ["solved", "solved", "unsolved"]
 
 
-def test_killed_ten_times_and_gone_on_with(
+@pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_killed_several_times_and_gone_on_with(
     calls: Callable[[], list[str]],
     recode: Run,
     results: Results,
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
+    times: int,
 ) -> None:
     """Workers and controllers, at moments that are drawn anew each time, in as many runs as that takes.
 
@@ -366,7 +368,7 @@ def test_killed_ten_times_and_gone_on_with(
     wanted = told(results("undisturbed"))
     seed = random.SystemRandom().randrange(10**6)
     draw = random.Random(seed)
-    victims = ["worker", "controller"] * 5
+    victims = ["worker", "controller"] * (times // 2)
     for run in range(30):
         out = f"run-{run}"
         saved: set[str] = set()
@@ -390,7 +392,7 @@ def test_killed_ten_times_and_gone_on_with(
         assert all(isinstance(json.loads(line), dict) for line in spending)
         if not victims:
             return
-    raise AssertionError(f"seed {seed}: not killed ten times in 30 runs: {victims} are left")
+    raise AssertionError(f"seed {seed}: not killed {times} times in 30 runs: {victims} are left")
 
 
 def test_that_another_run_is_waited_for_is_said_at_once(

@@ -36,11 +36,12 @@ def script(request: Request) -> Answer:
     return say(f"```python spectral/momentum.py\n{RIGHT if 'level L4' in request.prompt else WRONG}\n```")
 
 
-def test_all_levels_in_one_run(recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", ["-n2", pytest.param("-n4", marks=pytest.mark.slow)])
+def test_all_levels_in_one_run(recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch, workers: str) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with ChatServer(script) as server:
         result = recode(
-            "-n4", str(DATASET), "-k", "annotation_1", f"--recode-env=test_common1={sys.executable}",
+            workers, str(DATASET), "-k", "annotation_1", f"--recode-env=test_common1={sys.executable}",
             "--recode-agent=one-shot", "--recode-model=openai/tiny-1", "--recode-feedback-model=openai/writer-1",
             f"--recode-api-base={server.url}", "--recode-turns=2", "--recode-out=out",
             *(f"--recode-feedback=L{level}" for level in (0, 1, 2, 3, 4)),

@@ -59,6 +59,7 @@ def dataset(pytester: pytest.Pytester) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
     dataset: Path, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
