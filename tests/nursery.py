@@ -80,6 +80,7 @@ def _main(listener: socket.socket, path: str) -> Callable[[], None]:
         warnings.simplefilter("ignore")
         import anyio.pytest_plugin  # noqa: F401  comes with litellm, and pytest finds it
         import execnet  # noqa: F401
+        import hypothesis  # noqa: F401  its plugin imports it for the header of every session
         import litellm  # noqa: F401
         import openai.resources.chat  # noqa: F401  litellm's first call would import it
         import pytest  # noqa: F401

@@ -499,6 +499,7 @@ def test_the_documentation_has_commands() -> None:
 
 
 @pytest.mark.parametrize(("page", "command"), commands())
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_printed_command_works(report: Report, files: Path, page: str, command: str) -> None:
     words = shlex.split(command.partition(" > ")[0], comments=True)[2:]
     given: list[str] = []

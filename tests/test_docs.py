@@ -75,6 +75,7 @@ def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, qui
     assert "::" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_commands_that_go_on_with_each_other(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """One after the other, to their end: offline models are all they ask."""
     shutil.copytree(ROOT / "tasks/sinkhorn", tmp_path / "tasks/sinkhorn")

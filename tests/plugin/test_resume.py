@@ -422,6 +422,7 @@ def test_that_another_run_is_waited_for_is_said_at_once(
 
 @pytest.mark.parametrize("folder", ["checkpoints", "episodes", "first-turns"])
 @pytest.mark.parametrize("text", ["no JSON\n", '{"turn": 1}\n'])
+@pytest.mark.mostly_slow
 def test_what_something_else_wrote_into_is_one_error_that_names_it(
     calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str, text: str
 ) -> None:
@@ -481,6 +482,7 @@ NONSENSE: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("agent", "model", "state", "why"), NONSENSE)
+@pytest.mark.mostly_slow(one_in=2)
 def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
     calls: Callable[[], list[str]],
     recode: Run,

@@ -97,6 +97,7 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("given", [(), ("--recode-out=annotations/out",)])
+@pytest.mark.mostly_slow
 def test_records_may_not_lie_in_the_data_set(
     dataset: Path, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...]
 ) -> None:
@@ -228,6 +229,7 @@ def test_nothing_in_the_folders_is_an_ordinary_test(dataset: Path, recode: Run, 
 
 
 @pytest.mark.parametrize("place", ["annotations/annotation_1", "annotations/annotation_1/code_repo", "annotations"])
+@pytest.mark.mostly_slow
 def test_a_folder_given_by_its_path(dataset: Path, recode: Run, workers: str, place: str) -> None:
     """pytest alone says "not found … no match in any of"."""
     result = recode(workers, f"dataset/{place}", "--recode-agent=reference")
@@ -258,6 +260,7 @@ def test_environments_without_a_mapping_are_one_usage_error(dataset: Path, recod
 
 
 @pytest.mark.parametrize("place", ["../dataset", "../dataset/annotation_meta.jsonl"])
+@pytest.mark.mostly_slow
 def test_a_data_set_outside_of_the_root_is_checked_before_as_well(
     dataset: Path, recode: Run, workers: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -370,6 +373,7 @@ def with_pytest(place: Path) -> None:
 
 
 @pytest.mark.parametrize(("sandbox", "workers"), [("process", "-n0"), ("bubblewrap", "-n2")])
+@pytest.mark.mostly_slow(one_in=2)
 def test_a_tasks_own_interpreter_is_the_one_that_runs_its_tests(
     recode: Run, results: Results, pytester: pytest.Pytester, sandbox: str, workers: str
 ) -> None:
