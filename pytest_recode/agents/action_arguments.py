@@ -38,6 +38,8 @@ _TYPOGRAPHIC = (
     "\u2039\u203a",
 )
 _QUOTE = re.compile("[\u201c\u201d\u201e\u2018\u201a\u00ab\u00bb\u2039\u203a]")
+_NO_NAME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z]:(?=[/\\])|[\"'`]")
+"""How an address, a path of Windows or a mark begins, of which no file is meant to be named."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _LINES = re.compile(r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:-|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|)\s*[\])]?", re.ASCII)
 _SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)
@@ -60,7 +62,7 @@ def commented(path: str) -> bool:
 def unquoted(path: str) -> tuple[str, bool]:
     """A path without the marks around it, and whether there were some that show where it ends."""
     said = path.strip()
-    whole = len(said) > 2 and said[0] == said[-1] and said[0] in _PAIRS and said[0] not in said[1:-1]
+    whole = len(said) > 1 and said[0] == said[-1] and said[0] in _PAIRS and said[0] not in said[1:-1]
     if whole or (len(said) > 2 and said[0] + said[-1] in _TYPOGRAPHIC):
         return said[1:-1].strip(), True
     if said.endswith("**") and not said.endswith(("/**", "***")) and said != "**":  # bold, and no pattern of files
@@ -72,6 +74,12 @@ def path_of(kind: str, value: str) -> str:
     """The path that `path` of an action names. Raises ValueError for one that no workspace has or that is not what is meant."""
     path, quoted = unquoted(value)
     shown = f"`path` of `{kind}` is `{path[:80]}`"
+    if not path:
+        raise ValueError(f"`path` of `{kind}` is empty")
+    if kind == "write" and (found := _NO_NAME.match(path)):
+        raise ValueError(
+            f"{shown}, which begins with `{found[0]}`. Write it relative to the workspace, such as src/a.py"
+        )
     if kind == "write" and not quoted and commented(path):
         raise ValueError(
             f'{shown}: write the path alone, without a comment. If all of it is the path, put it in double quotes: "{path[:80]}"'

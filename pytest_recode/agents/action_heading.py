@@ -83,5 +83,6 @@ def _called(call: Call, said: str, line: int) -> dict[str, object]:
         if node.args and kind is not None:
             given[FORMS[kind].main] = ast.literal_eval(node.args[0])
     except (SyntaxError, ValueError, AssertionError, RecursionError, MemoryError):
-        raise DamagedError(f"Line {line} calls `{call.name[:80]}` with arguments that cannot be read.") from None
+        what = f"Line {line} calls `{call.name[:80]}` with arguments that cannot be read. Nothing was done."
+        raise WrongError(ProtocolError(text=what, kind=kind_of(call.name) or "")) from None
     return given

@@ -95,7 +95,7 @@ class ActionReader:
                 raise DamagedError(
                     f"{lost} Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
                 )
-            if kind == "run" and len(line.strip()) <= 400:
+            if kind == "run" and len(line.strip()) <= 400 and line.strip()[0] not in "#>%|&;<-*":
                 told = f"{lost} Nothing was done. If it is the command, write it like this:"
                 raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\ncommand: {line.strip()}"))
             lost += f" The text before it ended in line {last.end} (`{last.closer}`)." if last is not None else ""

@@ -18,7 +18,6 @@ _HIDDEN = re.compile(
 _OBJECT = re.compile(r"\{\s{0,20}[\"'][A-Za-z_]\w{0,40}[\"']\s{0,20}:")
 MAX_JSON = 100_000
 """Characters of an answer without an action in which JSON is looked for."""
-AS_JSON = '`{"action": "read", "args": {"path": "a.py"}}`'
 _LISTED = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?")
 
 

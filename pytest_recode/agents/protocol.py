@@ -41,8 +41,8 @@ from pytest_recode.agents.actions import (
 from pytest_recode.agents.answer_reader import AnswerReader
 from pytest_recode.agents.checked_action import checked_action, cut_short
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
-from pytest_recode.agents.prose import AS_JSON, json_line
-from pytest_recode.agents.structured import PART_TAG, opens_call
+from pytest_recode.agents.prose import json_line
+from pytest_recode.agents.structured import AS_JSON, PART_TAG, opens_call
 from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, value_at
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]

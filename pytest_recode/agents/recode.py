@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
-from pytest_recode.agents.actions import PARTS, ProtocolError, Step
+from pytest_recode.agents.actions import PARTS, Action, ProtocolError, Step
 from pytest_recode.agents.doing import do
 from pytest_recode.agents.memory import Entry, Memory, limit_of
 from pytest_recode.agents.prompts import (
@@ -170,6 +170,8 @@ class ReCode:
                 ok, text = do(action, workspace, found.told, among=len(read.actions))
                 refused = 0 if ok else number
                 path = posixpath.normpath(action.arguments.get("path", "."))
+                if ok and action.kind == "write":
+                    text += _replaced(read.actions[:number])
                 if ok and action.kind in ("write", "edit"):
                     said.files[path] = action.kind == "write"
             read_files.append(path if ok and action.kind == "read" else "")
@@ -242,6 +244,13 @@ def make(context: AgentContext) -> Agent:
 
 
 KIND = AgentKind(make=make)
+
+
+def _replaced(actions: Sequence[Action]) -> str:
+    """What to say where the last of these writes a file that one before it wrote: "" for most."""
+    *before, last = ((posixpath.normpath(each.arguments.get("path", ".")), each.kind) for each in actions)
+    earlier = [number for number, each in enumerate(before, 1) if each == last]
+    return f" It replaces what action {earlier[-1]} of this answer wrote." if earlier else ""
 
 
 _COST = "This answer could not be used, and cost a step."

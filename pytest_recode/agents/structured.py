@@ -23,6 +23,7 @@ from pytest_recode.agents.actions import (
     PART_NAMES,
     TEXTS,
     argument_of,
+    arguments_of,
     json_type,
     kind_of,
     no_such_action,
@@ -43,6 +44,7 @@ _ARGUMENT_TAGS = frozenset({"parameter", "param", "arg", "argument"})
 PART_TAG = re.compile(r"[ \t]*<(?P<name>[A-Za-z]{1,20})>")
 ACTION_TAG = re.compile(r"[ \t]*<(?P<name>action)>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\w+);|<!\[CDATA\[")
+AS_JSON = '`{"action": "read", "args": {"path": "a.py"}}`'
 _HOW = "Write each action as a tag that is named like it: `<read><path>a.py</path></read>`."
 _MARK = "[\"'\u201c\u201d\u201e\u00ab\u00bb]"
 _HINT = re.compile(rf"[\[{{\s]*{_MARK}(?:" + "|".join((*_NAME_KEYS, *_ARGUMENT_KEYS, *_LIST_KEYS)) + rf"){_MARK}\s*:")
@@ -104,7 +106,8 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
             calls = json_calls(rest.pop(key), line)
             if calls is None or set(rest) - set(_IGNORED_KEYS):
                 raise DamagedError(
-                    f"The JSON object in line {line} has `{key}`, and beside or in it what is no action."
+                    f"The JSON object in line {line} has `{key}`, and beside or in it what is no action. "
+                    f"Write each action like {AS_JSON}, and nothing beside them."
                 )
             calls[0].parts |= parts
             return calls
@@ -119,7 +122,9 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
         rest = {key: each for key, each in rest.items() if key not in _IGNORED_KEYS}
         inner = json_calls(called, line)
         if inner is None or rest:
-            raise DamagedError(f"`{name}` of the JSON object in line {line} names no action.")
+            raise DamagedError(
+                f"`{name}` of the JSON object in line {line} names no action. Write {AS_JSON}, for example."
+            )
         inner[0].parts = parts | inner[0].parts
         return inner
     if not isinstance(called, str) or (kind_of(called) is None and not any(key in rest for key in _ARGUMENT_KEYS)):
@@ -131,7 +136,10 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
         raise DamagedError(f"The JSON object in line {line} has both `{keys[0]}` and `{keys[1]}`.")
     given = rest.pop(keys[0]) if keys else {}
     if isinstance(given, str):
-        given = arguments_in(given, called)
+        try:
+            given = arguments_in(given, called)
+        except DamagedError as damage:
+            raise DamagedError(f"{damage}{_as_an_object(called)}") from None
     if given is None:
         given = {}
     if not isinstance(given, dict):
@@ -180,6 +188,11 @@ def arguments_in(text: str, name: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise DamagedError(f"The arguments of `{name[:80]}` are no JSON object but {json_type(given)}.")
     return given
+
+
+def _as_an_object(name: str) -> str:
+    kind = kind_of(name)
+    return f" Write them as an object: {arguments_of(kind)}." if kind else ""
 
 
 def looks_like_a_call(text: str) -> bool:
@@ -240,7 +253,9 @@ def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
             at = _skipped(text, at)
         return calls, at + len(close)
     named = tag["equals"] or _attribute(tag, "name") or ("" if name in _CALLS else name)
-    given = _attributes(tag, line) if named == name else {}
+    given = _attributes(tag, line, named) if named else {}
+    if named != name:
+        given.pop("name", None)
     if tag["empty"]:
         if not named:
             raise DamagedError(f"`{tag[0][:80]}` in line {line} names no action.")
@@ -347,10 +362,10 @@ def _plain(text: str, at: int, name: str, close: str) -> dict[str, object]:
     return {FORMS[kind].main: said.strip()} if kind == "run" or "\n" not in said.strip() else {}
 
 
-def _attributes(tag: re.Match[str], line: int) -> dict[str, object]:
+def _attributes(tag: re.Match[str], line: int, named: str) -> dict[str, object]:
     """The arguments of an action that stand in its tag: `<read path="a.py" />`."""
     found = [(name, double or single) for name, double, single in _ATTRIBUTE.findall(tag["rest"])]
-    kind = str(kind_of(tag["name"]))
+    kind = str(kind_of(named))
     for name, value in found:
         if kind in FORMS and (argument_of(kind, name) in TEXTS or _ENTITY.search(value)):
             raise DamagedError(

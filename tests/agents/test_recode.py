@@ -858,3 +858,15 @@ def test_the_transcript_tells_everything(open_walled: Open) -> None:
         for message in asked:
             for piece in message.content.split("\n\n"):
                 assert piece in said
+
+
+@pytest.mark.parametrize("path", ["solver.py", "./solver.py"])
+def test_a_file_that_one_answer_writes_twice_is_told(open_walled: Open, path: str) -> None:
+    writes = [Action(kind="write", arguments={"path": each, "text": "x = 1\n"}) for each in ("solver.py", "b.py", path)]
+    played = Played(open_walled(), render(Step(actions=tuple(writes))), steps=1)
+    played.turn()
+    assert played.results() == [
+        "Wrote solver.py (1 lines).",
+        "Wrote b.py (1 lines).",
+        f"Wrote {path} (1 lines). It replaces what action 1 of this answer wrote.",
+    ]

@@ -36,6 +36,11 @@ def test_a_spelling_is_understood(name: str) -> None:
 
 SHORT = {
     **{f"### Action: run\n{named}$ ls -la": [("run", {"command": "ls -la"})] for named in ("", "command: ")},
+    '<tool name="read" path="a.py"/>': [("read", {"path": "a.py"})],
+    '<tool name="list" path="src"/>\n<submit/>': [("list", {"path": "src"}), ("submit", {})],
+    '<invoke name="read" path="a.py"><parameter name="lines">1-2</parameter></invoke>': [
+        ("read", {"path": "a.py", "lines": "1-2"})
+    ],
     "### Action: read\npath: **a.py**": [("read", {"path": "a.py"})],
     '{"action": "list", "path": "**/a"}': [("list", {"path": "**/a"})],
     "### Action: run\n```console\n$ ls -la\n```": [("run", {"command": "ls -la"})],
@@ -241,6 +246,30 @@ def test_a_short_answer_is_understood(answer: str) -> None:
         ),
         ('{"action": "write", "path": "b.txt (new)", "text": "x"}', "write the path alone, without a comment."),
         ("### Action: run\n`ls`\n`pwd`", "would be lost"),
+        *((f"### Action: run\n{line}", "command: (shell command)") for line in ("> ls", "% ls", "# list", "- ls")),
+        ('<tool name="write" path="a.py" text="x"/>', "`text` stands in the tag `<tool` of line 1"),
+        (
+            '<invoke name="read" mode="r"><parameter name="path">a.py</parameter></invoke>',
+            "`read` does not take `mode`",
+        ),
+        (
+            '{"action": "read", "action_input": "a.py"}',
+            'Write them as an object: {"path": "(file, relative to the workspace)"',
+        ),
+        (
+            '{"action": {"type": "read", "path": "a.py"}}',
+            'Write `{"action": "read", "args": {"path": "a.py"}}`, for example.',
+        ),
+        ('{"actions": [{"read": "a.py"}]}', 'Write each action like `{"action": "read", "args": {"path": "a.py"}}`'),
+        ('### Action: write("a.py", "x = 1")', "Write it like this:\n\n### Action: write"),
+        ("### Action: write\npath: ''\ntext <<E\nx\nE", "`path` of `write` is empty."),
+        *(
+            (
+                f"### Action: write\npath: {path}\ntext <<E\nx\nE",
+                f"is `{path}`, which begins with `{begin}`. Write it relative",
+            )
+            for path, begin in (('"a".py', '"'), ("file:///a.py", "file://"), ("C:/a.py", "C:"))
+        ),
         ("### Action: run\n$ ls\n$ pwd", "would be lost. Write all of the command as a block"),
         (
             "### Action: run\n```console\n$ ls\na.py\n```",
