@@ -81,6 +81,7 @@ def published(files: Path) -> Path:
 
 
 @pytest.mark.parametrize("width", [60, 80, 132])
+@pytest.mark.mostly_slow(one_in=3)
 def test_in_a_terminal_no_line_is_wider_than_that(report: Report, files: Path, width: int) -> None:
     """Of all tables; a path is one word, which stays whole."""
     end, theirs = pty.openpty()

@@ -44,6 +44,7 @@ def test_the_readme_has_commands() -> None:
 
 
 @pytest.mark.parametrize(("page", "command"), [each for each in commands() if each[0] != "records.md"])
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """As printed, on the bundled tasks, up to the point where a model would be asked."""
     example = re.search(

@@ -173,6 +173,7 @@ def laid_in(task: Task, parts: Parts, change: Callable[[str, list[ast.stmt], int
 
 
 @each_task
+@pytest.mark.mostly_slow(one_in=4)
 def test_the_corrections_of_the_feedback_repair_every_interface(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
     assert parts.feedback is not None
@@ -189,6 +190,7 @@ def test_the_corrections_of_the_feedback_repair_every_interface(manifest: Path, 
 
 
 @each_task
+@pytest.mark.mostly_slow(one_in=4)
 def test_the_untouched_repository_passes_no_case(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
     untouched = {path: parts.repo[path] for path in task.targets if path in parts.repo}
@@ -262,9 +264,9 @@ def lazy(task: Task, parts: Parts, way: str) -> Files:
     return made
 
 
-@pytest.mark.mostly_slow
 @pytest.mark.parametrize("way", WAYS)
 @each_task
+@pytest.mark.mostly_slow(one_in=11)
 def test_a_lazy_candidate_does_not_solve_it(manifest: Path, way: str, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
     verdict = judge(task, parts, lazy(task, parts, way), sandbox)

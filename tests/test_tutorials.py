@@ -85,6 +85,7 @@ def test_the_first_comparison(tmp_path: Path, quick_python: tuple[str, ...]) -> 
     assert " 0.125" in again or " 0.12" in again
 
 
+@pytest.mark.slow
 def test_the_first_task(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     validated, wrong, repaired, played = follow("first-task.md", tmp_path, quick_python)
     assert re.search(r"constant +weak", validated)

@@ -88,7 +88,7 @@ def second_turn_hangs(request: Request) -> Answer:
 
 @pytest.mark.parametrize("method", ["signal", "thread"])
 @pytest.mark.parametrize("graded", [0, 1])
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=5)
 def test_a_limit_of_the_users_that_passes_while_a_model_is_asked_is_an_error(
     make_task: MakeTask,
     recode: Run,
@@ -313,7 +313,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("script", "kind", "detail"), BAD.values(), ids=BAD)
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=4)
 def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
     make_task: MakeTask,
     recode: Run,

@@ -116,7 +116,7 @@ def booked(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("what", FAULTS)
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=5)
 def test_a_disk_that_breaks_ends_the_run_before_another_request_is_sent(
     make_task: MakeTask, recode: Run, disk: Path, pytester: pytest.Pytester, workers: str, what: str
 ) -> None:

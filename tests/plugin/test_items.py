@@ -131,6 +131,7 @@ def test_last_failed_and_stepwise_know_episodes(
     ],
     ids=["played", "as the user says", "skipped"],
 )
+@pytest.mark.mostly_slow(one_in=2)
 def test_neighbouring_items_are_one_workers(
     make_task: Callable[..., Path], recode: Run, options: list[str], firsts: set[int]
 ) -> None:

@@ -328,7 +328,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("option", "thing", "way_on"), UNKNOWN)
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=3)
 def test_unknown_models_and_missing_keys_are_one_line(
     make_task: MakeTask, recode: Run, option: str, thing: str, way_on: str
 ) -> None:

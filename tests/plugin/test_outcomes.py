@@ -117,6 +117,7 @@ def test_validation_reports_the_checks_with_seconds_and_writes_nothing(
 
 
 @pytest.mark.parametrize("workers", ["-n0"])
+@pytest.mark.slow
 def test_validation_finds_a_wrong_reference(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
     make_task(files={"reference/answer.py": "def twice(x):\n    return x\n\n\ndef half(x):\n    return x\n"})
     result = recode(workers, "--recode-validate")
@@ -140,6 +141,7 @@ def test_validation_finds_tests_that_say_nothing(make_task: Callable[..., Path],
 
 
 @pytest.mark.parametrize("workers", ["-n0"])
+@pytest.mark.slow
 def test_validation_finds_a_case_that_an_empty_array_passes(
     make_task: Callable[..., Path], recode: Run, workers: str
 ) -> None:

@@ -117,6 +117,7 @@ def test_policies_share_the_first_turn(
     assert {record["outcome"] for record in records if record["feedback"] == "none"} == {"unsolved"}
 
 
+@pytest.mark.slow
 def test_the_order_of_the_levels_makes_no_difference(
     calls: Callable[[], list[str]], recode: Run, results: Results
 ) -> None:
@@ -192,6 +193,7 @@ def test_a_directory_without_a_run_is_not_gone_on_with(
 
 
 @pytest.mark.parametrize("workers", ["-n2"])
+@pytest.mark.slow
 def test_an_error_is_kept_until_its_episode_came_to_something(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
 ) -> None:
@@ -307,6 +309,7 @@ Keeper.turn = killed
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.mostly_slow(one_in=2)
 def test_a_shared_first_turn_is_paid_for_once_whenever_its_episode_is_killed(
     calls: Callable[[], list[str]],
     recode: Run,
@@ -422,7 +425,7 @@ def test_that_another_run_is_waited_for_is_said_at_once(
 
 @pytest.mark.parametrize("folder", ["checkpoints", "episodes", "first-turns"])
 @pytest.mark.parametrize("text", ["no JSON\n", '{"turn": 1}\n'])
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=4)
 def test_what_something_else_wrote_into_is_one_error_that_names_it(
     calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str, text: str
 ) -> None:
@@ -443,6 +446,7 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
 
 
 @pytest.mark.parametrize("folder", ["checkpoints", "episodes"])
+@pytest.mark.mostly_slow(one_in=2)
 def test_a_file_of_another_episode_is_one_error_that_names_both(
     calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str
 ) -> None:
@@ -482,7 +486,7 @@ NONSENSE: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("agent", "model", "state", "why"), NONSENSE)
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow(one_in=4)
 def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
     calls: Callable[[], list[str]],
     recode: Run,

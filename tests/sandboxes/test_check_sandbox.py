@@ -118,6 +118,7 @@ BREACHES: list[tuple[str, dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("promise", "wrong"), BREACHES, ids=[name for name, _ in BREACHES])
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_breach_is_found(promise: str, wrong: dict[str, object], mine: Callable[..., Sandbox]) -> None:
     sandbox = mine(**wrong)
     try:
@@ -132,6 +133,7 @@ def test_a_promise_that_is_not_made_cannot_be_asked_for(mine: Callable[..., Sand
         check_sandbox(mine(), only=["there_is_no_network"])
 
 
+@pytest.mark.slow
 def test_a_right_one_passes(mine: Callable[..., Sandbox]) -> None:
     sandbox = mine()
     check_sandbox(sandbox)
