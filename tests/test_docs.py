@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -11,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.plugin import options
+from docs import generate
+from pytest_recode.faults import ModelFault
+from pytest_recode.render import words
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+DIATAXIS = ("tutorials", "how-to", "reference", "explanation")
 
 
 def commands() -> list[tuple[str, str]]:
@@ -35,8 +40,58 @@ def commands() -> list[tuple[str, str]]:
     return found
 
 
-def test_options_page_is_generated_from_the_options() -> None:
-    assert (ROOT / "docs/reference/options.md").read_text("utf-8") == options.markdown()
+@pytest.fixture(scope="module")
+def generated() -> dict[str, str]:
+    return generate.pages()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["options.md", "hook-signatures.md", "record-fields.md", "task-keys.md", "errors.md", "table-columns.md"],
+)
+def test_a_generated_page_is_current(name: str, generated: dict[str, str]) -> None:
+    """If not: `python -m docs.generate`."""
+    assert (ROOT / "docs/reference" / name).read_text("utf-8") == generated[name]
+
+
+def test_every_generated_page_is_compared(generated: dict[str, str]) -> None:
+    [mark] = test_a_generated_page_is_current.pytestmark  # type: ignore[attr-defined]
+    assert sorted(mark.args[1]) == sorted(generated)
+
+
+@pytest.mark.parametrize("name", ["hook-signatures.md", "record-fields.md", "task-keys.md", "errors.md"])
+def test_every_row_of_a_generated_table_says_what_it_is(name: str, generated: dict[str, str]) -> None:
+    rows = re.findall(r"^\| `.*", generated[name], re.MULTILINE)
+    assert len(rows) > 6
+    assert [row for row in rows if row.endswith("|  |")] == []
+
+
+def test_every_kind_of_error_is_told() -> None:
+    """A record's kind is one of a model's faults, or one of those that its schema names."""
+    schema = json.loads((ROOT / "pytest_recode/records/records.schema.json").read_text("utf-8"))
+    pattern = schema["properties"]["error"]["properties"]["kind"]["pattern"]
+    others = re.findall(r"[a-z]+", pattern.partition("+|")[2])
+    assert list(words.KINDS) == [*(f"model:{fault}" for fault in ModelFault), *others]
+
+
+def test_every_table_of_a_report_has_its_columns(generated: dict[str, str]) -> None:
+    text = (ROOT / "docs/reference/report.md").read_text("utf-8")
+    listed = text[text.index("| table | what |") : text.index("## A row")]
+    names = [
+        name for first in re.findall(r"^\| (`.*?) \|", listed, re.MULTILINE) for name in re.findall(r"`([^`]+)`", first)
+    ]
+    assert sorted(names) == sorted(re.findall(r"^## (.*)$", generated["table-columns.md"], re.MULTILINE))
+
+
+def test_pages_that_the_code_names_exist() -> None:
+    named = {
+        (path.name, page)
+        for path in sorted((ROOT / "pytest_recode").rglob("*"))
+        if path.suffix in {".py", ".json"}
+        for page in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text("utf-8"))
+    }
+    assert len(named) > 20
+    assert [each for each in named if not (ROOT / each[1]).exists()] == []
 
 
 def test_the_readme_has_commands() -> None:
@@ -97,6 +152,13 @@ def test_the_commands_that_go_on_with_each_other(tmp_path: Path, quick_python: t
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name in DIATAXIS], ids=lambda page: page.stem)
+def test_a_page_says_first_for_whom_it_is(page: Path) -> None:
+    title, first, *_ = page.read_text("utf-8").split("\n\n")
+    assert re.fullmatch("# .+", title)
+    assert re.match(r"For (people|everybody|contributors|teams)\b", first)
 
 
 def test_the_table_of_the_contributor_guide_names_what_exists() -> None:

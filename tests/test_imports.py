@@ -107,6 +107,18 @@ def test_no_package_imports_itself_by_way_of_others() -> None:
         above.add(name)
 
 
+def test_the_architecture_page_has_the_table_and_every_package() -> None:
+    text = (PACKAGE.parent / "docs/explanation/architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", text[: text.index("## The loop")], re.MULTILINE)
+    shown = {name: set(re.findall(r"`(\w+)`", may)) for name, may in rows}
+    assert list(shown) == [name for name in MAY if name != "values"]
+    assert shown == {name: may for name, may in MAY.items() if name != "values"}
+    layout = text[text.index("    pytest_recode/") : text.index("Beside the values")]
+    values, *lines = layout.splitlines()[1:]
+    assert set(values.split("values;")[0].split()) | {"episode"} >= VALUES
+    assert {line.split()[0].rstrip("/").removesuffix(".py") for line in lines if line.strip()} == set(shown)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_only_the_plugin_and_the_grader_speak_pytest(path: Path) -> None:
     tops = {name.split(".")[0] for name in imported(path)}

@@ -183,8 +183,8 @@ def markdown() -> str:
     lines = [
         "# Options",
         "",
-        "Every option can also stand in the ini file (`pytest.ini`, `tox.ini`, `pyproject.toml`) under its ini name; the command",
-        "line wins. Repeatable ones take a list there, one value per line.",
+        "For people who look up an option. Every option can also stand in the ini file (`pytest.ini`, `tox.ini`, `pyproject.toml`) under",
+        "its ini name; the command line wins. Repeatable ones take a list there, one value per line.",
         "",
         "| option | ini | default | what it does |",
         "|---|---|---|---|",

@@ -59,7 +59,7 @@ def fault(record: Record, out: Path) -> str:
     )
 
 
-_WHOSE = {
+KINDS = {
     "model:auth": "the model's key was refused",
     "model:unknown-model": "the model is not known there",
     "model:rate-limit": "the model's provider wants fewer calls",
@@ -79,7 +79,7 @@ _WHOSE = {
 
 def whose(kind: str) -> str:
     """A record's kind of fault, in words; the kind is behind them."""
-    return f"{_WHOSE[kind]} ({kind})" if kind in _WHOSE else kind
+    return f"{KINDS[kind]} ({kind})" if kind in KINDS else kind
 
 
 def unread(tasks: int) -> str:

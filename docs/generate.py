@@ -1,0 +1,221 @@
+"""Write the generated pages of docs/reference: `python -m docs.generate`, from the repository's root. A test compares them with the code."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_recode import cli, formats, records
+from pytest_recode.faults import ModelError, ModelFault
+from pytest_recode.plugin import hookspecs, options
+from pytest_recode.render import report_code, table, words
+from tests.metrics import samples
+
+REFERENCE = Path(__file__).parent / "reference"
+Schema = Mapping[str, Any]
+
+
+def main() -> None:
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text, "utf-8")
+
+
+def pages() -> dict[str, str]:
+    """The text of each generated page, by its name in docs/reference."""
+    return {
+        "options.md": options.markdown(),
+        "hook-signatures.md": _hooks(),
+        "record-fields.md": _record_fields(),
+        "task-keys.md": _task_keys(),
+        "errors.md": _errors(),
+        "table-columns.md": _columns(),
+    }
+
+
+def _page(title: str, intro: str, *blocks: str) -> str:
+    return "\n\n".join([f"# {title}", intro, *blocks]) + "\n"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _hooks() -> str:
+    rows = []
+    for name, hook in vars(hookspecs).items():
+        if name.startswith("pytest_recode_"):
+            signature = inspect.signature(hook)
+            returns = "" if signature.return_annotation == "None" else f"`{signature.return_annotation}`"
+            arguments = ", ".join(f"{each.name}: {each.annotation}" for each in signature.parameters.values())
+            rows.append((f"`{name}({arguments})`", returns, " ".join((inspect.getdoc(hook) or "").split())))
+    return _page(
+        "Hook signatures",
+        "For people who write a plugin or a `conftest.py` and need a hook's exact signature. [Hooks](hooks.md) explains how they are used.",
+        _table(("hook", "returns", "what it does"), rows),
+    )
+
+
+def _record_fields() -> str:
+    schema = json.loads((Path(records.__file__).parent / "records.schema.json").read_text("utf-8"))
+    return _page(
+        "Fields of a record",
+        "For people who write programs that read `results.jsonl`. Every line of it is an object with these fields; a field without\n"
+        '"yes" may be absent from records of older versions. [Records](records.md) says how the files come about.',
+        _table(("field", "type", "always there", "what it holds"), list(_fields(schema, schema))),
+        "Machine-readable: `pytest_recode/records/records.schema.json` (JSON Schema 2020-12).",
+    )
+
+
+def _task_keys() -> str:
+    schema = json.loads((Path(formats.__file__).parent / "task.schema.json").read_text("utf-8"))
+    return _page(
+        "Keys of task.yaml",
+        "For people who write a `task.yaml`, or a program that does, and need a key's exact type. [Task format](task-format.md) explains the\n"
+        "keys and gives their defaults.",
+        _table(("key", "type", "required", "what it holds"), list(_fields(schema, schema))),
+        "Machine-readable: `pytest_recode/formats/task.schema.json` (JSON Schema 2020-12).",
+    )
+
+
+def _fields(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
+    """A row for each property at every depth: its path, type, whether it is required, its description."""
+    for name, found in schema.get("properties", {}).items():
+        each = {**_resolved(found, root), **found}
+        path = f"{prefix}{name}"
+        required = "yes" if name in schema.get("required", ()) else ""
+        yield f"`{path}`", _type(each, root), required, each.get("description", "")
+        yield from _fields(each, root, f"{path}.")
+        if "items" in each:
+            yield from _fields(_resolved(each["items"], root), root, f"{path}[].")
+
+
+def _resolved(schema: Schema, root: Schema) -> Schema:
+    """What `schema` refers to, where it does; of several choices the one that is an object."""
+    if "oneOf" in schema:
+        schema = next(choice for choice in schema["oneOf"] if choice != {"type": "null"})
+    if "$ref" in schema:
+        found: Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+        return found
+    return schema
+
+
+def _type(schema: Schema, root: Schema) -> str:
+    if "const" in schema:
+        return f"`{json.dumps(schema['const'])}`"
+    if "enum" in schema:
+        return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if {"type": "null"} in schema.get("oneOf", ()):
+        kinds = [*kinds, "null"]
+    if kinds == ["array"]:
+        return f"array of {_type(_resolved(schema['items'], root), root)}"
+    least = f", at least {schema['minimum']}" if "minimum" in schema else ""
+    most = f", at most {schema['maximum']}" if "maximum" in schema else ""
+    return " or ".join(kinds) + least + most
+
+
+def _errors() -> str:
+    rows = []
+    for kind in words.KINDS:
+        area, _, fault = kind.partition(":")
+        ends = area == "model" and ModelError(ModelFault(fault), "", "").fatal
+        reach = "every later call to that model" if ends else "every later call" if kind == "budget" else "this episode"
+        rows.append((f"`{kind}`", words.KINDS[kind], reach))
+    return _page(
+        "Error kinds",
+        "For people who read `error.kind` in a record or `ERROR` in a terminal. An episode with an error has no verdict and is in no share;\n"
+        "`--recode-resume` tries all of them again.",
+        _table(("kind", "what happened", "what it ends"), rows),
+    )
+
+
+_KINDS = {
+    "count": "whole number",
+    "interval": "two percentages; in CSV the columns `_low` and `_high`",
+    "list": "names, below the table",
+    "money": "US dollars",
+    "number": "number",
+    "p": "probability",
+    "percent": "percentage",
+    "points": "percentage points, with a sign",
+    "rate": "0 to 1",
+    "text": "text",
+}
+
+
+def _columns() -> str:
+    blocks = []
+    for found in _report_tables():
+        rows = [(f"`{each['key']}`", each["head"], _KINDS[each["kind"]]) for each in found["columns"]]
+        blocks.append(f"## {found['name']}\n\n{found['title']}.\n\n" + _table(("key", "head", "values"), rows))
+    told = ", ".join(f"`{head}`" for head in table.HEAD)
+    again = ", ".join(f"`{head}`" for head in table.REPLAY_HEAD)
+    return _page(
+        "Columns of summary and report",
+        "For people who read a table's head, or a column of `pytest-recode report --format csv` or `json` by its key. [Metrics](metrics.md) has\n"
+        "the formulas, [Reports](report.md) the options. Tables depend on what was run, so a report has some of these, and fewer columns where\n"
+        "all rows have the same value. Numbers in a key or a head (`pass_at_2`, `turn_1`) are those of an example.",
+        f"The summary at the end of a run has {told}, and `scaled %` for tasks that count lines. A replay has {again}. "
+        "[Concepts](../explanation/concepts.md#what-the-summarys-columns-say) explains them.",
+        *blocks,
+    )
+
+
+def _report_tables() -> list[dict[str, Any]]:
+    """Every table, as reports of example runs have it; `code` has its columns without a row."""
+    found: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for files in _examples(Path(place)):
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                assert cli.main(["report", *map(str, files), "--format=json"]) == 0
+            for each in json.loads(printed.getvalue())["tables"]:
+                first = found.setdefault(each["name"], {**each, "columns": []})
+                known = {column["key"] for column in first["columns"]}
+                first["columns"] += [column for column in each["columns"] if column["key"] not in known]
+    code = report_code.table({}, lambda _: None, known={}, bert=lambda _: [])
+    columns = [{"key": each.key, "head": each.head, "kind": each.kind} for each in code.columns]
+    return [*found.values(), {"name": code.name, "title": code.title, "columns": columns}]
+
+
+def _examples(place: Path) -> Iterator[list[Path]]:
+    """Runs that between them have something to say in every table."""
+    record, turn = samples.record, samples.turn
+    published = place / "published/overall_stats.json"
+    published.parent.mkdir()
+    published.write_text(json.dumps(samples.stats()))
+    own = samples.run(place / "gpt-4.1", samples.own_run("gpt-4.1", "GPT_4_1", cutoff="2024-06"))
+    without = samples.own_run("gpt-4.1", "GPT_4_1_MINI", cutoff="2024-06", paper=False)
+    yield [own, samples.run(place / "no-paper", without), published]
+    played = [record("a", (0, 4)), record("a", (4,), attempt=2), record("b", (1, 1)), record("c", (), outcome="error")]
+    other = [record(task, (0, 4), feedback="L4", levels=[None, "L4"]) for task in "abc"]
+    again = samples.replay(record("a", (0, 4)), 2, 3)
+    runs = [samples.run(place / "L0", played), samples.run(place / "L4", other)]
+    yield [*runs, samples.run(place / "again", [{**again, "replay": {**again["replay"], "run": "L0"}}])]
+    turns = [turn(1, 1, steps=3, unparsed=1), {**samples.sorted_turn(2, ["T1", "T3"]), "steps": 2, "unparsed": 0}]
+    of_recode_h = record("annotation_1", (1, 1), turns=turns, format="recode-h", facts={"annotation": 1})
+    yield [samples.run(place / "recode-h", [of_recode_h])]
+    _transcript(place / "recode-h" / of_recode_h["transcript"])
+    yield [place / "recode-h"]
+
+
+def _transcript(path: Path) -> None:
+    """Of two turns with feedback between them, as far as a report reads it."""
+    secrets = ("reference_run", "reference_share", "tests_run", "tests_share", "cut", "encoded")
+    item = {"interface": "m.f0", **dict.fromkeys(("description", "analysis", "suggestion", "correction"), "")}
+    feedback = {"turn": 1, "level": "L2", "source": "derived", "audit": dict.fromkeys(secrets, 0)}
+    events = [{"event": "feedback", "time": 1, **feedback, "items": [{**item, "category": "T1"}]}]
+    for number, text in enumerate(("def f0(): return 1\n", "def f0(): return 2\n"), 1):
+        events.append({"event": "turn", "time": number, **samples.turn(number, 1), "targets": {"m.py": text}})
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+
+
+if __name__ == "__main__":
+    main()
