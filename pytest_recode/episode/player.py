@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,6 +33,7 @@ from pytest_recode.models import Ledger, Usage
 from pytest_recode.models.table import resolve
 from pytest_recode.records import record
 from pytest_recode.records.checkpoint import Checkpoint, FirstTurn, Keeper, Past, Resumable, first_turn, key_of, past_of
+from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, SettingsRecord
 from pytest_recode.records.transcript import Earlier, Transcript, earlier
 from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
@@ -52,7 +53,7 @@ def play(
     out: Path,
     on_turn: OnTurn,
     clock: Clock | None = None,
-) -> dict[str, Any]:
+) -> Record:
     """Play `plan` and return its record; the transcript is on disk as it goes. Turns that an earlier run left in `out` are not
     played again, nor is a first turn that an episode with another policy has played. `clock` is fresh, for whoever wants to
     look at it meanwhile.
@@ -156,7 +157,7 @@ def _place(error: Exception) -> str:
 class _Books:
     """What is written of one episode. `keeper` is None where nothing is paid for that a later run could save."""
 
-    facts: Mapping[str, Any]
+    facts: EpisodeFacts
     transcript: Transcript
     meter: Meter
     keeper: Keeper | None
@@ -219,7 +220,7 @@ class _Books:
         if self.keeper is not None:
             self.keeper.feedback(given)
 
-    def record(self, stop: Stop, error: dict[str, str] | None = None) -> dict[str, Any]:
+    def record(self, stop: Stop, error: ErrorRecord | None = None) -> Record:
         if not self.headed:
             self.head()
         played, solved = self.turns, stop is Stop.SOLVED
@@ -227,7 +228,7 @@ class _Books:
         spent = self.meter.total + shared if self.meter.total != Usage() else record.total(played)
         outcome = "error" if error else "solved" if solved else "unsolved"
         turns = [record.turn(turn) for turn in played]
-        made = {
+        made: Record = {
             **self.facts,
             "outcome": outcome,
             "stop": stop.value,
@@ -259,7 +260,7 @@ def _books(
     """Opened where an earlier run left them, if one did."""
     name = transcript_name(plan.nodeid)
     left = earlier(out / "episodes" / name)
-    if left.facts.get("nodeid", plan.nodeid) != plan.nodeid:
+    if left.facts is not None and left.facts.get("nodeid", plan.nodeid) != plan.nodeid:
         raise UserError(
             f"{out / 'episodes' / name}: is of the episode {left.facts['nodeid']}, and not of {plan.nodeid}: put this episode's own"
             " file there, or give another --recode-out"
@@ -295,7 +296,7 @@ def _books(
             keeper.close()
 
 
-def fault(error: Exception) -> dict[str, str]:
+def fault(error: Exception) -> ErrorRecord:
     """Whose fault, and the words. A traceback only for what nobody foresaw."""
     kinds = {
         ModelError: "model",
@@ -311,7 +312,7 @@ def fault(error: Exception) -> dict[str, str]:
     return {"kind": "internal", "message": legible("".join(traceback.format_exception(error)))}
 
 
-def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> dict[str, Any]:
+def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> EpisodeFacts:
     return {
         "schema": record.SCHEMA,
         "nodeid": plan.nodeid,
@@ -327,7 +328,7 @@ def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcr
         "paper": settings.paper,
         "paper_date": plan.task.paper.date,
         "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
-        "settings": setup(settings) | fixed(settings.agent, plan.policy),
+        "settings": setup(replace(settings, **fixed(settings.agent, plan.policy))),
         "sandbox": sandbox.name,
         "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
         "transcript": transcript,
@@ -336,7 +337,7 @@ def _facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcr
     }
 
 
-def setup(settings: Settings) -> dict[str, Any]:
+def setup(settings: Settings) -> SettingsRecord:
     """What of the settings an episode depends on, beside what its name says."""
     return {
         "version": VERSION,
@@ -359,7 +360,7 @@ def setup(settings: Settings) -> dict[str, Any]:
     }
 
 
-def check_files(then: Mapping[str, Any], plan: Plan, digest: str) -> None:
+def check_files(then: EpisodeFacts, plan: Plan, digest: str) -> None:
     """Raises `UserError` where the task was another in the run that `then` are facts of."""
     if then["digest"] != digest:
         raise UserError(
@@ -367,17 +368,17 @@ def check_files(then: Mapping[str, Any], plan: Plan, digest: str) -> None:
         )
 
 
-def check_setup(then: Mapping[str, Any], plan: Plan, settings: Settings, digest: str) -> None:
+def check_setup(then: EpisodeFacts, plan: Plan, settings: Settings, digest: str) -> None:
     """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup, or the task was
     another: `digest` is that of its parts."""
     check_files(then, plan, digest)
     check_settings(then, settings)
 
 
-def check_settings(then: Mapping[str, Any], settings: Settings) -> None:
+def check_settings(then: EpisodeFacts, settings: Settings) -> None:
     """Raises `UserError` where the record or facts `then` are of a run under another setup."""
-    now = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
-    was = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
+    now: dict[str, Any] = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
+    was: dict[str, Any] = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
     for each in (now, was):  # records of earlier versions have the numbers that were asked for
         each |= fixed(each["agent"], then["feedback"])
     for key in now.keys() - NO_MATTER:
@@ -392,10 +393,10 @@ _OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedbac
 """Settings that matter only once there is feedback."""
 
 
-def _of_first_turn(facts: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+def _of_first_turn(facts: EpisodeFacts, settings: Settings) -> dict[str, Any]:
     """The facts without those of an answer to a failed turn, and with the number of turns that the agent is told."""
     left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
-    own = {key: value for key, value in facts.items() if key not in left_out}
+    own: dict[str, Any] = {key: value for key, value in facts.items() if key not in left_out}
     return {
         **own,
         "settings": {**own["settings"], **dict.fromkeys(_OF_FEEDBACK), "turns": settings.turns, "call_seconds": None},

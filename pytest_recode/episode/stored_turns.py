@@ -6,7 +6,7 @@ feedback says more or less of the same, and the turn is played and judged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from pytest_recode.episode import Feedback, Researcher, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.researcher import recut
 from pytest_recode.records.checkpoint import Checkpoint, past_of
+from pytest_recode.records.record import EpisodeFacts, ReplayRecord
 from pytest_recode.records.transcript import earlier, name
 from pytest_recode.settings import Settings
 from pytest_recode.task import Task
@@ -35,7 +36,7 @@ class Replay:
 
     run: str
     file: Path  # with its checkpoints
-    facts: Mapping[str, Any]
+    facts: EpisodeFacts
     before: tuple[Checkpoint, ...]
     feedback: Feedback
     shares: tuple[float, float]
@@ -44,7 +45,7 @@ class Replay:
     def turn(self) -> int:
         return len(self.before) + 1
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> ReplayRecord:
         return {
             "run": self.run,
             "nodeid": self.facts["nodeid"],
@@ -54,7 +55,7 @@ class Replay:
 
     def settings(self, now: Settings) -> Settings:
         """The stored run's, but for what another run may have otherwise (addresses, limits of cost, the interpreter)."""
-        stored = {**self.facts["settings"], "agent": self.facts["agent"], "paper": self.facts["paper"]}
+        stored: dict[str, Any] = {**self.facts["settings"], "agent": self.facts["agent"], "paper": self.facts["paper"]}
         return replace(now, **{name: stored[name] for name in STORED})
 
     def researcher(self, task: Task) -> Researcher:

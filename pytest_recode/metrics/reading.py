@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import DATES, Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore
 from pytest_recode.metrics.published import year_of
 from pytest_recode.metrics.record_check import fault, published_fault
 from pytest_recode.metrics.run_notes import interrupted, parsed, unreadable
-from pytest_recode.records.flags import findings
+from pytest_recode.records.record import Record, TurnRecord, findings
 from pytest_recode.settings import NO_MATTER
 
 SCHEMA = 1
@@ -85,9 +85,7 @@ def _names(files: Sequence[Path]) -> list[str]:
     ]
 
 
-def from_record(
-    record: Mapping[str, Any], source: str, *, directory: Path | None = None, shared: bool = True
-) -> Attempt:
+def from_record(record: Record, source: str, *, directory: Path | None = None, shared: bool = True) -> Attempt:
     """A line of results.jsonl (schema 1) that lies in `directory`; `shared`: whether another episode has paid for what it shares."""
     facts = record.get("facts") or {}
     snippet = _snippet(facts)
@@ -128,9 +126,9 @@ def from_record(
     )
 
 
-def _settings(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _settings(record: Record) -> tuple[tuple[str, str], ...]:
     """What makes runs incomparable, in the words of options; what says nothing for this agent or policy is left out."""
-    found = {key: value for key, value in record["settings"].items() if key not in NO_MATTER}
+    found: dict[str, object] = {key: value for key, value in record["settings"].items() if key not in NO_MATTER}
     if record["agent"] in _ONE_STEP:
         found = {key: value for key, value in found.items() if key not in _OF_STEPS}
     if record["feedback"] == "none":
@@ -140,9 +138,9 @@ def _settings(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((key.replace("_", " "), _words(value)) for key, value in found.items()))
 
 
-def _made(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _made(record: Record) -> tuple[tuple[str, str], ...]:
     """What runs of one row may have otherwise, and a reader must know where they have."""
-    settings = record["settings"]
+    settings: Mapping[str, object] = record["settings"]
     found = {key.replace("_", " "): settings[key] for key in sorted(NO_MATTER) if key in settings}
     if record["feedback"] == "none" or not record["feedback_model"]:
         found.pop("researcher prompt", None)
@@ -154,13 +152,13 @@ _ONE_STEP = {"one-shot", "reference", "noop"}
 _OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None or value == "" else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _year(record: Mapping[str, Any]) -> int | None:
+def _year(record: Record) -> int | None:
     """Of the task's paper: as the task says, or as RECODE-H's own scripts sort its annotations."""
     if record["format"] == "recode-h":
         return year_of((record.get("facts") or {}).get("annotation"))
@@ -168,11 +166,13 @@ def _year(record: Mapping[str, Any]) -> int | None:
     return int(match[0]) if match else None
 
 
-def _sum_of(record: Mapping[str, Any], key: str) -> int | None:
+def _sum_of(record: Record, key: Literal["steps", "unparsed"]) -> int | None:
     """Over the turns that no other episode played, and over those that were not judged; None where a turn does not have it."""
     counts = [turn.get(key) for turn in record["turns"] if not turn.get("shared")]
-    more = (record.get("abandoned") or {}).get(key, 0)
-    return sum(counts) + more if all(isinstance(count, int) for count in counts) else None
+    known = [count for count in counts if isinstance(count, int)]
+    abandoned = record.get("abandoned")
+    more = abandoned.get(key, 0) if abandoned else 0
+    return sum(known) + more if len(known) == len(counts) else None
 
 
 def from_published(stats: Mapping[str, Any], source: str = "published", *, paper: bool = True) -> tuple[Attempt, ...]:
@@ -314,7 +314,7 @@ def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Ite
     return found.values()
 
 
-def _records(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _records(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[int, Record]]:
     """Every record with the number of its line, checked."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -333,36 +333,36 @@ def _records(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[int, Mapping[
             )
         if wrong := fault(record):
             raise UserError(f"{where}: is no record of schema {SCHEMA}: {wrong}")
-        yield number, record
+        yield number, cast("Record", record)
 
 
-def _payer(record: Mapping[str, Any]) -> str:
+def _payer(record: Record) -> str:
     """The node id of the episode that paid for this one's first turn, or ""."""
     turns = record.get("turns")
     return (turns[0].get("shared") or "") if turns else ""
 
 
-def _shared(record: Mapping[str, Any]) -> Shared:
+def _shared(record: Record) -> Shared:
     if not _payer(record):
         return Shared()
     usage = record["turns"][0]["usage"]
     return Shared(tokens=usage["prompt_tokens"] + usage["completion_tokens"], cost_usd=usage["cost_usd"])
 
 
-def _replay(record: Mapping[str, Any]) -> Replay | None:
+def _replay(record: Record) -> Replay | None:
     found = record.get("replay")
     return found and Replay(run=found["run"], nodeid=found["nodeid"], turn=found["turn"], level=found["level"])
 
 
-def _turn(turn: Mapping[str, Any]) -> TurnScore:
-    feedback = turn.get("feedback") or {}
+def _turn(turn: TurnRecord) -> TurnScore:
+    feedback = turn.get("feedback")
     return TurnScore(
         level=turn["level"],
         passed=turn["passed"],
         total=turn["total"],
         tampering=bool(turn.get("tampering")),
-        categories=tuple(item["category"] or "" for item in feedback.get("items", ())),
-        source=feedback.get("source", ""),
+        categories=tuple(item["category"] or "" for item in feedback.get("items", ())) if feedback else (),
+        source=feedback.get("source", "") if feedback else "",
         failures=tuple(
             Failure(kind=case.get("kind") or "", exception=case.get("exception"))
             for case in turn["cases"]

@@ -12,7 +12,8 @@ from statistics import fmean
 
 from pytest_recode.metrics.attempt import Attempt, Replay, TurnScore
 from pytest_recode.metrics.compare import Comparison, turns
-from pytest_recode.metrics.score import Record, Score, case_share, scores
+from pytest_recode.metrics.score import Score, case_share, scores
+from pytest_recode.records.summary import EpisodeSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,19 +84,22 @@ class Replayed:
     again: float | None
 
 
-def replayed(records: Iterable[Record], stored: Mapping[tuple[str, int], tuple[float, float]]) -> tuple[Replayed, ...]:
+def replayed(
+    records: Iterable[EpisodeSummary], stored: Mapping[tuple[str, int], tuple[float, float]]
+) -> tuple[Replayed, ...]:
     """`stored`: of each turn that was played again, by node id and number, the shares `before` and `really`."""
-    groups: dict[tuple[str, str, bool, str], list[Record]] = {}
+    groups: dict[tuple[str, str, bool, str], list[EpisodeSummary]] = {}
     for record in records:
-        key = (record["model"], record["feedback"], record["paper"], record.get("format", ""))
+        key = (record["model"] or "", record["feedback"], record["paper"], record.get("format", ""))
         groups.setdefault(key, []).append(record)
     return tuple(_replayed(group, stored) for group in groups.values())
 
 
-def _replayed(group: Sequence[Record], stored: Mapping[tuple[str, int], tuple[float, float]]) -> Replayed:
+def _replayed(group: Sequence[EpisodeSummary], stored: Mapping[tuple[str, int], tuple[float, float]]) -> Replayed:
     [score] = scores(group)
     played = [record for record in group if record["outcome"] != "error"]
-    shares = [stored[record["replay"]["nodeid"], record["replay"]["turn"]] for record in played]
+    replayed_turns = [replay for record in played if (replay := record["replay"])]
+    shares = [stored[turn["nodeid"], turn["turn"]] for turn in replayed_turns]
     return Replayed(
         score=score,
         before=fmean(before for before, _ in shares) if shares else None,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_recode.metrics.intervals import Interval, of_share
 from pytest_recode.metrics.passing import FEW_PAPERS
-
-Record = Mapping[str, Any]
+from pytest_recode.records.summary import EpisodeSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,22 +38,24 @@ class Score:
         return self.solved / self.episodes if self.episodes else 0.0
 
 
-def scores(records: Iterable[Record]) -> tuple[Score, ...]:
+def scores(records: Iterable[EpisodeSummary]) -> tuple[Score, ...]:
     """A Score per model, policy, presence of the paper and format of the tasks, in the order in which they first occur.
 
     Errors' tokens and costs are counted: they were paid.
     """
-    groups: dict[tuple[str, str, bool, str], list[Record]] = {}
+    groups: dict[tuple[str, str, bool, str], list[EpisodeSummary]] = {}
     for record in records:
         key = (record["model"] or record["agent"], record["feedback"], record["paper"], record.get("format", ""))
         groups.setdefault(key, []).append(record)
     return tuple(_score(*key, group) for key, group in groups.items())
 
 
-def _score(model: str, feedback: str, paper: bool, task_format: str, group: Sequence[Record]) -> Score:
+def _score(model: str, feedback: str, paper: bool, task_format: str, group: Sequence[EpisodeSummary]) -> Score:
     played = [record for record in group if record["outcome"] != "error"]
-    turns = [record["solved_turn"] for record in played if record["outcome"] == "solved"]
+    solved = [record["solved_turn"] for record in played if record["outcome"] == "solved"]
+    turns = [turn for turn in solved if turn is not None]
     costs = [record["usage"]["cost_usd"] for record in group]
+    known = [cost for cost in costs if cost is not None]
     return Score(
         model=model,
         feedback=feedback,
@@ -71,26 +71,27 @@ def _score(model: str, feedback: str, paper: bool, task_format: str, group: Sequ
         cases=sum(map(case_share, played)) / len(played) if played else None,
         prompt_tokens=sum(record["usage"]["prompt_tokens"] for record in group),
         completion_tokens=sum(record["usage"]["completion_tokens"] for record in group),
-        cost_usd=None if None in costs else sum(costs),
+        cost_usd=sum(known) if len(known) == len(costs) else None,
         solved_by_turn=_cumulative(turns, max((len(record["turns"]) for record in played), default=0)),
     )
 
 
-def _interval(played: Sequence[Record]) -> Interval:
-    """As reports have it. Attempts at a task hang together, and so do the snippets of a paper (`within` of a record)."""
-    papers = {record.get("within") for record in played}
+def _interval(played: Sequence[EpisodeSummary]) -> Interval:
+    """As reports have it. Attempts at a task hang together, and so do the snippets of a paper (`source_paper` of a summary)."""
+    papers = {record.get("source_paper") for record in played}
     by_papers = len(papers) >= FEW_PAPERS and None not in papers
     sums: dict[str, tuple[int, int]] = {}
     for record in played:
-        cluster = record["within"] if by_papers else record["task"]
+        cluster = (by_papers and record["source_paper"]) or record["task"]
         solved, total = sums.get(cluster, (0, 0))
         sums[cluster] = (solved + (record["outcome"] == "solved"), total + 1)
     return of_share(sums.values(), tasks=len({record["task"] for record in played}), attempts=len(played))
 
 
-def _scaled(group: Sequence[Record]) -> float | None:
+def _scaled(group: Sequence[EpisodeSummary]) -> float | None:
     """Of records that tell the `lines` of their tasks, over the whole episode."""
-    if not all(record.get("lines") for record in group):
+    counted = [(record, lines) for record in group if (lines := record.get("lines"))]
+    if len(counted) < len(group):
         return None
     from pytest_recode.metrics.attempt import Attempt, Row, Snippet
     from pytest_recode.metrics.passing import passed
@@ -103,14 +104,14 @@ def _scaled(group: Sequence[Record]) -> float | None:
             number=1,
             outcome=record["outcome"],
             solved_turn=record["solved_turn"],
-            snippet=Snippet(paper="", name=record["task"], lines=record["lines"]),
+            snippet=Snippet(paper="", name=record["task"], lines=lines),
         )
-        for record in group
+        for record, lines in counted
     ]
     return passed(attempts, within=None).scaled
 
 
-def case_share(record: Record) -> float:
+def case_share(record: EpisodeSummary) -> float:
     """Of the hidden cases, what the last turn passed."""
     last = record["turns"][-1] if record["turns"] else {"passed": 0, "total": 0}
     return last["passed"] / last["total"] if last["total"] else 0.0

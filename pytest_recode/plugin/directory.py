@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.records.run_directory import CONTROLLER, RESULTS, ROOM, Lines, room
 
 if TYPE_CHECKING:
+    from pytest_recode.records.record import EpisodeFacts, Record
     from pytest_recode.settings import Settings
 
 UNREADABLE = "unreadable.jsonl"
@@ -35,7 +36,7 @@ def claim(
     out: Path,
     settings: Settings,
     ids: Collection[str],
-    check: Callable[[Mapping[str, Any]], None],
+    check: Callable[[EpisodeFacts], None],
     tell: Callable[[str], None],
 ) -> set[str]:
     """A run writes into a directory of its own, or with `--recode-resume` goes on in that of another.
@@ -103,9 +104,9 @@ def not_read(out: Path, task: str) -> None:
         lines.close()
 
 
-def finished(out: Path) -> Mapping[str, Mapping[str, Any]]:
+def finished(out: Path) -> Mapping[str, Record]:
     """The records of what an earlier run has played to its end, by node id."""
-    from pytest_recode.records.record import read
+    from pytest_recode.records.results import read
 
     return {record["nodeid"]: record for record in read(out / RESULTS) if record["outcome"] != "error"}
 
@@ -116,14 +117,14 @@ def compact(out: Path) -> None:
     Reads and writes the whole file: to be called once per run, however many were retried. A run that is killed before leaves both
     records of an episode; every reader takes the later one.
     """
-    from pytest_recode.records.record import latest, rewrite
+    from pytest_recode.records.results import latest, rewrite
 
     found, older = latest(out / RESULTS)
     if older:
         rewrite(out / RESULTS, found)
 
 
-def _cut_off(out: Path, ids: Collection[str]) -> Iterator[Mapping[str, Any]]:
+def _cut_off(out: Path, ids: Collection[str]) -> Iterator[EpisodeFacts]:
     """The facts of episodes that have whole turns and no record. A file that is damaged is told by its own episode."""
     from pytest_recode.records.transcript import earlier, name
 
@@ -131,15 +132,15 @@ def _cut_off(out: Path, ids: Collection[str]) -> Iterator[Mapping[str, Any]]:
         if (out / "checkpoints" / name(nodeid)).exists():
             with suppress(UserError):
                 facts = earlier(out / "episodes" / name(nodeid)).facts
-                if facts.get("nodeid") == nodeid:
+                if facts is not None and facts.get("nodeid") == nodeid:
                     yield facts
 
 
 def _go_on(
-    out: Path, ids: Collection[str], check: Callable[[Mapping[str, Any]], None], tell: Callable[[str], None]
+    out: Path, ids: Collection[str], check: Callable[[EpisodeFacts], None], tell: Callable[[str], None]
 ) -> set[str]:
     from pytest_recode.records.checkpoint import wait_until_left
-    from pytest_recode.records.record import read
+    from pytest_recode.records.results import read
 
     if not (out / RESULTS).exists():
         near = difflib.get_close_matches(out.name, [path.parent.name for path in out.parent.glob(f"*/{RESULTS}")], 1)

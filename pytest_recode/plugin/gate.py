@@ -6,27 +6,28 @@ Terminal, exit status and JUnit all come from these reports, so that they agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import pytest
 
 from pytest_recode.plugin import summary
+from pytest_recode.plugin.report_data import ReportData, attach
+from pytest_recode.records.summary import EpisodeSummary
 
 _LASTFAILED = "cache/lastfailed"
 """The name under which pytest's cache has the ids that `--lf` selects."""
 
 
-def excuse(report: pytest.TestReport, facts: Mapping[str, Any]) -> None:
+def excuse(report: pytest.TestReport, data: ReportData) -> None:
     """Give the report of an unsolved episode pytest's outcome of an expected failure."""
-    if report.failed and facts.get("record", {}).get("outcome") == "unsolved":
+    if report.failed and "record" in data and data["record"]["outcome"] == "unsolved":
         first, *_, last = report.longreprtext.splitlines()
         report.outcome = "skipped"
         report.wasxfail = f"{first}; {last}"
 
 
-def report(limit: float, records: Sequence[Mapping[str, Any]], wanted: int) -> pytest.TestReport:
-    """Whether at least `limit` per cent are solved, of `wanted` episodes that should have come to an end."""
+def report(limit: float, records: Sequence[EpisodeSummary], wanted: int) -> tuple[pytest.TestReport, str]:
+    """Whether at least `limit` per cent are solved, of `wanted` episodes that should have ended: the report and its text."""
     judged, share = summary.solved(records)
     below = math.floor(share * 10) / 10  # rounded up, it could show what was not reached
     text = f"recode: {below:.1f} % solved ({judged} judged), at least {limit:g} % wanted"
@@ -42,8 +43,8 @@ def report(limit: float, records: Sequence[Mapping[str, Any]], wanted: int) -> p
         when="call",
         user_properties=[("recode_fail_under", text)],
     )
-    made.recode = {"gate": text}  # type: ignore[attr-defined]
-    return made
+    attach(made, {"gate": text})
+    return made, text
 
 
 def ended(call: pytest.TestReport) -> pytest.TestReport:
@@ -70,7 +71,7 @@ def unrecorded(nodeid: str, reason: str) -> pytest.TestReport:
         longrepr=f"its record is lost: {reason}",
         when="teardown",
     )
-    made.recode = {"unrecorded": reason}  # type: ignore[attr-defined]
+    attach(made, {"unrecorded": reason})
     return made
 
 

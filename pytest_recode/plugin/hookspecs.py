@@ -7,7 +7,7 @@ imported when a run chooses it and not before.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_recode.feedback import PolicyKind
     from pytest_recode.formats import Format
     from pytest_recode.models import ModelKind
+    from pytest_recode.records.record import Record
     from pytest_recode.sandboxes import SandboxKind
 
 
@@ -51,7 +52,7 @@ def pytest_recode_turn_finished(item: pytest.Item, turn: Turn) -> None:
 
 
 @pytest.hookspec
-def pytest_recode_episode_finished(config: pytest.Config, record: Mapping[str, Any]) -> None:
+def pytest_recode_episode_finished(config: pytest.Config, record: Record) -> None:
     """An episode ended, solved or not or by a fault; `record` is its line of results.jsonl (docs/reference/records.md).
 
     Called in the controlling process, after the line was written.

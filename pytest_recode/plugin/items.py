@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
     from pytest_recode.episode import Turn
     from pytest_recode.episode.stored_turns import Replay
+    from pytest_recode.plugin.report_data import ReportData, ValidationData
+    from pytest_recode.records.record import ErrorRecord, Record
     from pytest_recode.settings import Settings
     from pytest_recode.task import Task
 
@@ -44,7 +45,7 @@ class TaskItem(pytest.Item):
     def __init__(self, *, task: Task, **rest: Any) -> None:
         super().__init__(**rest)
         self.task = task
-        self.recode: dict[str, Any] = {}  # plain JSON types: it travels on the report
+        self.recode: ReportData = {}
         # a snippet that lies in another names it, and is not it
         said = [value for key, value in task.facts.items() if isinstance(value, str) and key != "outer"]
         self.extra_keyword_matches.update({task.id, task.domain, task.difficulty, *task.tags, *said} - {""})
@@ -137,10 +138,10 @@ class EpisodeItem(RecodeItem):
                 check_setup(kept, plan, self.settings, digest(self.task.load()))
             except UserError as error:
                 raise self._not_played(error) from None
-            self._come_to(kept, kept=True)
+            self._finish(kept, finished_before=True)
             return
         if record := self._played_before():
-            self._come_to(record)
+            self._finish(record)
             return
         try:
             with run.stops.inside(), self.timer.working(self.seconds) as clock:
@@ -168,9 +169,9 @@ class EpisodeItem(RecodeItem):
             record = self._cut_off(cut, run.out / "episodes" / transcript.name(self.nodeid))
         finally:
             run.cut_off()
-        self._come_to(record)
+        self._finish(record)
 
-    def _played_before(self) -> Mapping[str, Any] | None:
+    def _played_before(self) -> Record | None:
         """The record, where this process has played the episode: a plugin repeats tests, or the session has it twice. The better of two
         answers is no result."""
         from pytest_recode.records import transcript
@@ -180,7 +181,7 @@ class EpisodeItem(RecodeItem):
             return None
         return transcript.ended(run.out / "episodes" / transcript.name(self.nodeid))
 
-    def _cut_off(self, cut: LimitReached, path: Path) -> dict[str, Any]:
+    def _cut_off(self, cut: LimitReached, path: Path) -> Record:
         """What a limit on this item made of the episode whose transcript is at `path`."""
         from pytest_recode.records import transcript
 
@@ -201,13 +202,13 @@ class EpisodeItem(RecodeItem):
         self.recode = {"not_played": str(error)}
         return Fault(str(error))
 
-    def _come_to(self, record: Mapping[str, Any], *, kept: bool = False) -> None:
-        """`kept`: it was played to its end by an earlier run."""
+    def _finish(self, record: Record, *, finished_before: bool = False) -> None:
+        """Report `record`, and raise what pytest shows of it. `finished_before`: an earlier run played it to its end."""
         from pytest_recode.render import words
 
         out = run_of(self.config).out
-        self._tell(record)
-        self.recode["kept"] = kept
+        self._report(record)
+        self.recode["finished_before"] = finished_before
         if record["outcome"] == "error":
             raise Fault(words.fault(record, out))
         if record["outcome"] == "unsolved":
@@ -216,17 +217,17 @@ class EpisodeItem(RecodeItem):
     def _turn_finished(self, turn: Turn) -> None:
         self.ihook.pytest_recode_turn_finished(item=self, turn=turn)
 
-    def _tell(self, record: Mapping[str, Any]) -> None:
+    def _report(self, record: Record) -> None:
         self.recode = {"record": record}
-        last = record["turns"][-1] if record["turns"] else {}
+        last = record["turns"][-1] if record["turns"] else None
         facts = {
             "recode_outcome": record["outcome"],
             "recode_stop": record["stop"],
             "recode_turns": len(record["turns"]),
             "recode_solved_turn": record["solved_turn"],
-            "recode_level": last.get("level"),
-            "recode_passed": last.get("passed"),
-            "recode_total": last.get("total"),
+            "recode_level": last and last["level"],
+            "recode_passed": last["passed"] if last else None,
+            "recode_total": last["total"] if last else None,
             "recode_prompt_tokens": record["usage"]["prompt_tokens"],
             "recode_completion_tokens": record["usage"]["completion_tokens"],
             "recode_cost_usd": record["usage"]["cost_usd"],
@@ -253,7 +254,7 @@ class ValidateItem(RecodeItem):
 
         run = run_of(self.config)
         check = next(check for check in checks(self.task) if check.name == self.check)
-        facts: dict[str, Any] = {"task": self.task.id, "check": self.check, "error": None}
+        facts: ValidationData = {"task": self.task.id, "check": self.check, "error": None}
         self.recode = {"validation": facts}
         try:
             with self.timer.working(self.seconds), interrupts_first():
@@ -263,11 +264,15 @@ class ValidateItem(RecodeItem):
                 )
         except LimitReached as cut:
             run.drop_sandbox()
-            facts["error"] = {"kind": "time", "message": f"{cut} before the check came to its end: raise that limit"}
-            raise Fault(f"{self.task.id}: {facts['error']['message']}") from None
-        except Exception as error:
-            facts["error"] = fault(error)
-            raise Fault(f"{self.task.id}: {facts['error']['message']}") from error
+            error: ErrorRecord = {
+                "kind": "time",
+                "message": f"{cut} before the check came to its end: raise that limit",
+            }
+            facts["error"] = error
+            raise Fault(f"{self.task.id}: {error['message']}") from None
+        except Exception as raised:
+            facts["error"] = error = fault(raised)
+            raise Fault(f"{self.task.id}: {error['message']}") from raised
         except BaseException:
             run.drop_sandbox()
             raise

@@ -10,15 +10,18 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.faults import Interrupt, ModelError, ModelFault
+
+if TYPE_CHECKING:
+    from pytest_recode.records.record import ErrorRecord, Record
 
 AGAIN = 1.0
 """Seconds after which an alarm that came too early (the clock stood still meanwhile) comes again, at least."""
@@ -42,7 +45,7 @@ class LimitReached(Interrupt):
         self.wait: Wait | None = clock.wait
         self.waited = clock.waited
 
-    def fault(self, turns: int) -> dict[str, str] | None:
+    def fault(self, turns: int) -> ErrorRecord | None:
         """Why this is no failure of whoever plays, as a record has it; None where it is one. `turns`: how many were graded.
 
         It is one where the limit has passed although the waits are left out, at work, after a graded turn.
@@ -64,11 +67,16 @@ class LimitReached(Interrupt):
             }
         return None
 
-    def record(self, cut: Mapping[str, Any]) -> dict[str, Any]:
+    def record(self, cut: Record) -> Record:
         """The record of the episode, of which `cut` is what its transcript tells."""
         error = self.fault(len(cut["turns"]))
-        ended = {"outcome": "error", "stop": "error"} if error else {"outcome": "unsolved", "stop": "time"}
-        return {**cut, **ended, "error": error, "waited": round(self.waited, 3)}
+        return {
+            **cut,
+            "outcome": "error" if error else "unsolved",
+            "stop": "error" if error else "time",
+            "error": error,
+            "waited": round(self.waited, 3),
+        }
 
 
 class Timer:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import warnings
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,15 @@ import pytest
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin import distributed, gate, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem
+from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of
 from pytest_recode.records.run_directory import RESULTS, Lines
+from pytest_recode.records.summary import EpisodeSummary
+from pytest_recode.records.summary import summary as summarized
 
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
     from pytest_recode.plugin.session import Run
+    from pytest_recode.records.record import ErrorRecord, Record
     from pytest_recode.task import Environment
 
 LOG = logging.getLogger("pytest_recode")
@@ -33,27 +36,6 @@ _ENDING = 30.0
 
 _OF_SESSION = {"gate", "unrecorded"}
 """What the reports say that this plugin adds at the end."""
-
-_NOTHING: dict[str, Any] = {}  # shared by all the reports that have nothing to tell
-
-_KEPT = (
-    *(
-        "nodeid",
-        "task",
-        "format",
-        "agent",
-        "model",
-        "simulated",
-        "feedback",
-        "paper",
-        "outcome",
-        "solved_turn",
-        "usage",
-        "sandbox",
-    ),
-    *("isolation", "error", "replay"),
-)
-"""What of a record the summary needs, beside the counts of its turns."""
 
 
 class RecodeWarning(pytest.PytestWarning):
@@ -87,8 +69,8 @@ class Reporter:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.records: list[Mapping[str, Any]] = []
-        self.validations: list[Mapping[str, Any]] = []
+        self.records: list[EpisodeSummary] = []
+        self.validations: list[ValidationData] = []
         self.told: set[str] = set()  # the ids of items whose result is known: one that is repeated tells nothing new
         self.met: set[str] = set()  # the ids of all episodes that were started, skipped ones too
         self.unreadable: set[str] = set()  # the ids of what stands for tasks that nobody could read
@@ -106,12 +88,13 @@ class Reporter:
         if isinstance(item, TaskItem):
             if self.run.settings.fail_under is not None:
                 gate.excuse(report, item.recode)
-            report.recode, item.recode = item.recode, _NOTHING  # type: ignore[attr-defined]
+            attach(report, item.recode)
+            item.recode = NO_DATA
         return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
-        facts = getattr(report, "recode", None)
+        facts = data_of(report)
         if not facts:
             return None
         if "unrecorded" in facts:  # the summary says so
@@ -129,7 +112,7 @@ class Reporter:
             return ("passed", ".", (word, {"green": True})) if report.passed else None
         from pytest_recode.render.words import status
 
-        record = facts["record"]
+        record = facts["summary"] if "summary" in facts else facts["record"]
         word = status(record)
         if record["outcome"] == "error":
             return "error", "E", (word, {"red": True})
@@ -144,13 +127,13 @@ class Reporter:
         if self.run.worker is not None:
             return
         if str(report.when) == CRASHED and (found := self._crashed(report)):
-            report.recode = found  # type: ignore[attr-defined]
-        facts = getattr(report, "recode", None)
+            attach(report, found)
+        facts = data_of(report)
         if facts and not _OF_SESSION.isdisjoint(facts):
             return
         if facts is not None and not self._unread(report, facts):
             self.met.add(report.nodeid)
-        facts = facts or {}
+        facts = facts or NO_DATA
         if report.when in _RAN and not facts.keys().isdisjoint({"record", "validation"}):
             if report.nodeid in self.told:
                 return
@@ -158,11 +141,11 @@ class Reporter:
         if report.when in _RAN and "record" in facts:
             config = self.run.config
             try:
-                if facts.get("kept"):  # an earlier run has told of it
-                    self._count(facts["record"])
+                if facts.get("finished_before"):
+                    self.records.append(summarized(facts["record"]))
                 else:
                     config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
-                report.recode = {"record": self.records[-1]}  # type: ignore[attr-defined]
+                attach(report, {"summary": self.records[-1]})
             except RecordsError as error:  # what is not in the records does not pass
                 self._unrecorded(report, str(error))
         elif report.when in _RAN and "interrupted" in facts:
@@ -173,7 +156,7 @@ class Reporter:
 
     def _unrecorded(self, report: pytest.TestReport, reason: str) -> None:
         report.outcome, report.longrepr = "failed", f"interrupted: {reason}"
-        report.recode = {"interrupted": reason}  # type: ignore[attr-defined]
+        attach(report, {"interrupted": reason})
         self.interrupted.add(report.nodeid)
         self._stop(reason)
 
@@ -203,7 +186,7 @@ class Reporter:
         with suppress(RuntimeError):
             self.run.tell(line)
 
-    def _unread(self, report: pytest.TestReport, facts: Mapping[str, Any]) -> bool:
+    def _unread(self, report: pytest.TestReport, facts: ReportData) -> bool:
         """Whether this is of an item that stands for an unreadable task: its setup says so, its teardown says nothing."""
         if "unreadable" in facts and report.nodeid not in self.unreadable:
             self.unreadable.add(report.nodeid)
@@ -216,7 +199,7 @@ class Reporter:
                     self._stop(str(error))
         return report.nodeid in self.unreadable
 
-    def _crashed(self, report: pytest.TestReport) -> dict[str, Any]:
+    def _crashed(self, report: pytest.TestReport) -> ReportData:
         """What the transcript kept of an episode whose worker died; empty for any other item."""
         from pytest_recode.records.transcript import name, recover
 
@@ -225,7 +208,7 @@ class Reporter:
             return {}
         if self.run.stops.reason:  # it was not waited for any longer
             return {"interrupted": self.run.stops.reason}
-        error = {"kind": "worker", "message": report.longreprtext}
+        error: ErrorRecord = {"kind": "worker", "message": report.longreprtext}
         return {"record": recover(path, outcome="error", stop="error", error=error)}
 
     @pytest.hookimpl(tryfirst=True)
@@ -277,8 +260,7 @@ class Reporter:
         limit = self.run.settings.fail_under
         if limit is None or not self.met:
             return
-        report = gate.report(limit, records, len(self.met | (self.run.ids - self.unreadable)))
-        self._gate = report.recode["gate"]
+        report, self._gate = gate.report(limit, records, len(self.met | (self.run.ids - self.unreadable)))
         session.testscollected += 1  # or the terminal would go beyond 100 %
         hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
         for each in (report, gate.ended(report)):
@@ -387,36 +369,9 @@ class Reporter:
         )  # fmt: skip
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_recode_episode_finished(self, record: Mapping[str, Any]) -> None:
-
+    def pytest_recode_episode_finished(self, record: Record) -> None:
         self.compact |= record["nodeid"] in self.run.retried
         if self._results is None:
             self._results = Lines(self.run.out / RESULTS)
         self._results.append(record)
-        self._count(record)
-
-    def _count(self, record: Mapping[str, Any]) -> None:
-        """pytest keeps every report to the end of the session: what is on disk need not be kept with it."""
-        from pytest_recode.records.flags import findings
-
-        kept = {key: record[key] for key in _KEPT}
-        kept["temperature"] = record["settings"]["temperature"]
-        kept["told"] = record["settings"]["test_output"] == "full"
-        lines = record["facts"].get("lines")  # any format's: whoever wrote it may have meant something else
-        kept["lines"] = lines if isinstance(lines, int) else None
-        paper = record["facts"].get("paper")
-        kept["within"] = paper if isinstance(paper, str) and kept["lines"] is not None else None
-        turns = tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"])
-        tampering = any(turn["tampering"] for turn in record["turns"])
-        shared = any(turn["shared"] for turn in record["turns"])
-        own = [turn for turn in record["turns"] if not turn["shared"]]
-        abandoned = record.get("abandoned") or {}
-        kept["answers"] = sum(turn.get("steps", 0) for turn in [*own, abandoned])
-        kept["unparsed"] = sum(turn.get("unparsed", 0) for turn in [*own, abandoned])
-        flagged = findings(record["outcome"], record["turns"])
-        self.records.append({**kept, "turns": turns, "tampering": tampering, "flagged": flagged, "shared": shared})
-
-
-@functools.cache
-def _counts(passed: int, total: int) -> Mapping[str, int]:
-    return {"passed": passed, "total": total}
+        self.records.append(summarized(record))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_recode.formats import Format
     from pytest_recode.models import ModelContext
     from pytest_recode.records.ledger import FileLedger
+    from pytest_recode.records.record import EpisodeFacts, Record
     from pytest_recode.sandboxes import Sandbox, SandboxContext
     from pytest_recode.settings import Settings
     from pytest_recode.task import Environment
@@ -78,7 +79,7 @@ class Run:
 
         with _usage():
             found = replays(settings.replay_feedback)
-            models = tuple(dict.fromkeys(each.facts["model"] for each in found))
+            models = tuple(dict.fromkeys(model for each in found if (model := each.facts["model"])))
             for name in settings.models:
                 if name not in models:
                     raise UserError(
@@ -339,11 +340,11 @@ class Run:
         return bool(self.settings.models) and not self.settings.validate
 
     @functools.cached_property
-    def finished(self) -> Mapping[str, Mapping[str, Any]]:
+    def finished(self) -> Mapping[str, Record]:
         """The records of episodes that an earlier run in this directory has played to their end, by node id."""
         return directory.finished(self.out) if self.settings.resume else {}
 
-    def _check_settings(self, record: Mapping[str, Any]) -> None:
+    def _check_settings(self, record: EpisodeFacts) -> None:
         """Raises `UserError` where an earlier run in this directory was another experiment."""
         from pytest_recode.episode.player import check_settings
 

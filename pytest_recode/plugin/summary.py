@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_recode.faults import RecordsError
 from pytest_recode.plugin.items import EpisodeItem
+from pytest_recode.plugin.report_data import ValidationData, data_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
+    from pytest_recode.records.summary import EpisodeSummary
     from pytest_recode.settings import Settings
 
 
-def solved(records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
+def solved(records: Sequence[EpisodeSummary]) -> tuple[int, float]:
     """How many episodes came to an end, and how many per cent of them solved their task."""
     played = [record["outcome"] == "solved" for record in records if record["outcome"] != "error"]
     return len(played), 100 * sum(played) / max(len(played), 1)
@@ -125,7 +127,7 @@ def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
             stats["error"] = whole
 
 
-def _replay(run: Run, records: Sequence[Mapping[str, Any]]) -> list[str]:
+def _replay(run: Run, records: Sequence[EpisodeSummary]) -> list[str]:
     from pytest_recode.metrics.replays import replayed
     from pytest_recode.render.table import replay
 
@@ -133,7 +135,7 @@ def _replay(run: Run, records: Sequence[Mapping[str, Any]]) -> list[str]:
     return replay(str(run.settings.replay_feedback), replayed(records, stored))
 
 
-def _without_temperature(run: Run, records: Sequence[Mapping[str, Any]]) -> str:
+def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
     """Which models were asked without the temperature that their records have; "" where litellm asked none of them."""
     set_for = {record["model"]: record["temperature"] for record in records if record["model"]}
     if "litellm" not in sys.modules:
@@ -180,14 +182,14 @@ def _lost(terminal: Any, reason: str) -> None:
 
 
 def _recorded(report: Any) -> bool:
-    return "record" in (getattr(report, "recode", None) or {})
+    return "summary" in (data_of(report) or {})
 
 
 def write(
     terminal: Any,
     run: Run,
-    records: Sequence[Mapping[str, Any]],
-    validations: Sequence[Mapping[str, Any]],
+    records: Sequence[EpisodeSummary],
+    validations: Sequence[ValidationData],
     *,
     met: int,
     interrupted: int,
@@ -206,7 +208,9 @@ def write(
     noun = "stored turns" if run.replays else "episodes"
     if records:
         order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
-        rows = sorted(records, key=lambda record: (order.get(record["model"], 0), order.get(record["feedback"], 0)))
+        rows = sorted(
+            records, key=lambda record: (order.get(record["model"] or "", 0), order.get(record["feedback"], 0))
+        )
         terminal.section("recode", sep="=")
         for line in _replay(run, rows) if run.replays else table.summary(scores(rows)):
             terminal.line(line)

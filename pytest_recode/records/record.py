@@ -1,25 +1,159 @@
-"""Records: an Episode as one line of results.jsonl (schema 1, `records.schema.json`), plain JSON types throughout."""
+"""The record of an episode: one line of results.jsonl (schema 1), as types and as functions that make its parts.
+
+The types say what `records.schema.json` says, with the same keys; a test compares the two. Keys that records of earlier versions lack
+are `NotRequired`. Whoever reads a file checks it first (`results.py`, `metrics/record_check.py`). Values are plain JSON types, since
+records travel from pytest-xdist's workers to the controller.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
 
 from pytest_recode.episode import Audit, Feedback, Turn
-from pytest_recode.faults import UserError
-from pytest_recode.records.flags import findings
-from pytest_recode.records.run_directory import replaced
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Case, Verdict
 
 SCHEMA = 1
 
-Record = Mapping[str, Any]
+
+class UsageRecord(TypedDict):
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
 
 
-def usage(spent: Usage) -> dict[str, Any]:
+class AuditRecord(TypedDict):
+    reference_run: int
+    reference_share: float
+    tests_run: int
+    tests_share: float
+    cut: int
+    encoded: NotRequired[int]
+
+
+class FeedbackItemRecord(TypedDict):
+    interface: str
+    category: str
+    caused_by: NotRequired[str | None]
+    authors: NotRequired[dict[str, str]]
+
+
+class FeedbackRecord(TypedDict):
+    """The feedback that a turn began with, without its text."""
+
+    source: str
+    model: str | None
+    prompt: str | None
+    audit: AuditRecord
+    items: list[FeedbackItemRecord]
+
+
+class CaseRecord(TypedDict):
+    id: str
+    interface: str
+    outcome: str
+    kind: str
+    exception: str | None
+    junit: NotRequired[str]
+
+
+class TurnRecord(TypedDict):
+    turn: int
+    level: str | None
+    feedback: FeedbackRecord | None
+    passed: int
+    failed: int
+    total: int
+    cases: list[CaseRecord]
+    tampering: list[str]
+    seed: int
+    steps: NotRequired[int]
+    unparsed: NotRequired[int]
+    reindented: bool
+    shared: str | None
+    usage: UsageRecord
+    seconds: float
+
+
+class AbandonedRecord(TypedDict):
+    steps: int
+    unparsed: int
+
+
+class ErrorRecord(TypedDict):
+    kind: str
+    message: str
+
+
+class ReplayRecord(TypedDict):
+    run: str
+    nodeid: str
+    turn: int
+    level: str
+
+
+class SettingsRecord(TypedDict):
+    version: str
+    turns: int
+    steps: int
+    memory_threshold: int | None
+    memory_keep: int | None
+    search_model: str | None
+    test_output: str
+    temperature: float | None
+    call_seconds: NotRequired[float]
+    test_seconds: float | None
+    reindent: bool
+    api_base: str | None
+    image: str
+    feedback_from: str
+    feedback_scope: str
+    feedback_code: str
+    researcher_prompt: str
+
+
+class EpisodeFacts(TypedDict):
+    """What is known of an episode when it begins: the first line of its transcript."""
+
+    schema: int
+    nodeid: str
+    task: str
+    format: str
+    facts: dict[str, Any]
+    agent: str
+    model: str | None
+    simulated: bool
+    feedback: str
+    feedback_model: str | None
+    attempt: int
+    paper: bool
+    paper_date: str
+    cutoff: str
+    settings: SettingsRecord
+    sandbox: str
+    isolation: str
+    transcript: str
+    digest: str | None
+    replay: ReplayRecord | None
+
+
+class Record(EpisodeFacts):
+    """A line of results.jsonl."""
+
+    outcome: str
+    stop: str
+    solved_turn: int | None
+    passed_but_flagged: NotRequired[bool]
+    turns: list[TurnRecord]
+    abandoned: NotRequired[AbandonedRecord]
+    usage: UsageRecord
+    seconds: float
+    waited: NotRequired[float]
+    error: ErrorRecord | None
+
+
+def usage(spent: Usage) -> UsageRecord:
     return {
         "prompt_tokens": spent.prompt_tokens,
         "completion_tokens": spent.completion_tokens,
@@ -31,7 +165,7 @@ def total(turns: Sequence[Turn]) -> Usage:
     return sum((turn.usage for turn in turns), Usage())
 
 
-def turn(played: Turn) -> dict[str, Any]:
+def turn(played: Turn) -> TurnRecord:
     return {
         "turn": played.number,
         "level": None if played.feedback is None else f"L{played.feedback.level}",
@@ -61,12 +195,23 @@ def turn(played: Turn) -> dict[str, Any]:
     }
 
 
-def passed_but_flagged(outcome: str, turns: Sequence[Mapping[str, Any]]) -> bool:
+def findings(outcome: str, turns: Sequence[TurnRecord]) -> tuple[str, ...]:
+    """The findings that alone keep an episode from being solved: those of its first turn in which every case passed.
+
+    Empty where the outcome is not "unsolved", or rests on failed cases. `turns` as in a record of any version.
+    """
+    if outcome != "unsolved":
+        return ()
+    passing = (turn for turn in turns if 0 < turn["total"] == turn["passed"])
+    return next((tuple(turn["tampering"]) for turn in passing if turn.get("tampering")), ())
+
+
+def passed_but_flagged(outcome: str, turns: Sequence[TurnRecord]) -> bool:
     """Whether findings of the judge alone make an episode unsolved: in one of its turns every case passed."""
     return bool(findings(outcome, turns))
 
 
-def _origin(given: Feedback) -> dict[str, Any]:
+def _origin(given: Feedback) -> FeedbackRecord:
     """Of the feedback that a turn began with: all but the words."""
     return {
         "source": given.source,
@@ -85,7 +230,7 @@ def _origin(given: Feedback) -> dict[str, Any]:
     }
 
 
-def audit(found: Audit) -> dict[str, Any]:
+def audit(found: Audit) -> AuditRecord:
     return {
         "reference_run": found.reference_run,
         "reference_share": found.reference_share,
@@ -147,34 +292,3 @@ def feedback(given: Feedback) -> dict[str, Any]:
         ],
         "usage": usage(given.usage),
     }
-
-
-def read(path: Path) -> list[Record]:
-    """`latest`, without the count."""
-    return latest(path)[0]
-
-
-def latest(path: Path) -> tuple[list[Record], int]:
-    """The records of a results.jsonl, of each episode the latest, and how many older ones there are. None without a file.
-
-    A torn last line is left out. Raises `UserError` where something else wrote in it.
-    """
-    if not path.exists():
-        return [], 0
-    data = path.read_bytes()
-    found: dict[str, Record] = {}
-    older = 0
-    for line, text in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
-        try:
-            record = json.loads(text)
-            nodeid = record["nodeid"]
-        except (ValueError, LookupError, TypeError) as error:
-            raise UserError(f"{path}:{line}: is damaged ({error}): restore it, or give another --recode-out") from None
-        older += found.pop(nodeid, None) is not None
-        found[nodeid] = record
-    return list(found.values()), older
-
-
-def rewrite(path: Path, kept: Sequence[Record]) -> None:
-    """In one step, so that a run that is killed here loses nothing. Raises `RecordsError`."""
-    replaced(path, "".join(json.dumps(record, ensure_ascii=True) + "\n" for record in kept))

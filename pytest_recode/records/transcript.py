@@ -9,10 +9,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.record import passed_but_flagged, usage
+from pytest_recode.records.record import (
+    AbandonedRecord,
+    EpisodeFacts,
+    ErrorRecord,
+    Record,
+    TurnRecord,
+    passed_but_flagged,
+    usage,
+)
 from pytest_recode.records.run_directory import Lines
 from pytest_recode.usage import Usage
 
@@ -44,7 +52,7 @@ class Abandoned:
                 self._open += self._judged
                 self._judged = []
 
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> AbandonedRecord:
         return {
             "steps": sum(each.steps for each in self._open),
             "unparsed": sum(each.unparsed for each in self._open),
@@ -97,7 +105,7 @@ class Earlier:
     """What a transcript already has: the facts of its episode, what the calls in it cost, the numbers of its turns, and the answers in
     turns that were not judged."""
 
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: EpisodeFacts | None = None
     usage: Usage = field(default_factory=Usage)
     turns: frozenset[int] = frozenset()
     abandoned: Abandoned = field(default_factory=Abandoned)
@@ -108,7 +116,7 @@ def earlier(path: Path) -> Earlier:
     entries = _entries(path) if path.exists() else []
     usages = [_usage(entry) for entry in entries if entry["event"] == "usage"]
     return Earlier(
-        facts=next((entry for entry in reversed(entries) if entry["event"] == "episode"), {}),
+        facts=next((cast("EpisodeFacts", entry) for entry in reversed(entries) if entry["event"] == "episode"), None),
         usage=sum(usages, Usage()),
         turns=frozenset(entry["turn"] for entry in entries if entry["event"] == "turn"),
         abandoned=_abandoned(entries),
@@ -149,10 +157,10 @@ def _usage(entry: Mapping[str, Any]) -> Usage:
     return Usage(**{key: entry[key] for key in ("prompt_tokens", "completion_tokens", "cost_usd")})
 
 
-def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | None) -> dict[str, Any]:
+def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -> Record:
     """The record of an episode that was cut off, from the lines its transcript has. Raises `ValueError` without a first line."""
-    facts: dict[str, Any] = {}
-    turns: dict[int, dict[str, Any]] = {}
+    facts: EpisodeFacts | None = None
+    turns: dict[int, TurnRecord] = {}
     usages: list[Usage] = []
     began = last = 0.0
     abandoned = Abandoned()
@@ -160,16 +168,16 @@ def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | N
         event, last = entry.pop("event"), entry.pop("time")
         abandoned.take(event, entry)
         if event == "episode":  # what was paid before it began anew is paid all the same
-            facts, began, turns = entry, last, {}
+            facts, began, turns = cast("EpisodeFacts", entry), last, {}
         elif event == "turn":
-            turns[entry["turn"]] = {key: entry[key] for key in _TURN if key in entry}
+            turns[entry["turn"]] = cast("TurnRecord", {key: entry[key] for key in _TURN if key in entry})
             usages += [_usage(entry["usage"])] if entry["shared"] else []
         elif event == "usage":
             usages.append(_usage(entry))
-    if not facts:
+    if facts is None:
         raise ValueError(f"{path} has no first line")
     return {
-        **facts,
+        **facts,  # type: ignore[typeddict-item]  # these have no `waited`
         "outcome": outcome,
         "stop": stop,
         "solved_turn": None,
@@ -183,27 +191,11 @@ def recover(path: Path, *, outcome: str, stop: str, error: Mapping[str, str] | N
     }
 
 
-def ended(path: Path) -> dict[str, Any] | None:
+def ended(path: Path) -> Record | None:
     """The record of an episode whose transcript has it as its last line; None where it was cut off."""
     *_, last = _entries(path)
     record = {key: value for key, value in last.items() if key not in ("event", "time")}
-    return record if last["event"] == "end" else None
+    return cast("Record", record) if last["event"] == "end" else None
 
 
-_TURN = (
-    "turn",
-    "level",
-    "feedback",
-    "passed",
-    "failed",
-    "total",
-    "cases",
-    "tampering",
-    "seed",
-    "steps",
-    "unparsed",
-    "reindented",
-    "shared",
-    "usage",
-    "seconds",
-)
+_TURN = tuple(TurnRecord.__annotations__)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-Record = Mapping[str, Any]
+from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
+from pytest_recode.records.summary import EpisodeSummary
 
 MOST_NAMES = 5
 _MOST_WORDS = 120
 
 
-def status(record: Record) -> str:
+def status(record: Record | EpisodeSummary) -> str:
     """The word beside a node id: SOLVED@2 is solved in turn 2."""
     if record["outcome"] == "solved":
         return f"SOLVED@{record['solved_turn']}"
@@ -52,6 +52,7 @@ def unsolved(record: Record, out: Path) -> str:
 def fault(record: Record, out: Path) -> str:
     """A fault is never the model's failure to solve, and says so."""
     error = record["error"]
+    assert error is not None
     after = f" after {_count(len(record['turns']), 'turn')}" if record["turns"] else ""
     return (
         f"could not be played to its end by {_who(record)}{after} (not counted as unsolved)\n"
@@ -86,7 +87,7 @@ def unread(tasks: int) -> str:
     return f"could not be read: {_count(tasks, 'task')}, of which no episode was made and no number tells"
 
 
-def nothing_to_replay(run: str, facts: Sequence[Mapping[str, Any]]) -> str:
+def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:
     """`facts` are those of the episodes that the run in the directory `run` has turns of."""
     names = list(dict.fromkeys(fact["task"] for fact in facts))
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
@@ -101,9 +102,9 @@ def same_fault(message: str) -> str:
     return re.sub(r" \((gave up after|not waited for|tried once)[^()]*\)", "", message)
 
 
-def causes(records: Sequence[Record]) -> list[str]:
+def causes(records: Sequence[EpisodeSummary]) -> list[str]:
     """A line for each cause that several episodes have in common, with the first of their tasks."""
-    found: dict[str, list[Record]] = {}
+    found: dict[str, list[EpisodeSummary]] = {}
     for record in records:
         if record["error"]:
             found.setdefault(same_fault(record["error"]["message"]), []).append(record)
@@ -114,24 +115,24 @@ def causes(records: Sequence[Record]) -> list[str]:
         names = list(dict.fromkeys(record["task"] for record in group))
         more = f" and {_count(len(names) - MOST_NAMES, 'more task')}" if len(names) > MOST_NAMES else ""
         said = cause.strip().splitlines()
-        words = said[-1] if group[0]["error"]["kind"] == "internal" else said[0]
+        words = said[-1] if all(each["error"] and each["error"]["kind"] == "internal" for each in group) else said[0]
         short = words if len(words) <= _MOST_WORDS else f"{words[:_MOST_WORDS]} …"
         lines.append(f"  {_count(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {short}")
     return lines
 
 
-def weaker(records: Sequence[Record]) -> list[str]:
+def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
     """Of a run's records, which verdicts rest on less than others. `tampering` is true where a turn had any, `flagged` holds the
-    findings that alone kept an episode from being solved, `told` is true where the agent was shown the tests' output."""
+    findings that alone kept an episode from being solved, `test_output_shown` is true where the agent was shown the tests' output."""
     lines = []
     counts = Counter(record["isolation"] for record in records if record["turns"])
     if counts["shared"]:
         told = ", ".join(f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: name != "shared"))
         lines.append(f"isolation: {told}: verdicts of shared judging are weaker (docs/explanation/oracle.md)")
-    told = sum(record["told"] for record in records)
-    if told:
+    shown = sum(record["test_output_shown"] for record in records)
+    if shown:
         lines.append(
-            f"hidden tests: {_count(told, 'episode')} with their output in the feedback (--recode-test-output=full), which"
+            f"hidden tests: {_count(shown, 'episode')} with their output in the feedback (--recode-test-output=full), which"
             " quotes tests and inputs: not to be compared with runs without"
         )
     names = [record["nodeid"].rpartition("::")[2] for record in records if record["tampering"]]
@@ -141,7 +142,7 @@ def weaker(records: Sequence[Record]) -> list[str]:
     return [*lines, *_flagged(records)]
 
 
-def unparsed(records: Sequence[Record]) -> list[str]:
+def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
     """Per model, how many of its `answers` could not be read as actions; nothing where all could."""
     if not any(record["unparsed"] for record in records):
         return []
@@ -156,7 +157,7 @@ def unparsed(records: Sequence[Record]) -> list[str]:
     ]
 
 
-def _flagged(records: Sequence[Record]) -> list[str]:
+def _flagged(records: Sequence[EpisodeSummary]) -> list[str]:
     """Where a finding may be wrong, a reader has to see it: what was found stands beside each episode."""
     found = [(record["nodeid"].rpartition("::")[2], record["flagged"]) for record in records if record["flagged"]]
     if not found:
@@ -180,9 +181,9 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
-def _failing(cases: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, int, list[str]]]:
+def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]]]:
     """Interfaces that fail: of how many cases how many, and with what, each once."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    found: dict[str, list[CaseRecord]] = {}
     for case in cases:
         found.setdefault(case["interface"], []).append(case)
     failing = []
@@ -194,7 +195,7 @@ def _failing(cases: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, int, li
     return failing
 
 
-def _of_the_answer(record: Record, cases: Sequence[Mapping[str, Any]], out: Path) -> list[str]:
+def _of_the_answer(record: Record, cases: Sequence[CaseRecord], out: Path) -> list[str]:
     """What of the last answer, which is all that `one-shot` has, was no code that could be taken, and what would help."""
     from pytest_recode.records.transcript import last_step
 

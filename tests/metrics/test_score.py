@@ -91,7 +91,7 @@ def test_attempts_at_one_task_are_no_tasks() -> None:
 
 
 def test_snippets_of_a_paper_hang_together_in_the_summary_too() -> None:
-    whole = [record(*HALF[paper % 2], [4], within=f"p{paper}", lines=1) for paper in range(6) for _ in range(10)]
+    whole = [record(*HALF[paper % 2], [4], source_paper=f"p{paper}", lines=1) for paper in range(6) for _ in range(10)]
     [score] = scores(whole)
     assert score.interval[0] < 0.2
     assert score.interval[1] > 0.8

@@ -32,7 +32,7 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
             "turns": [{}],
             "tampering": n > 0,
             "flagged": ("a.py, line 1: import of gc", "second") if n in (1, 2) else (),
-            "told": n == 1,
+            "test_output_shown": n == 1,
         }
         for n in range(8)
     ]
@@ -49,7 +49,14 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
 
 
 def test_an_episode_without_a_verdict_has_none_of_any_kind() -> None:
-    record = {"nodeid": "t::m", "isolation": "shared", "turns": [], "tampering": False, "flagged": (), "told": False}
+    record = {
+        "nodeid": "t::m",
+        "isolation": "shared",
+        "turns": [],
+        "tampering": False,
+        "flagged": (),
+        "test_output_shown": False,
+    }
     assert weaker([record]) == []
 
 

@@ -1,0 +1,86 @@
+"""What the end of a session needs of each record: pytest keeps every report until then, and the whole record is on disk."""
+
+from __future__ import annotations
+
+import functools
+from typing import TypedDict
+
+from pytest_recode.records.record import ErrorRecord, Record, ReplayRecord, UsageRecord, findings
+
+
+class TurnCounts(TypedDict):
+    """Hidden cases after a turn."""
+
+    passed: int
+    total: int
+
+
+class EpisodeSummary(TypedDict):
+    """Fields of the record that are not described here are those of `Record`."""
+
+    nodeid: str
+    task: str
+    format: str
+    agent: str
+    model: str | None
+    simulated: bool
+    feedback: str
+    paper: bool
+    outcome: str
+    solved_turn: int | None
+    usage: UsageRecord
+    sandbox: str
+    isolation: str
+    error: ErrorRecord | None
+    replay: ReplayRecord | None
+    turns: tuple[TurnCounts, ...]
+    temperature: float | None
+    test_output_shown: bool  # with feedback: --recode-test-output=full
+    lines: int | None  # of code that the task asks for; None: its format counts none
+    source_paper: str | None  # of the task, where its format counts lines
+    answers: int  # of the model, in turns that this episode paid for and in those that were cut off
+    unparsed: int  # of these, answers that could not be read as actions
+    tampering: bool  # in any turn
+    flagged: tuple[str, ...]  # findings that alone keep the episode from being solved
+    shared: bool  # whether another episode paid for a turn
+
+
+def summary(record: Record) -> EpisodeSummary:
+    lines = record["facts"].get("lines")  # any format's: it may mean something else there
+    lines = lines if isinstance(lines, int) else None
+    paper = record["facts"].get("paper")
+    paid = [turn for turn in record["turns"] if not turn["shared"]]
+    abandoned = record.get("abandoned", {"steps": 0, "unparsed": 0})
+    return {
+        "nodeid": record["nodeid"],
+        "task": record["task"],
+        "format": record["format"],
+        "agent": record["agent"],
+        "model": record["model"],
+        "simulated": record["simulated"],
+        "feedback": record["feedback"],
+        "paper": record["paper"],
+        "outcome": record["outcome"],
+        "solved_turn": record["solved_turn"],
+        "usage": record["usage"],
+        "sandbox": record["sandbox"],
+        "isolation": record["isolation"],
+        "error": record["error"],
+        "replay": record["replay"],
+        "turns": tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"]),
+        "temperature": record["settings"]["temperature"],
+        "test_output_shown": record["settings"]["test_output"] == "full",
+        "lines": lines,
+        "source_paper": paper if isinstance(paper, str) and lines is not None else None,
+        "answers": sum(turn.get("steps", 0) for turn in paid) + abandoned["steps"],
+        "unparsed": sum(turn.get("unparsed", 0) for turn in paid) + abandoned["unparsed"],
+        "tampering": any(turn["tampering"] for turn in record["turns"]),
+        "flagged": findings(record["outcome"], record["turns"]),
+        "shared": any(turn["shared"] for turn in record["turns"]),
+    }
+
+
+@functools.cache
+def _counts(passed: int, total: int) -> TurnCounts:
+    """One object for all turns with these numbers, of which a session may have many."""
+    return {"passed": passed, "total": total}
