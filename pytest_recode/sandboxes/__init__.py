@@ -1,7 +1,7 @@
-"""Sandboxes: where code that nobody trusts runs. One Protocol, a file for each kind.
+"""Sandboxes, where untrusted code runs: one Protocol, and a module for each kind.
 
-A sandbox knows one thing: how to run a `Program` (Python source of this project's own, one of `pytest_recode/inside/`)
-behind walls, with one two-way byte stream to it. What runs there and what the bytes mean is not its business.
+A sandbox only runs a `Program` (source code of `pytest_recode/inside/`) in isolation, with one two-way byte stream to it. It does
+not interpret the bytes.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from pytest_recode.task import Environment, Limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What to run: self-contained modules, shipped as source and imported from memory inside.
+    """What to run: self-contained modules, sent as source and imported from memory in the sandbox.
 
-    `modules` maps module names to source; `entry` names the one whose `main(reader, writer)` is called with two
-    binary file objects (unbuffered `FileIO`-like), and whose `warm()` (optional) is called once in the warm parent, after
-    the environment's `preload` was imported. `preload` adds modules the program itself wants warm. `hold(serve)`
-    (optional) may be called after that: it calls `serve` from where each `main` is to begin, in the middle of something,
-    in a parent whose working directory has the path that each launch's will have.
-
-    A `persistent` program is trusted code that runs untrusted commands as its children (an agent's workspace): it is
-    shielded from them. In any other program the untrusted code runs in the program's own process.
-
-    `seed` (of a program that has `grow`): `grow(seed)` is called once after `warm()`, in a writable working directory that is
-    thrown away, and launches fork from there. Local sandboxes keep a second warm parent for each seed, forked from the
-    first, so that what seeds have in common is imported once.
+    `modules`: source by module name.
+    `entry`: the module whose `main(reader, writer)` is called with two binary file objects (unbuffered, like `FileIO`).
+    Its optional `warm()` is called once in the warm parent, after the modules in `preload` were imported. Its optional
+    `hold(serve)` is called after that and calls `serve` at the point where each `main` starts, in a parent whose working
+    directory has the path of each launch's working directory.
+    `preload`: modules to import in the warm parent, in addition to the environment's.
+    `persistent`: the program is trusted and runs untrusted commands as child processes (an agent's workspace), and it is
+    protected from them. In other programs, untrusted code runs in the program's own process.
+    `seed`: bytes for the entry's `grow(seed)`, which is called once after `warm()` in a temporary writable directory; launches
+    fork from the result. Local sandboxes keep a second warm parent for each seed, forked from the first, so that modules that
+    all seeds need are imported once.
     """
 
     name: str
@@ -40,64 +39,66 @@ class Program:
 
 
 class Connection(Protocol):
-    """One running program. Every call raises `TimeoutError` at its deadline (a `time.monotonic()` value)."""
+    """One running program. Every call raises `TimeoutError` at its `deadline`, a value of `time.monotonic()`."""
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
-        """Write all of `data`. Raises `ConnectionError` once the program is gone."""
+        """Write all of `data`. Raises `ConnectionError` if the program has ended."""
 
     def receive(self, size: int, deadline: float) -> bytes:
-        """1 to `size` bytes; b"" once the program is gone."""
+        """Read 1 to `size` bytes; b"" if the program has ended."""
 
     def kill(self) -> str:
-        """End it and everything it started, free what it held; idempotent.
+        """End the program and every process it started, and release its resources; idempotent.
 
-        Returns how it had ended, for people: "exited with status 3", "killed by signal 9", "out of memory (2048 MiB)",
-        or "" where it was still running.
+        Returns how the program ended before the call, for messages: "exited with status 3", "killed by signal 9",
+        "out of memory (2048 MiB)", or "" if it was still running.
         """
 
 
 class Sandbox(Protocol):
-    """A way to run programs behind walls; held open by one worker for as long as it runs items."""
+    """Runs programs in isolation. One worker keeps it open while it runs items."""
 
     name: str  # "docker"
-    isolation: str  # "separate" (walls) or "process" (limits only)
+    isolation: str  # "separate" (isolated) or "process" (limits only)
 
     def ready(self, environment: Environment) -> None:
-        """Have what `environment` names (an interpreter, an image) found, pulled or built, and start nothing.
+        """Find, pull or build what `environment` names (an interpreter or an image), without starting a program.
 
-        Asked before a model is: what is missing must not be found out after money was spent. Raises `UserError`.
+        Called before the first model call, so that a missing environment is reported before money is spent. Raises `UserError`.
         """
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         """Start `program` in a fresh sandbox: its own files (an empty writable working directory), processes and limits.
 
-        Raises `SandboxError` where it cannot start, `UserError` where the environment is at fault (no such interpreter
-        or image, a `preload` that cannot be imported).
+        Raises `SandboxError` if it cannot start, and `UserError` if the environment is the cause (a missing interpreter or
+        image, or a `preload` that cannot be imported).
         """
 
     def close(self) -> None:
-        """End everything this sandbox started, warm parents too; idempotent."""
+        """End every process this sandbox started, including warm parents; idempotent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxContext:
-    """What a sandbox is made with, once per worker. `run` labels all it starts, so that leftovers can be told.
+    """Arguments for creating a sandbox, once for each worker.
 
-    `hide`: absolute real paths of directories that nothing inside may see, wherever on this machine they lie.
+    `run`: labels everything the sandbox starts, so that processes and containers of killed runs can be found.
+    `hide`: absolute real paths of directories that no program in the sandbox may see.
     """
 
     run: str
-    python: str  # interpreter of local sandboxes, where the task names none
-    image: str = ""  # docker: base image, where the task names none
+    python: str  # interpreter of local sandboxes for tasks that name none
+    image: str = ""  # docker: base image for tasks that name none
     hide: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxKind:
-    """How a sandbox is registered.
+    """A registered kind of sandbox.
 
-    `check` says why it cannot be used on this machine, in one line with the next step, or None; it starts nothing.
-    `reap` removes what killed runs of this tool left behind (once per run, in the controlling process).
+    `make`: creates one.
+    `check`: returns None, or one line that says why it cannot be used on this machine and what to do. Starts no program.
+    `reap`: removes processes, containers and files of killed runs. Called once for each run, in the controlling process.
     """
 
     make: Callable[[SandboxContext], Sandbox]

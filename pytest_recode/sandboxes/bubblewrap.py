@@ -1,7 +1,6 @@
-"""bubblewrap: full walls on one Linux machine, without a daemon and without images.
+"""The bubblewrap sandbox: full isolation on Linux without a daemon and without images. Runs on the host.
 
-`bwrap` raises the outer walls once, round a warm parent; each launch forks from it into namespaces of its own
-(`inside/runtime/launch.py`).
+`bwrap` isolates a warm parent once; each launch forks from the parent into namespaces of its own (`inside/runtime/launch.py`).
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ _ACCOUNTS = {
     "/etc/passwd": "root:x:0:0::/nowhere:/bin/false\nrecode:x:1000:1000::/tmp/home:/bin/sh\n",
     "/etc/group": "root:x:0:\nrecode:x:1000:\n",
     "/etc/hosts": "127.0.0.1 localhost\n",
-    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",  # otherwise DNS is asked first, and nobody answers
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",  # without it, names are looked up by DNS first, which times out
 }
 
 
 class Bubblewrap:
     """A `Sandbox`.
 
-    `cold` is for machines that permit bwrap's namespaces but none inside them: a bwrap for each launch then, with all
-    its imports, and walls as high. None: found out by the first launch.
+    `cold`: start bwrap for each launch, with the same isolation but with all imports, on machines that permit no namespaces inside
+    those of bwrap. None: the first launch finds out.
     """
 
     name = "bubblewrap"
@@ -74,7 +73,7 @@ class Bubblewrap:
             raise
 
     def _start(self, key: WarmKey, alone: Limits | None) -> WarmParent:
-        """With the limits of its only launch, or as the parent of many."""
+        """Start a warm parent: with the limits `alone` for a single launch, or without limits for many."""
         python = interpreter(key.python)
         accounts = {path: os.memfd_create("account") for path in _ACCOUNTS}
         try:
@@ -82,7 +81,7 @@ class Bubblewrap:
                 os.write(fd, _ACCOUNTS[path].encode())
                 os.lseek(fd, 0, os.SEEK_SET)
             seen = view(python, self._context.hide)
-            # /etc first: made on the way to a file, nobody but root could enter it
+            # Create /etc first: if bwrap created it as the parent of a file, only root could enter it
             options = [*_walls(), "--dev", "/dev", *_writable(alone), "--dir", "/etc", *seen.options]
             for path, fd in accounts.items():
                 options += ["--perms", "0644", "--ro-bind-data", str(fd), path]
@@ -104,20 +103,20 @@ class Bubblewrap:
 
 
 def _stand_in() -> int | None:
-    """Outside, what a root's sandboxes run as: the kernel does not limit root's processes. One that nobody else is."""
+    """The user id of sandboxes if root runs pytest, unused by any other user: the kernel does not limit the processes of root."""
     return 1_900_000_000 + os.getpid() if os.geteuid() == 0 else None
 
 
 def _walls() -> list[str]:
-    """The outer walls.
+    """Options of bwrap that isolate the warm parent.
 
-    Not `--die-with-parent`: that is the death of the *thread* that started it. The host's hang-up on the control
-    socket ends the warm parent, which is the first process of its pid namespace: everything ends with it.
+    `--die-with-parent` is not used, because it refers to the *thread* that started bwrap. If the host closes the control socket,
+    the warm parent ends, and because it is the first process of its pid namespace, all processes in it end.
     """
     names = ["ipc", "pid", "net", "uts", "cgroup-try"]
     options = [f"--unshare-{name}" for name in names]
     if os.geteuid() == 0:
-        # to mount a /proc that nested ones may copy, and to step down to an ordinary user, then gone
+        # needed to mount a /proc that nested namespaces may copy and to change to an ordinary user; dropped after that
         options += ["--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         options += ["--dir", "/proc"]
     else:
@@ -126,11 +125,11 @@ def _walls() -> list[str]:
 
 
 _PARENTS_MIB = 64
-"""What a warm parent's imports may write: torch's GPU build makes a temporary file, matplotlib a cache."""
+"""Disk space for files that imports in a warm parent write: torch's GPU build writes a temporary file, matplotlib a cache."""
 
 
 def _writable(alone: Limits | None) -> list[str]:
-    if alone is None:  # each launch mounts its own over them
+    if alone is None:  # each launch mounts its own file systems over these
         everybody = ["--perms", "1777"]
         size = [*everybody, "--size", str(_PARENTS_MIB << 20)]
         return [*size, "--tmpfs", "/tmp", "--dir", "/tmp/work", *everybody, "--dir", "/tmp/home"]
@@ -139,7 +138,7 @@ def _writable(alone: Limits | None) -> list[str]:
 
 
 _MOST_TRIES = 20
-"""bwrap gives up where something that is mounted is gone before it has come to it: a container's files, when that ends."""
+"""Attempts of `check`: bwrap fails if a mount disappears while it starts, for example when a container ends."""
 
 
 def _tried() -> subprocess.CompletedProcess[str]:
@@ -160,7 +159,9 @@ def check(context: SandboxContext) -> str | None:
         return f"bubblewrap: bwrap does not work here: {exc}"
     if done.returncode:
         why = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
-        return f"bubblewrap: bwrap is not permitted to make namespaces here ({why}); allow unprivileged user namespaces"
+        return (
+            f"bubblewrap: bwrap may not create namespaces on this machine ({why}); allow unprivileged user namespaces"
+        )
     return None
 
 

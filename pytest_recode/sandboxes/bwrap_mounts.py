@@ -1,4 +1,4 @@
-"""What is to be seen of this machine inside bubblewrap, as options of `bwrap`."""
+"""The files of the host that a bubblewrap sandbox shows, as options of `bwrap`."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ _SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", 
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "mime.types", "magic")
 _PARTS = ("bin", "lib", "lib32", "lib64", "libexec", "include", "share", "pyvenv.cfg", "conda-meta")
 _HIDDEN = ("/usr/src", "/usr/local/src")
-"""Sources, whoever's: nothing runs from there, and images of Python keep a user's project there."""
+"""Source directories: no program needs them, and Python images often contain a user's project there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """`parts`: the paths of the interpreter that are bound one by one."""
+    """Options of bwrap. `parts`: the paths of the interpreter that are mounted individually."""
 
     options: tuple[str, ...]
     parts: tuple[Path, ...]
 
 
 def view(python: Interpreter, hide: Sequence[str]) -> View:
-    """Read-only, and no more than the interpreter and its packages need: no home, no project, no checkout.
+    """Mount read-only only what the interpreter and its packages need: no home directory, no project, no checkout.
 
-    What is to be hidden and lies below what is shown is covered by an empty directory; what the interpreter needs
-    of that is shown again. Raises `UserError` where hiding would take away what cannot be done without.
+    A directory in `hide` that is below a mounted one is covered by an empty directory; parts of the interpreter in it are mounted
+    again. Raises `UserError` if hiding a directory would hide a file that the interpreter needs.
     """
-    shown: dict[Path, bool] = {}  # the path of a mount -> does it show or cover; outermost first
+    shown: dict[
+        Path, bool
+    ] = {}  # path of a mount -> whether it shows files (True) or covers them (False); outermost first
     options: list[str] = []
     covers: list[Path] = []
     bound: list[Path] = []
@@ -74,31 +76,31 @@ def view(python: Interpreter, hide: Sequence[str]) -> View:
 
 def _in_the_way(path: Path | None, python: Interpreter) -> UserError:
     return UserError(
-        f"{path}: holds tasks or records that nothing inside a sandbox may see, and what {python.executable} runs on"
-        " as well, so that bubblewrap cannot hide it; move the tasks (or --recode-out) to a directory of their own,"
+        f"{path}: contains tasks or records that must be hidden in a sandbox, and also files that {python.executable} needs,"
+        " so bubblewrap cannot hide it; move the tasks (or --recode-out) to a directory of their own,"
         " or use --recode-sandbox=docker"
     )
 
 
 def _above(path: Path, shown: dict[Path, bool]) -> Path | None:
-    """The innermost mount that `path` is on."""
+    """The innermost mount that contains `path`."""
     return next((at for at in (path, *path.parents) if at in shown), None)
 
 
 def _seen(path: Path, shown: dict[Path, bool]) -> bool | None:
-    """Is `path` shown, or covered; None where neither."""
+    """True if `path` is shown, False if it is covered, None if it is on no mount."""
     above = _above(path, shown)
     return None if above is None else shown[above]
 
 
 def _made(path: Path, shown: dict[Path, bool]) -> list[str]:
-    """The directories above, outermost first: by itself bwrap makes them for root's eyes only."""
+    """Options that create the parent directories of `path`. bwrap itself would create them readable only for root."""
     above = [parent for parent in reversed(path.parents) if parent != Path("/") and not _seen(parent, shown)]
     return [option for parent in above if parent not in shown for option in ("--dir", str(parent))]
 
 
 def _interpreter_parts(python: Interpreter) -> list[Path]:
-    """What of its prefixes is needed: a prefix may hold much else, a project for one."""
+    """The required directories of the interpreter's prefixes. A prefix may also contain other files, such as a project."""
     found: list[Path] = []
     for prefix in dict.fromkeys([python.base_prefix.resolve(), python.prefix.resolve()]):
         parts = [prefix / name for name in _PARTS]
@@ -108,7 +110,7 @@ def _interpreter_parts(python: Interpreter) -> list[Path]:
 
 
 def _links(path: Path) -> Iterator[tuple[Path, str]]:
-    """Every symbolic link that the kernel follows on the way to `path`, with its target as written."""
+    """Every symbolic link that the kernel follows to reach `path`, with its target as stored."""
     here = Path("/")
     parts = list(path.absolute().parts[1:])
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""Which sandbox a run uses: what the user named, or the best of this machine. Nothing runs unprotected by accident."""
+"""Choose the sandbox of a run: the one that the user named, or the best available. Code never runs unprotected unless the user asks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ AUTO = "auto"
 def choose(
     name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind], *, all_offline: bool, local: bool = False
 ) -> str:
-    """The name, out of `kinds`, of the sandbox to use.
+    """Return the name, one of `kinds`, of the sandbox to use. Raises `UserError`.
 
-    A name is taken at its word, and must work. `auto` is docker where its daemon answers, else bubblewrap, else
-    a stop that names the ways on. Where interpreters of this machine were named and no image (`local`), docker has nothing to
-    run in, and is passed over. A run of nothing but built-in offline agents and models (`all_offline`) runs only code
-    that came with this project, so `auto` then is bubblewrap where it is there, else process, and never docker: the first
-    minute with this tool needs no image. Raises `UserError`.
+    A named sandbox must work. `auto` means docker if its daemon answers, else bubblewrap, else an error that lists the choices.
+    `local`: the user named interpreters of this machine and no image, so docker is skipped. `all_offline`: the run has only
+    built-in offline agents and models and executes only code of this project, so `auto` means bubblewrap, else process; docker is
+    skipped because a first run should not need an image.
     """
     if name != AUTO:
         if name not in kinds:
@@ -39,10 +38,10 @@ def choose(
     why = "; ".join(problems.values())
     if local:
         raise UserError(
-            f"an interpreter of this machine was named, and no sandbox works that could use it ({why}): install bubblewrap, or"
-            " name an image for docker in its place, or accept that code runs without walls with --recode-sandbox=process"
+            f"no sandbox on this machine can use the interpreter that you named ({why}): install bubblewrap, or name an image"
+            " for docker instead, or run code without isolation with --recode-sandbox=process"
         )
     raise UserError(
-        f"no sandbox works on this machine ({why}): start Docker, or install bubblewrap, or accept that code runs without "
-        "walls with --recode-sandbox=process"
+        f"no sandbox works on this machine ({why}): start Docker, or install bubblewrap, or run code without "
+        "isolation with --recode-sandbox=process"
     )

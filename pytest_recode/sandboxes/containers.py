@@ -1,4 +1,4 @@
-"""One container: how it is made, and the connection to the program in it."""
+"""One Docker container: its creation, and the connection to the program in it. Runs on the host."""
 
 from __future__ import annotations
 
@@ -27,55 +27,57 @@ OWNER = "pytest-recode.owner"
 HOST = "pytest-recode.host"
 
 _NOBODY = "65534:65534"
-_OWN_MB = 64  # of the first process of a container
+_OWN_MB = 64  # for the first process of a container
 _OWN_PIDS = 8
 _DRAIN_SECONDS = 0.5
 _READ = 1 << 20
-_LINE = 1 << 16  # of the report
-_EVENT_SECONDS = 5  # that a daemon may take to notice an end
-_LOOK_SECONDS = 10  # between two looks whether a container that loads is paused
-_GLANCE = 0.1  # seconds: a shorter wait only looked whether there is something
-_KILLED = "137"  # the exit code of what SIGKILL ended
+_LINE = 1 << 16  # longest line of the report
+_EVENT_SECONDS = 5  # how long a daemon may take to notice the end of a container
+_LOOK_SECONDS = 10  # between two checks whether a container is paused while it loads
+_GLANCE = 0.1  # seconds; a shorter wait is only a poll
+_KILLED = "137"  # the exit code after SIGKILL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a container is good for."""
+    """What a container is created for; launches with equal values can use the same spare container."""
 
     key: WarmKey
     image: str
-    image_name: str  # for people
+    image_name: str  # for messages
     memory_mb: int
     disk_mb: int
     pids: int
 
 
 class ContainerGone(Exception):
-    """A container ended before it had work."""
+    """A container ended before its program started."""
 
 
 class Container:
-    """A `Connection`, over the stream that docker attaches: frames of standard output (the wire) and error (the report)."""
+    """A `Connection` over the stream that Docker attaches: standard output carries the data, standard error the report."""
 
     def __init__(self, wanted: Wanted, run: str) -> None:
-        """Start it; does not wait for its imports. Raises `UserError` for an image without Python, `SandboxError`."""
+        """Start the container without waiting for its imports. Raises `UserError` for an image without Python, and `SandboxError`."""
         import docker.errors
 
         self._image = wanted.image_name
         self._how: str | None = None
-        self._raw = b""  # as it came
-        self._at = 0  # what of it has been taken
-        self._left = 0  # bytes of the frame that is being read
-        self._wire = False  # is it the wire's?
+        self._raw = b""  # received, not yet taken
+        self._at = 0  # offset of the first byte not taken
+        self._left = 0  # bytes left of the current frame
+        self._wire = False  # whether the current frame is of standard output
         self._line = b""
         self._heard: dict[str, Any] = {}
         self.id = ""
-        self.then: Callable[[], None] | None = None  # called once, after its end
+        self.then: Callable[[], None] | None = None  # called once, after the container's end
         self._started = False
         self._socket: socket.socket | None = None
-        self._response: Any = None  # that the socket came from
-        self._over = False  # has the stream ended?
-        self._reports = not wanted.key.persistent  # else its first process is the program, which may end without a word
+        self._response: Any = None  # the HTTP response that owns the socket
+        self._over = False  # whether the stream has ended
+        self._reports = (
+            not wanted.key.persistent
+        )  # otherwise the first process is the program, which may end without a report
         self._begun = False
         with answering():
             self._docker = client()
@@ -83,19 +85,19 @@ class Container:
             with answering():
                 self._create(wanted, run)
         except BaseException as exc:
-            with suppress(SandboxError):  # why it could not be started says more
+            with suppress(SandboxError):  # the original error is more useful
                 self.kill()
             if not isinstance(exc, docker.errors.APIError | TimeoutError):
                 raise
             reason = " ".join(str(getattr(exc, "explanation", None) or exc).split())
             if "python3" in reason and "not found" in reason:
-                raise UserError(f"image {self._image} has no python3; name one with Python 3.9 or newer") from exc
+                raise UserError(f"image {self._image} has no python3; name an image with Python 3.9 or newer") from exc
             raise SandboxError(f"docker could not start a container of {self._image}: {reason}") from exc
 
     def _create(self, wanted: Wanted, run: str) -> None:
         self.id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
         streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        # The SDK hands out a reader over the connection; the connection itself is wanted
+        # The SDK returns a reader; take the connection itself
         attached = self._docker.attach_socket(self.id, params=streams)
         self._response = getattr(attached, "_response", None)
         self._socket = getattr(attached, "_sock", attached)
@@ -104,11 +106,14 @@ class Container:
         self._started = True
         limits = Limits(memory_mb=wanted.memory_mb, disk_mb=wanted.disk_mb, pids=wanted.pids)
         setup = {"limits": limits_message(limits, persistent=wanted.key.persistent)}
-        with suppress(ConnectionError):  # `begin` says what became of it
+        with suppress(ConnectionError):  # `begin` reports the error
             self.send(boot_message("container_init", wanted.key, setup), time.monotonic() + API_SECONDS)
 
     def begin(self) -> None:
-        """Wait for its imports, then start the program. Raises `UserError` for one that fails, `ContainerGone`, `SandboxError`."""
+        """Wait for the imports, then start the program.
+
+        Raises `UserError` if an import fails, `ContainerGone`, and `SandboxError`.
+        """
         deadline = time.monotonic() + WARM_SECONDS
         while not self._heard:
             try:
@@ -118,13 +123,13 @@ class Container:
                 if time.monotonic() < deadline:
                     continue
                 raise SandboxError(
-                    f"a container of {self._image} did not load what is needed before the task's code within {WARM_SECONDS:.0f} s"
+                    f"a container of {self._image} did not import the modules to preload within {WARM_SECONDS:.0f} s"
                 ) from None
             if not more:
-                raise ContainerGone(self._line.decode("utf-8", "replace") or "it said nothing")
+                raise ContainerGone(self._line.decode("utf-8", "replace") or "it wrote no message")
         if "fault" in self._heard:
             raise UserError(
-                f"image {self._image} cannot import {self._heard['module']!r}, which is to be loaded before the task's code "
+                f"image {self._image} cannot import {self._heard['module']!r}, a module to preload "
                 f"({self._heard['fault']}): add it to the image, or to the requirements of the task's environment"
             )
         self._heard.clear()
@@ -160,20 +165,20 @@ class Container:
 
     @contextmanager
     def _unless_paused(self) -> Iterator[None]:
-        """A program that did not answer in time because somebody paused its container is no program's fault: `SandboxError`."""
+        """Raise `SandboxError` instead of `TimeoutError` if the container was paused, which is not the program's fault."""
         asked = time.monotonic()
         try:
             yield
         except TimeoutError:
             if time.monotonic() - asked > _GLANCE and self._paused():
                 raise SandboxError(
-                    f"docker container {self.id[:12]} of {self._image} was paused while its program was waited for:"
+                    f"docker container {self.id[:12]} of {self._image} was paused while its program ran:"
                     " find out what pauses containers on this machine, then run this again"
                 ) from None
             raise
 
     def _paused(self) -> bool:
-        """Whether it is paused now, or was while its program ran."""
+        """Whether the container is paused, or was paused while its program ran."""
         import docker.errors
 
         wanted = {"container": self.id, "event": "pause"}
@@ -183,7 +188,7 @@ class Container:
                     return True
             except docker.errors.NotFound:
                 return False
-            until = f"{time.time():.6f}"  # without it the daemon would wait for more
+            until = f"{time.time():.6f}"  # without `until`, the daemon would wait for new events
             events = self._docker.events(since=1, until=until, filters=wanted, decode=True)
             try:
                 return next(iter(events), None) is not None
@@ -193,14 +198,14 @@ class Container:
     def kill(self) -> str:
         if self._how is None:
             limit = time.monotonic() + _DRAIN_SECONDS
-            with suppress(TimeoutError):  # nothing more has come: it runs
+            with suppress(TimeoutError):  # no more data: the program is running
                 while "how" not in self._heard and time.monotonic() < limit and self._more(time.monotonic()):
                     if self._wire:
                         self._take(_READ)
             self._how = str(self._heard.get("how", ""))
             if self._socket is not None:
                 if self._response is not None:
-                    self._response.close()  # or Python 3.13 complains of it wherever it is collected as garbage
+                    self._response.close()  # otherwise Python 3.13 warns when it is garbage-collected
                 self._socket.close()
                 self._socket = None
             try:
@@ -217,7 +222,7 @@ class Container:
         return self._raw[start : self._at]
 
     def _more(self, deadline: float) -> bool:
-        """Read on until there is something of the wire, or one more piece of the report. False at the end."""
+        """Read until there is data of the program or another piece of the report. False at the end of the stream."""
         while True:
             here = len(self._raw) - self._at
             if self._left == 0 and here >= 8:
@@ -246,11 +251,11 @@ class Container:
     def _hear(self, data: bytes) -> None:
         *lines, self._line = (self._line + data)[-_LINE:].split(b"\n")
         for line in lines:
-            with suppress(ValueError):  # of the interpreter's own, where it could not start
+            with suppress(ValueError):  # output of the interpreter itself if it could not start
                 self._heard.update(json.loads(line))
 
     def _end(self) -> None:
-        """No process of the container runs when this returns; the daemon is about to remove it."""
+        """Kill the container. No process of it runs when this returns; the daemon then removes it."""
         import docker.errors
 
         try:
@@ -260,9 +265,11 @@ class Container:
                 elif self.id:
                     self._docker.remove_container(self.id, force=True, v=True)
         except docker.errors.APIError as exc:
-            if exc.status_code == 409 and "paused" in str(exc.explanation):  # daemons differ on what may be killed
+            if exc.status_code == 409 and "paused" in str(
+                exc.explanation
+            ):  # some daemons refuse to kill paused containers
                 self._docker.remove_container(self.id, force=True, v=True)
-            elif exc.status_code not in (404, 409):  # it has ended by itself
+            elif exc.status_code not in (404, 409):  # it has already ended
                 raise SandboxError(f"docker could not end container {self.id[:12]}: {exc.explanation}") from exc
 
     def _finish(self) -> None:
@@ -274,8 +281,10 @@ class Container:
                 self.then()
 
     def _account(self) -> None:
-        """The stream ended without the report that a first process writes in the end. Raises `SandboxError` but where that was
-        killed, as the kernel does for memory: a connection that broke, or a daemon that was restarted, is no program's doing."""
+        """Raise `SandboxError` if the stream ended without the final report of the first process, unless that process was killed.
+
+        The kernel kills it when memory is exhausted. A broken connection or a restarted daemon is not caused by the program.
+        """
         wanted = {"container": self.id, "event": "die"}
         with connected() as daemon:
             events = daemon.events(since=1, until=int(time.time()) + _EVENT_SECONDS, filters=wanted, decode=True)
@@ -290,11 +299,11 @@ class Container:
 def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
     from docker.types import LogConfig, Ulimit
 
-    memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # what a tmpfs holds counts as memory
+    memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # the files in a tmpfs count as memory
     file_size = wanted.disk_mb << 20
     inodes = (
         wanted.disk_mb * 256 + 1024
-    )  # `most_files` in inside/runtime/launch.py: each takes a kilobyte of the kernel
+    )  # `most_files` in inside/runtime/launch.py: each uses a kilobyte of kernel memory
     host_config = docker.create_host_config(
         network_mode="none",
         read_only=True,

@@ -1,4 +1,4 @@
-"""The docker daemon: how it is reached, and what it is when nobody answers there."""
+"""The connection to the Docker daemon, and the errors if it does not answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ API_SECONDS = 120
 
 
 def client() -> Any:
-    """A `docker.APIClient` of one's own, as threads must not share one. Raises `docker.errors.DockerException`."""
+    """A new `docker.APIClient`, because threads must not share one. Raises `docker.errors.DockerException`."""
     import docker.utils
 
     return _kind()(**docker.utils.kwargs_from_env(), version="auto", timeout=API_SECONDS)
@@ -28,8 +28,11 @@ def _kind() -> Any:
     import docker
 
     class Client(docker.APIClient):
-        """Asks for variables of the environment by name. For each request the SDK would copy the environment instead, in the
-        threads that start spare containers too, and a copy fails with `KeyError` while pytest removes a variable."""
+        """A client that reads environment variables by name.
+
+        For each request, the SDK copies the whole environment, also in the threads that start spare containers. The copy fails
+        with `KeyError` if pytest removes a variable at the same time.
+        """
 
         @property
         def trust_env(self) -> bool:
@@ -37,7 +40,7 @@ def _kind() -> Any:
 
         @trust_env.setter
         def trust_env(self, value: bool) -> None:
-            """requests sets it when it makes a session."""
+            """Called by requests when it creates a session."""
 
         def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
             found = super().merge_environment_settings(url, proxies, stream, verify, cert)
@@ -51,7 +54,7 @@ def _kind() -> Any:
 
 
 def _proxies(url: str) -> dict[str, str]:
-    """By scheme, for a daemon that is reached over the network."""
+    """The proxies by scheme for a daemon that is reached over the network."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
         return {}
@@ -67,8 +70,7 @@ _PROXIES = ("http", "https", "all", "no")
 
 @contextmanager
 def connected() -> Iterator[Any]:
-    """A client for as long as it is needed. Raises `SandboxError` where the daemon is not there, or goes down meanwhile,
-    or refuses what nobody foresaw."""
+    """A client that is closed on exit. Raises `SandboxError` if the daemon is not running, stops, or refuses a request."""
     import docker.errors
 
     with answering():
@@ -83,7 +85,7 @@ def connected() -> Iterator[Any]:
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """What the SDK raises where nobody answers is a `SandboxError`; what the daemon answers (`APIError`) passes."""
+    """Convert connection errors of the SDK to `SandboxError`. Errors that the daemon returns (`APIError`) are not converted."""
     import docker.errors
     import requests
     import urllib3
@@ -97,11 +99,11 @@ def answering() -> Iterator[None]:
 
 
 def unanswered(exc: Exception) -> str:
-    return f"docker: its daemon does not answer ({' '.join(str(exc).split())}); start Docker, or set DOCKER_HOST"
+    return f"docker: the daemon does not answer ({' '.join(str(exc).split())}); start Docker, or set DOCKER_HOST"
 
 
 def wait_removed(ids: list[str]) -> None:
-    """Until the daemon has removed these ended containers. Raises `SandboxError`."""
+    """Wait until the daemon has removed these ended containers. Raises `SandboxError`."""
     import docker.errors
 
     with connected() as daemon:
@@ -111,5 +113,5 @@ def wait_removed(ids: list[str]) -> None:
 
 
 def host() -> str:
-    """This boot and pid namespace: where a pid means the same process."""
+    """An id of this boot and pid namespace, within which a pid identifies a process."""
     return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}/{Path('/proc/self/ns/pid').readlink()}"

@@ -1,7 +1,7 @@
-"""docker: each launch in a container of its own, without network, rights or a writable system.
+"""The docker sandbox: each launch in a container of its own, without network, privileges or a writable system. Runs on the host.
 
-The program comes in over standard input (`inside/runtime/bootstrap.py`, `inside/runtime/container_init.py`): nothing is mounted. Spare containers of
-each kind in use are started in the background, so that a launch does not wait for one.
+The program is sent over standard input (`inside/runtime/bootstrap.py`, `inside/runtime/container_init.py`); nothing is mounted.
+Spare containers are started in the background, so that a launch does not wait for one.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from pytest_recode.sandboxes.leftovers import alive
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.task import Environment, Limits
 
-_KINDS = 3  # of spares: a grader, a candidate and a workspace, of one environment
+_KINDS = 3  # kinds of spare containers: a grader, a candidate and a workspace of one environment
 _MOST_OF_A_KIND = 4
-_REMEMBERED = 50  # of the containers started last: older ones are long removed
+_REMEMBERED = 50  # containers started last; older ones have been removed
 
 
 class Docker:
     """A `Sandbox`.
 
-    Spares: a launch that finds none waits for a container to start, and raises by one the number that is kept of its
-    kind. They are started when nothing but workspaces is running: a start takes the processor from what runs.
+    A launch that finds no spare container waits for one to start, and increases the number of spares of its kind by one. Spares are
+    started only while no program other than a workspace runs, because a start takes processor time.
     """
 
     name = "docker"
@@ -38,7 +38,7 @@ class Docker:
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
         self._images: dict[Environment, str] = {}
-        self._spares: OrderedDict[Wanted, deque[_Spare]] = OrderedDict()  # the kind launched last is at the end
+        self._spares: OrderedDict[Wanted, deque[_Spare]] = OrderedDict()  # the most recently launched kind is last
         self._wished: dict[Wanted, int] = {}
         self._running = 0  # launches of programs that are not persistent
         self._started: deque[str] = deque(maxlen=_REMEMBERED)
@@ -59,23 +59,25 @@ class Docker:
         )
         try:
             container = self._next(wanted).take()
-        except ContainerGone:  # it ended while it waited: once more
+        except ContainerGone:  # it ended before use: try once more
             try:
                 container = self._spare(wanted).take()
             except ContainerGone as exc:
-                raise SandboxError(f"a container of {wanted.image_name} ended before it had work: {exc}") from exc
+                raise SandboxError(
+                    f"a container of {wanted.image_name} ended before its program started: {exc}"
+                ) from exc
         with self._lock:
             self._running += not program.persistent
         container.then = lambda: self._ended(program.persistent)
         return container
 
     def close(self) -> None:
-        """Waits until the containers of this sandbox are removed. Raises `SandboxError` where the daemon is gone."""
+        """Wait until the containers of this sandbox are removed. Raises `SandboxError` if the daemon does not answer."""
         with self._lock:
             self._closed = True
             spares = [spare for kept in self._spares.values() for spare in kept]
             self._spares.clear()
-        with ExitStack() as each:  # whatever becomes of the one before
+        with ExitStack() as each:  # drops every spare, even if one fails
             each.callback(self._wait_removed)
             for spare in spares:
                 each.callback(spare.drop)
@@ -124,7 +126,7 @@ class Docker:
 
 
 class _Spare:
-    """A container on its way, in a thread of its own."""
+    """A container that a background thread starts."""
 
     def __init__(self, make: Callable[[], Container]) -> None:
         self._found: Container | None = None
@@ -133,7 +135,7 @@ class _Spare:
         self._thread.start()
 
     def take(self) -> Container:
-        """Raises what the start raised, `ContainerGone`, `UserError`."""
+        """Wait for the container and start its program. Raises what its start raised, `ContainerGone`, and `UserError`."""
         self._thread.join()
         if self._found is None:
             assert self._fault is not None
@@ -153,13 +155,15 @@ class _Spare:
     def _start(self, make: Callable[[], Container]) -> None:
         try:
             self._found = make()
-        except Exception as exc:  # noqa: BLE001 - raised again where it is taken
+        except Exception as exc:  # noqa: BLE001 - raised again in `take`
             self._fault = exc
 
 
 def find_image(image: str, tell: Callable[[str], None]) -> None:
-    """Have the image that tasks without one of their own share ("": the default) here, or pulled; `tell` gets a line before that.
-    Raises `UserError`, `SandboxError`."""
+    """Find or pull the image of tasks that name none ("": the default image). `tell` is called with a line before a pull.
+
+    Raises `UserError` and `SandboxError`.
+    """
     with connected() as daemon:
         base_image(daemon, image, tell)
 
@@ -178,7 +182,7 @@ def check(context: SandboxContext) -> str | None:
 
 
 def reap(context: SandboxContext) -> None:
-    """Containers of this tool whose owner, a process of this boot of this machine, is gone."""
+    """Remove containers of earlier runs: those whose owner, a process of the same boot of this machine, has ended."""
     if check(context) is not None:
         return
     import docker.errors
@@ -189,7 +193,7 @@ def reap(context: SandboxContext) -> None:
                 try:
                     daemon.remove_container(found["Id"], force=True, v=True)
                 except docker.errors.APIError as exc:
-                    if exc.status_code not in (404, 409):  # gone, or going
+                    if exc.status_code not in (404, 409):  # removed, or being removed
                         raise SandboxError(f"docker could not remove container {found['Id'][:12]}: {exc}") from exc
 
 

@@ -1,4 +1,4 @@
-"""The warm parents of one worker: started when first needed, once more where killed, bounded in number."""
+"""The warm parents (fork servers) of one worker: started on first use, restarted once if killed, and limited in number."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from pytest_recode.task import Limits
 
 MOST = 8
 MOST_GROWN = 3
-"""Second parents hold what a repository's tests imported, some hundred MiB; items of one repository come together."""
+"""Limit of second parents. Each keeps the imports of one repository's tests, some hundred MiB; items of one repository run consecutively."""
 
 
 class Parents:
-    """The warm parents of one sandbox, started when first needed; the least recently used goes first.
+    """The warm parents of one sandbox, started on first use; the least recently used one is closed first.
 
-    `start` starts a first parent; `directory` makes one for a launch to work in, or names none.
+    `start`: starts a first parent. `directory`: creates the working directory of a launch and returns its path, or returns "".
     """
 
     def __init__(self, start: Callable[[WarmKey], WarmParent], directory: Callable[[], str] = str) -> None:
         self._start = start
         self._directory = directory
         self._warm: OrderedDict[WarmKey, WarmParent] = OrderedDict()
-        self._bases: dict[WarmKey, WarmParent] = {}  # of second parents
-        self._launching: Counter[WarmKey] = Counter()  # by the threads that have a parent, and no launch of it yet
+        self._bases: dict[WarmKey, WarmParent] = {}  # first parent of each second parent
+        self._launching: Counter[WarmKey] = Counter()  # threads that have a parent but have not launched yet
         self._lock = Lock()
 
     def launch(self, key: WarmKey, limits: Limits) -> LocalConnection:
-        """Raises `UserError` for a `preload` that cannot be imported, `SandboxError`."""
+        """Launch from a warm parent. Raises `UserError` for a `preload` that cannot be imported, and `SandboxError`."""
         try:
             return self._launch(key, limits)
         except ParentGone:
-            self._drop(key)  # it was killed from outside: once more
+            self._drop(key)  # it was killed from outside: try once more
         try:
             return self._launch(key, limits)
         except ParentGone as exc:
@@ -44,7 +44,9 @@ class Parents:
             raise SandboxError(f"the warm parent of {key.program} ended: {exc}") from exc
 
     def close(self) -> None:
-        for key in sorted(self._warm, key=lambda key: not key.seed):  # a first parent waits for the second ones' end
+        for key in sorted(
+            self._warm, key=lambda key: not key.seed
+        ):  # second parents first, because a first parent waits for them
             self._drop(key)
 
     def _launch(self, key: WarmKey, limits: Limits) -> LocalConnection:
@@ -70,7 +72,7 @@ class Parents:
         return ready(self._start(key), key)
 
     def _grown(self, key: WarmKey, limits: Limits) -> WarmParent:
-        """From a first parent, which stays for as long as this one does."""
+        """A second parent, forked from a first one, which is kept as long as the second."""
         self._make_room(lambda other: bool(other.seed), MOST_GROWN)
         first = replace(key, seed=b"")
         try:
@@ -78,7 +80,7 @@ class Parents:
         except (ParentGone, SandboxError):
             if first not in self._warm or not self._warm[first].gone():
                 raise
-        return self._grow(key, first, limits)  # the first one was killed from outside: once more
+        return self._grow(key, first, limits)  # the first parent was killed from outside: try once more
 
     def _grow(self, key: WarmKey, first: WarmKey, limits: Limits) -> WarmParent:
         if first in self._warm and self._warm[first].gone():
@@ -109,13 +111,13 @@ class Parents:
 
 
 def ready(parent: WarmParent, key: WarmKey) -> WarmParent:
-    """Wait for its imports. Raises `UserError` for one that fails, `SandboxError` where it cannot start."""
+    """Wait for the imports of `parent`. Raises `UserError` if one fails, and `SandboxError` if the parent cannot start."""
     try:
         parent.wait_ready()
     except ImportError as exc:
         parent.close()
         raise UserError(
-            f"{key.python} cannot import {exc.name!r}, which is to be loaded before the task's code ({exc.msg}): install it "
+            f"{key.python} cannot import {exc.name!r}, a module to preload ({exc.msg}): install it "
             f"there ({key.python} -m pip install …), or name an interpreter that has it with --recode-python=PATH"
         ) from exc
     except (ParentGone, TimeoutError) as exc:

@@ -1,7 +1,7 @@
-"""Images: the one a task names, or one built from its Dockerfile or requirements, once per content.
+"""Find, pull or build the Docker image of a task: the image it names, or one built from its Dockerfile or requirements.
 
-Every image gets pytest where it lacks it, as the hidden tests need it. What is built is tagged
-`pytest-recode/<name>:<hash of all that went in>` and stays: the next run finds it there.
+pytest is installed in images that lack it, because hidden tests need it. Built images are tagged
+`pytest-recode/<kind>:<hash of their inputs>` and kept, so that later runs reuse them.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ RUN python3 -m pip install --no-cache-dir -r /tmp/requirements.txt && rm /tmp/re
 
 
 def image_for(client: Any, environment: Environment, base: str) -> str:
-    """The id of the image to run `environment` in, pulled or built where it is not there yet.
+    """The id of the image for `environment`, which is pulled or built if necessary.
 
-    `client` is a `docker.APIClient`. Raises `UserError` where that cannot be done, with the last lines of the build.
+    `client` is a `docker.APIClient`. Raises a `UserError` with the last lines of a failed build.
     """
     if environment.dockerfile is not None:
         folder = environment.dockerfile.parent
@@ -62,40 +62,43 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
         own = _built(client, "task", files, environment.dockerfile.name, str(environment.dockerfile))
         return _layered(client, own, str(environment.dockerfile), None)
     if environment.image:
-        name = environment.name  # of one that --recode-env named
-        mend = (
+        name = environment.name  # set if --recode-env named the image
+        alternative = (
             f"name another with --recode-env={name}=IMAGE"
             if name
             else "correct environment.image in the task's task.yaml"
         )
         what = f"--recode-env={name}={environment.image}" if name else f"environment.image: {environment.image}"
-        way_on = f"build it, or pull it where there is a network, or {mend}"
-        found = _present(client, environment.image, what, way_on)
+        next_step = f"build it, or pull it on a machine with a network, or {alternative}"
+        found = _present(client, environment.image, what, next_step)
     else:
         found = base_image(client, base)
     return _layered(client, found, environment.image or base or BASE, environment.requirements)
 
 
 def base_image(client: Any, name: str, tell: Callable[[str], None] = LOG.warning) -> str:
-    """The id of the run's image, where the task names none; "" is the default. `tell` gets a line before a pull. Raises `UserError`."""
+    """The id of the image for tasks that name none; `name` "" is the default image.
+
+    `tell` is called with a line before a pull. Raises `UserError`.
+    """
     if name:
-        way_on = "build it, or pull it where there is a network, or name another"
-        return _present(client, name, f"--recode-image={name}", way_on, tell)
+        next_step = "build it, or pull it on a machine with a network, or name another image"
+        return _present(client, name, f"--recode-image={name}", next_step, tell)
     return _present(
         client,
         BASE,
         f"the default image {BASE}",
-        "pull it where there is a network, or name another with --recode-image",
+        "pull it on a machine with a network, or name another with --recode-image",
         tell,
     )
 
 
 def _context(folder: Path) -> Iterator[Path]:
-    """The files of a build, but for what is hidden of a task, should `folder` be one or hold some."""
+    """The files of a build context, without the hidden parts of tasks in `folder`. Raises `UserError` for symbolic links."""
     for path in sorted(folder.rglob("*")):
-        if path.is_symlink():  # it may lead to any file of this machine
+        if path.is_symlink():  # it may point to any file of this machine
             raise UserError(
-                f"{path}: is a symbolic link to {path.readlink()}, in a folder to build an image of: copy what it points to"
+                f"{path}: is a symbolic link to {path.readlink()}, in a folder that Docker builds an image from; replace it with a copy of its target"
             )
         if path.is_file() and not any(_hides(above, path) for above in path.parents if above.is_relative_to(folder)):
             yield path
@@ -105,14 +108,14 @@ def _hides(directory: Path, path: Path) -> bool:
     return (directory / "reference").is_dir() and path.relative_to(directory).parts[0] in SECRET
 
 
-def _present(client: Any, name: str, what: str, way_on: str, tell: Callable[[str], None] = LOG.warning) -> str:
-    """The id of a named image."""
+def _present(client: Any, name: str, what: str, next_step: str, tell: Callable[[str], None] = LOG.warning) -> str:
+    """The id of a named image, which is pulled if necessary."""
     import docker.errors
 
     try:
         return str(client.inspect_image(name)["Id"])
     except docker.errors.ImageNotFound:
-        tell(f"docker: the image {name} is not here and is pulled, which may take minutes")
+        tell(f"docker: pulling the image {name}, which may take minutes")
     try:
         repository, separator, tag = name.rpartition(":")
         if not separator or "/" in tag or "@" in name:
@@ -120,11 +123,11 @@ def _present(client: Any, name: str, what: str, way_on: str, tell: Callable[[str
         client.pull(repository, tag=tag or None)
         return str(client.inspect_image(name)["Id"])
     except docker.errors.APIError as exc:
-        raise UserError(f"{what} is not here and could not be pulled ({_reason(exc)}): {way_on}") from exc
+        raise UserError(f"{what} is not on this machine and could not be pulled ({_reason(exc)}): {next_step}") from exc
 
 
 def _layered(client: Any, image: str, name: str, requirements: Path | None) -> str:
-    """`image` with the requirements and pytest."""
+    """The id of an image with `requirements` and pytest installed on top of `image`."""
     files = {}
     install = ""
     if requirements is not None:
@@ -159,8 +162,8 @@ def _find(client: Any, tag: str) -> str | None:
 def _build(client: Any, files: dict[str, bytes], dockerfile: str, tag: str, blame: str) -> str:
     import docker.errors
 
-    said: list[str] = []
-    LOG.warning("docker: the image for %s is built, once, which may take minutes", blame)
+    output: list[str] = []
+    LOG.warning("docker: building the image for %s, which happens once and may take minutes", blame)
     try:
         events = client.build(
             fileobj=_tar(files),
@@ -174,20 +177,20 @@ def _build(client: Any, files: dict[str, bytes], dockerfile: str, tag: str, blam
             decode=True,
         )
         for event in events:
-            said.append(str(event.get("stream", "")))
+            output.append(str(event.get("stream", "")))
             if "error" in event:
-                raise UserError(_failed(blame, event, said))
+                raise UserError(_failed(blame, event, output))
     except docker.errors.APIError as exc:
         raise UserError(f"image for {blame} could not be built: {_reason(exc)}") from exc
     return str(client.inspect_image(tag)["Id"])
 
 
-def _failed(blame: str, event: dict[str, Any], said: list[str]) -> str:
+def _failed(blame: str, event: dict[str, Any], output: list[str]) -> str:
     error = str(event["error"])
     no_shell = "/bin/sh" in error and ("no such file" in error or "not found" in error)
     if no_shell or event.get("errorDetail", {}).get("code") == _NO_PYTHON:
         return f"image {blame} has no python3; name an image with Python 3.9 or newer"
-    last = " | ".join(line.strip() for line in "".join(said).splitlines()[-4:] if line.strip())
+    last = " | ".join(line.strip() for line in "".join(output).splitlines()[-4:] if line.strip())
     return f"image for {blame} could not be built: {' '.join(error.split())} ({last})"
 
 
@@ -205,7 +208,7 @@ def _tar(files: dict[str, bytes]) -> io.BytesIO:
 
 @contextmanager
 def _one_builder() -> Iterator[None]:
-    """However many workers this machine has, one builds; the others find what it built."""
+    """A lock under which one worker of this machine builds an image; the others then find it."""
     path = Path(tempfile.gettempdir()) / f"pytest-recode-{os.getuid()}.lock"
     with locks.locked(locks.open_lock(path, 0o600, os.O_NOFOLLOW)):
         yield

@@ -1,4 +1,4 @@
-"""Interpreters of this machine, and the environment variables that programs get."""
+"""Interpreters of this machine, and the environment variables of programs in a sandbox."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_recode.faults import UserError
 
-OLDEST = (3, 9)  # what the sources in inside/ are written for
+OLDEST = (3, 9)  # the oldest Python that the modules in inside/ support
 
 FIXED = {
     "LANG": "C.UTF-8",
@@ -37,14 +37,14 @@ class Interpreter:
     executable: Path
     prefix: Path
     base_prefix: Path
-    libraries: tuple[Path, ...]  # the standard library's directory, and those that packages are installed in
-    path: tuple[str, ...]  # all that it imports from
+    libraries: tuple[Path, ...]  # directories of the standard library and of installed packages
+    path: tuple[str, ...]  # sys.path
     version: str  # "3.12"
 
 
 @cache
 def interpreter(python: str) -> Interpreter:
-    """Ask `python` where it lives. Raises `UserError` where it is missing, too old or no Python."""
+    """Run `python` to find its directories and version. Raises `UserError` if it is missing, too old or not a Python interpreter."""
     advice = "give another with --recode-python=PATH"
     try:
         done = subprocess.run(
@@ -64,7 +64,7 @@ def interpreter(python: str) -> Interpreter:
         raise UserError(f"interpreter {python}: not a working Python ({exc}); {advice}") from exc
     if tuple(version) < OLDEST:
         found, least = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
-        raise UserError(f"interpreter {python}: is Python {found}, needs {least} or newer; {advice}")
+        raise UserError(f"interpreter {python}: is Python {found}, but {least} or newer is required; {advice}")
     return Interpreter(
         executable=Path(executable),
         prefix=Path(prefix),
@@ -76,6 +76,6 @@ def interpreter(python: str) -> Interpreter:
 
 
 def environment_variables(python: Interpreter, home: str) -> dict[str, str]:
-    """The whole environment of a program: built from nothing, the same on every machine."""
+    """All environment variables of a program. None are inherited, so they are the same on every machine."""
     bins = [str(python.executable.parent), str(python.prefix / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]
     return {"PATH": ":".join(dict.fromkeys(bins)), "HOME": home, **FIXED}

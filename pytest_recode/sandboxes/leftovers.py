@@ -1,4 +1,4 @@
-"""What a killed run of this tool left on this machine, told by the mark of its owner: run, pid and start time."""
+"""Find and remove processes and directories of killed runs. They are marked with their owner: run, pid and start time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFIX = "pytest-recode-"  # of directories
 
 
 def owner() -> str:
-    """This process, so that no later one with its pid is taken for it."""
+    """An id of this process that no later process with the same pid has."""
     return f"{os.getpid()}.{_start_time(os.getpid())}"
 
 
@@ -23,13 +23,13 @@ def mark(run: str) -> str:
 
 
 def alive(mark: str) -> bool:
-    """Does the process that made this mark still run?"""
+    """Whether the process that made this mark is still running."""
     pid, _, rest = mark.partition(".")
     return pid.isdigit() and _start_time(int(pid)) == rest.partition(".")[0]
 
 
 def make_directory() -> Path:
-    """A directory for what this process's sandboxes write, by its name this process's."""
+    """Create a directory for the files of this process's sandboxes; its name identifies this process as the owner."""
     return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}."))
 
 
@@ -40,7 +40,7 @@ def reap_processes() -> None:
             continue
         try:
             variables = (directory / "environ").read_bytes().split(b"\0")
-        except OSError:  # gone, or not this user's
+        except OSError:  # ended, or of another user
             continue
         for variable in variables:
             if variable.startswith(wanted) and not alive(variable[len(wanted) :].decode("utf-8", "replace")):
@@ -61,7 +61,7 @@ def _kill(pid: int) -> None:
 
 
 def _start_time(pid: int) -> str:
-    """In clock ticks since the machine started; "" where there is no such process."""
+    """The start time in clock ticks since boot; "" if there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:

@@ -1,8 +1,8 @@
-"""process: no walls, only limits. Refused unless asked for, or unless all that runs is this project's own.
+"""The process sandbox: limits without isolation. Used only if the user asks for it, or if the run executes only this project's code.
 
-The same warm parents as bubblewrap's, without namespaces: a program sees this machine's files, network and processes, as
-the user who runs pytest. What holds: an environment built from nothing, a directory of its own, limits of memory,
-processes, file size and descriptors, and that all it started ends with it.
+It uses the same warm parents as bubblewrap, without namespaces: a program can access the files, the network and the processes of this
+machine as the user who runs pytest. It does have an environment without inherited variables, a directory of its own, and limits of
+memory, processes, file size and descriptors, and all its processes end with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pytest_recode.task import Environment, Limits
 
 
 class Process:
-    """A `Sandbox` in name."""
+    """A `Sandbox` without isolation."""
 
     name = "process"
     isolation = "process"

@@ -1,4 +1,4 @@
-"""A task's requirements file, and what of it an interpreter of this machine does not meet."""
+"""Read a task's requirements file, and find requirements that an interpreter of this machine does not meet."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from pytest_recode.sandboxes.interpreters import Interpreter
 
 
 def wanted(path: Path, version: str = "") -> list[Requirement]:
-    """Requirements of named packages for this platform, and Python `version` ("3.12"; "": this process's own). Options of pip,
-    addresses and requirements for other platforms are passed over."""
+    """The requirements in `path` for this platform and Python `version` ("3.12"; "" is that of this process).
+
+    Options of pip, URLs and requirements for other platforms are ignored.
+    """
     python = {"python_version": version} if version else {}
     found = (_requirement(line) for line in path.read_text("utf-8").splitlines())
     return [
@@ -36,9 +38,9 @@ def _requirement(line: str) -> Requirement | None:
 
 @cache
 def unmet(python: Interpreter, path: Path) -> tuple[tuple[Requirement, str], ...]:
-    """Each requirement of `path` that `python` does not meet, with the version that it has ("": it has none).
+    """Each requirement of `path` that `python` does not meet, with the installed version ("" if it is not installed).
 
-    Reads the metadata in the directories that `python` imports from, and starts nothing.
+    Reads the metadata in the directories that `python` imports from, without starting a process.
     """
     found = []
     for requirement in wanted(path, python.version):
@@ -51,6 +53,6 @@ def unmet(python: Interpreter, path: Path) -> tuple[tuple[Requirement, str], ...
 
 
 def _versions(python: Interpreter, name: str) -> Iterator[str]:
-    """None for a package without metadata of its version: it is installed, and nothing is known of it."""
+    """The installed versions of a package; "" for one whose metadata has no version."""
     for each in importlib.metadata.distributions(name=name, path=list(python.path)):
         yield each.version or ""

@@ -1,4 +1,4 @@
-"""How a program gets inside: as text, with its bytecode, over standard input, to `inside/runtime/bootstrap.py`."""
+"""Send a program to a sandbox: its source and bytecode go over standard input to `inside/runtime/bootstrap.py`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from pytest_recode.task import Environment, Limits
 
 _INSIDE = Path(__file__).parent.parent / "inside"
 _NAME = "_recode.{}"
-"""What a module of `inside/` is called in a sandbox: no repository's module has such a name."""
+"""The name of a module of `inside/` in a sandbox. The prefix avoids clashes with modules of a repository."""
 _RUNTIME = "runtime"
 _IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmKey:
-    """What a warm parent, or a spare container, is good for."""
+    """What a warm parent or a spare container was started for. Launches with equal keys can use it."""
 
     program: str
     modules: tuple[tuple[str, str], ...]
@@ -52,7 +52,7 @@ class WarmKey:
 
 @cache
 def source(module: str) -> str:
-    """The text of a module below `inside/`, named from there: "wire.codec"."""
+    """The source of a module below `inside/`, by its name relative to it: "wire.codec"."""
     return _path(module).read_text(encoding="utf-8")
 
 
@@ -62,9 +62,9 @@ def _path(module: str) -> Path:
 
 @cache
 def modules_for(entry: str) -> Mapping[str, str]:
-    """Sources of `entry` and of all that it imports, each after what it imports itself, by the names they have in a sandbox.
+    """Sources of `entry` and of all modules that it imports, by their names in a sandbox, in the order of their imports.
 
-    `entry` is named from `inside/`. What the sandbox brings anyway, `runtime`, is left out where the entry is not of it.
+    `entry` is relative to `inside/`. Modules of `runtime`, which every sandbox has, are omitted unless the entry is one.
     """
     found: dict[str, str] = {}
     _collect(entry, found, skip="" if entry.startswith(_RUNTIME) else _RUNTIME)
@@ -79,7 +79,7 @@ def _collect(module: str, found: dict[str, str], skip: str) -> None:
 
 
 def imports(module: str) -> list[str]:
-    """The modules below `inside/` that one of them imports: relative imports at the margin. To parse each file would take longer."""
+    """The modules below `inside/` that `module` imports by unindented relative imports. A regular expression is faster than parsing."""
     found = []
     for dots, base, names in _IMPORT.findall(source(module)):
         above = module.split(".")[: -len(dots)]
@@ -94,15 +94,17 @@ def imports(module: str) -> list[str]:
 
 
 def program(name: str, entry: str, *, persistent: bool = False) -> Program:
-    """The program whose entry is a module of `inside/`."""
+    """The Program whose entry is a module of `inside/`."""
     modules = modules_for(entry)
     return Program(name=name, modules=modules, entry=_NAME.format(entry), persistent=persistent)
 
 
 @cache
 def bytecode(module: str, text: str) -> str:
-    """Of one of `inside/` with this text, as base64; "" of another's. Python keeps it on disk: to compile what a grader consists
-    of takes a sandbox longer than to start."""
+    """The bytecode of a module of `inside/` with this source, as base64; "" for other modules.
+
+    Python caches it on disk. Compiling the modules of a grader in a sandbox would take longer than starting the sandbox.
+    """
     name = module.removeprefix(_NAME.format(""))
     path = _path(name)
     if name == module or not path.is_file() or source(name) != text:
@@ -118,9 +120,9 @@ def _of_file(code: CodeType, filename: str) -> CodeType:
 
 
 def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
-    """What `inside/runtime/bootstrap.py` reads: the sandbox's own modules, which of them to run, and with what.
+    """The message that `inside/runtime/bootstrap.py` reads: the modules of the runtime, which one to run, and its arguments.
 
-    `main` is "fork_server" or "container_init"; `setup` is completed with what `fork_server.warm` wants.
+    `main` is "fork_server" or "container_init"; the program for `fork_server.warm` is added to `setup`.
     """
     modules = {**modules_for(f"{_RUNTIME}.{main}")}
     if key.persistent:
@@ -138,7 +140,7 @@ def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
 
 
 def limits_message(limits: Limits, *, persistent: bool) -> dict[str, Any]:
-    """What `inside/runtime/launch.py` calls `Limits`."""
+    """The limits as `Limits` of `inside/runtime/launch.py` reads them."""
     return {
         "memory_mb": limits.memory_mb,
         "disk_mb": limits.disk_mb,

@@ -1,4 +1,4 @@
-"""Waiting for a socket, so that Ctrl-C is always noticed."""
+"""Wait for a socket without delaying Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import socket
 import time
 
 NOTICED = 1.0
-"""Seconds within which Ctrl-C is. One that comes after Python has last looked for signals, and before the system call, does not
-end that call: it would be noticed when the wait is over, minutes later."""
+"""Seconds within which Ctrl-C is handled. A signal that arrives between Python's last check and the system call does not interrupt
+the call, and would be handled only at the end of the wait, minutes later."""
 
 
 def ready(wire: socket.socket, event: int, seconds: float) -> bool:
-    """Whether `event` (of `select.poll`) came within so many seconds; 0 or less looks once."""
+    """Whether `event` (of `select.poll`) occurs within `seconds`; 0 or less polls once."""
     poll = select.poll()
     poll.register(wire, event)
     deadline = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Warm parents, from the host: processes that imported what a program needs, and fork a sandbox for each launch."""
+"""The host's side of warm parents (fork servers): processes that have imported a program's modules and fork a sandbox for each launch."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from pytest_recode.sandboxes import waiting
 from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
 from pytest_recode.task import Limits
 
-WARM_SECONDS = 300.0  # imports of a warm parent
+WARM_SECONDS = 300.0  # for the imports of a warm parent
 START_SECONDS = 30.0
 KILL_SECONDS = 15.0
-ENDING_SECONDS = 1.0  # between a program's end and the word of it
+ENDING_SECONDS = 1.0  # between a program's end and the message about it
 
 
 WITH_PARENT = "ended together with its warm parent"
-"""How a launch ended whose warm parent was killed: where there are walls, by nothing inside."""
+"""How a launch ended whose warm parent was killed. In an isolated sandbox, no program inside can cause it."""
 
 Mode = Literal["nested", "alone", "plain"]
 
 
 class ParentGone(Exception):
-    """The warm parent has ended; the text is the last it had to say."""
+    """The warm parent has ended; the message is its last output."""
 
 
 class WallsError(SandboxError):
-    """The walls of one launch could not be raised."""
+    """The isolation of one launch could not be set up."""
 
     def __init__(self, fault: str) -> None:
         super().__init__(f"a sandbox could not be set up: {fault}")
 
 
 class Root:
-    """The process that a first warm parent is, from outside, and all the parents that were forked from it."""
+    """The process of a first warm parent, and of all parents that were forked from it."""
 
     def __init__(self, argv: Sequence[str], boot: bytes, env: Mapping[str, str], pass_fds: Sequence[int]) -> None:
-        """`argv` ends in an interpreter; `boot` is what `inside/runtime/bootstrap.py` reads. Does not wait for its imports."""
-        self._inner: int | None = None  # inside bwrap: a descriptor of the process
+        """Start `argv`, which ends with an interpreter, and send `boot` to `inside/runtime/bootstrap.py`. Does not wait for imports."""
+        self._inner: int | None = None  # pidfd of the process inside bwrap
         self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         try:
             with tempfile.TemporaryFile() as script:
@@ -64,38 +64,38 @@ class Root:
                     stdout=subprocess.DEVNULL,
                     stderr=self.stderr,
                     pass_fds=pass_fds,
-                    start_new_session=True,  # a terminal's Ctrl-C is for the host
+                    start_new_session=True,  # so that Ctrl-C in a terminal reaches only the host
                 )
         except OSError as exc:
             self.stderr.close()
             raise SandboxError(f"cannot start {argv[0]}: {exc}") from exc
 
     def find_inner(self) -> None:
-        """The process that bwrap waits for."""
+        """Open the process that bwrap waits for."""
         with suppress(OSError, ValueError):
             children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
             self._inner = os.pidfd_open(int(children))
 
     def kill(self) -> None:
-        """By force. bwrap, without rights by then, cannot take what it started along."""
+        """Kill the process. bwrap has dropped its privileges and cannot kill its child, so the child is killed too."""
         self._process.kill()
         if self._inner is not None:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._inner, signal.SIGKILL)
 
     def wait_gone(self) -> None:
-        """Inside bwrap: until everything below it is gone, once it is ending. Raises `SandboxError` where that takes too long.
+        """Wait until all processes inside bwrap have ended. Raises `SandboxError` if that takes too long.
 
-        The end of the first process of a pid namespace is told when all others in there have been reaped.
+        The kernel reports the end of the first process of a pid namespace after all its other processes have been reaped.
         """
         if self._inner is not None:
             poll = select.poll()
             poll.register(self._inner, select.POLLIN)
             if not poll.poll(KILL_SECONDS * 1000):
-                raise SandboxError(f"a warm parent and what runs below it did not end within {KILL_SECONDS:g} s")
+                raise SandboxError(f"a warm parent and its launches did not end within {KILL_SECONDS:g} s")
 
     def close(self) -> None:
-        """Once its control socket is closed: wait for its end; idempotent."""
+        """Wait for the end of the process, whose control socket must be closed; idempotent."""
         if self.stderr.closed:
             return
         try:
@@ -108,29 +108,33 @@ class Root:
             os.close(inner)
         self.stderr.close()
 
-    def said(self) -> int:
-        """How many bytes it has written to stderr."""
+    def stderr_size(self) -> int:
+        """The number of bytes that the process has written to stderr."""
         return 0 if self.stderr.closed else os.fstat(self.stderr.fileno()).st_size
 
     def last_words(self, since: int = 0) -> str:
-        """Of what came after `since` bytes."""
+        """The last output on stderr after the first `since` bytes, for messages."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         if self.stderr.closed:
             return "it was closed"
-        # not by `seek`: the offset is its own as well
-        text = os.pread(self.stderr.fileno(), 2000, max(self.said() - 2000, since)).decode("utf-8", "replace").strip()
+        # not `seek`, because the process shares the offset
+        text = (
+            os.pread(self.stderr.fileno(), 2000, max(self.stderr_size() - 2000, since))
+            .decode("utf-8", "replace")
+            .strip()
+        )
         status = self._process.returncode
         return text or f"{'it ended' if status is None else f'exit status {status}'}, nothing on its stderr"
 
 
 class WarmParent:
-    """A process of `inside/runtime/fork_server.py`, from the host. Thread-safe."""
+    """The host's side of a process of `inside/runtime/fork_server.py`. Thread-safe."""
 
     def __init__(
         self, control: socket.socket, root: Root, *, mode: Mode, persistent: bool, kept: Sequence[str], base: bool
     ) -> None:
-        """`base`: it is the root's own process, and not one forked from that."""
+        """`base`: it is the root's own process, not one forked from it. `kept`: paths below /tmp that each launch sees."""
         self._control = control
         self._root = root
         self._base = base
@@ -143,11 +147,11 @@ class WarmParent:
         self._ended: dict[int, dict[str, Any]] = {}
         self._mode: Mode = mode
         self._persistent = persistent
-        self._since = root.said()  # by others, before this one
+        self._since = root.stderr_size()  # output before this parent's
         self.live = 0  # launches not yet ended
 
     def grow(self, seed: bytes, limits: Limits, directory: str = "") -> WarmParent:
-        """A second parent, forked from this one, that has grown `seed`; does not wait for it. Raises `ParentGone`."""
+        """Fork a second parent that calls `grow(seed)`. Does not wait for it. Raises `ParentGone`."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs, tempfile.TemporaryFile() as file:
@@ -163,7 +167,7 @@ class WarmParent:
         return WarmParent(ours, self._root, mode=self._mode, persistent=self._persistent, kept=self._kept, base=False)
 
     def wait_ready(self) -> None:
-        """Raises `ParentGone`, `TimeoutError`, and `ImportError` (with `name`) for a module that cannot be imported."""
+        """Wait for the imports. Raises `ParentGone`, `TimeoutError`, and an `ImportError` with the `name` of a failed module."""
         with self._lock:
             self._hear_until(lambda: self._ready or self._fault is not None, WARM_SECONDS)
         if self._fault is not None:
@@ -172,7 +176,7 @@ class WarmParent:
             self._root.find_inner()
 
     def launch(self, limits: Limits, directory: str = "") -> LocalConnection:
-        """Raises `ParentGone`, and `WallsError` where the walls cannot be raised."""
+        """Start a program. Raises `ParentGone`, and `WallsError` if its isolation cannot be set up."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with self._lock:
@@ -196,9 +200,9 @@ class WarmParent:
         return LocalConnection(ours, self, number)
 
     def end(self, number: int, grace: float) -> str:
-        """End a launch and all it started; how it had ended before that, or "".
+        """End a launch and all its processes. Returns how it had ended before, or "" if it was running.
 
-        One that is ending has `grace` seconds to say how.
+        A launch that is ending has `grace` seconds to report how.
         """
         with self._lock:
             self.live -= 1
@@ -218,7 +222,7 @@ class WarmParent:
             return str(self._ended.pop(number, {}).get("how", ""))
 
     def gone(self) -> bool:
-        """Whether it has ended, or was closed."""
+        """Whether the parent has ended or was closed."""
         hung_up = select.poll()
         with self._lock:
             if self._control.fileno() < 0:
@@ -227,12 +231,12 @@ class WarmParent:
             return bool(hung_up.poll(0))
 
     def release(self) -> None:
-        """After a launch: one that was good for this launch alone ends with it."""
+        """Called after a launch: closes a parent that was started for a single launch."""
         if self._mode == "alone":
             self.close()
 
     def close(self) -> None:
-        """End it and everything below it; idempotent."""
+        """End the parent and all its launches; idempotent."""
         with self._lock:
             self._control.close()
             if self._base:
@@ -242,8 +246,8 @@ class WarmParent:
         return self._root.last_words(self._since)
 
     def _limits(self, limits: Limits, directory: str) -> dict[str, Any]:
-        told = limits_message(limits, persistent=self._persistent)
-        return {**told, "directory": directory, "kept": self._kept}
+        message = limits_message(limits, persistent=self._persistent)
+        return {**message, "directory": directory, "kept": self._kept}
 
     def _hear_until(self, done: Any, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -282,10 +286,10 @@ def start_parent(
     pass_fds: Sequence[int] = (),
     kept: Sequence[str] = (),
 ) -> WarmParent:
-    """Start a first warm parent: `argv` is to end in an interpreter. Does not wait for its imports.
+    """Start a first warm parent. `argv` must end with an interpreter. Does not wait for its imports.
 
-    In mode "alone" it is good for one launch, and is what ends with it.
-    `kept` are paths below /tmp that each launch is to see, as it sees everything outside /tmp.
+    Mode "alone": the parent serves one launch and ends with it. `kept`: paths below /tmp that each launch sees, like paths
+    outside /tmp.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
@@ -327,7 +331,7 @@ class LocalConnection:
                 return self._wire.recv(size)
             except BlockingIOError:
                 _await(self._wire, select.POLLIN, deadline)
-            except OSError:  # reset: it ended with bytes of ours unread; or closed by `kill`
+            except OSError:  # reset, because it ended with unread bytes; or closed by `kill`
                 return b""
 
     def kill(self) -> str:

@@ -52,7 +52,9 @@ def test_the_folder_of_an_image_holds_no_link(tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM x\n")
     assert list(_context(tmp_path)) == [tmp_path / "Dockerfile"]
     (tmp_path / "keys").symlink_to(Path.home())
-    with pytest.raises(UserError, match=f"keys: is a symbolic link to {Path.home()}, in a folder to build an image of"):
+    with pytest.raises(
+        UserError, match=f"keys: is a symbolic link to {Path.home()}, in a folder that Docker builds an image from"
+    ):
         list(_context(tmp_path))
 
 

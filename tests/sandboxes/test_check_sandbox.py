@@ -129,7 +129,7 @@ def test_a_breach_is_found(promise: str, wrong: dict[str, object], mine: Callabl
 
 
 def test_a_promise_that_is_not_made_cannot_be_asked_for(mine: Callable[..., Sandbox]) -> None:
-    with pytest.raises(AssertionError, match="with isolation 'process' promises nothing called"):
+    with pytest.raises(AssertionError, match="with isolation 'process' has no requirement"):
         check_sandbox(mine(), only=["there_is_no_network"])
 
 

@@ -20,7 +20,7 @@ from tests.sandboxes.conftest import IMAGE, usable
 from tests.sandboxes.daemon_proxy import DaemonProxy
 
 LIMITS = Limits(memory_mb=256, disk_mb=32, pids=32)
-GONE = "docker: its daemon does not answer "
+GONE = "docker: the daemon does not answer "
 WORD = "daemon-goes-down"
 
 

@@ -1,6 +1,6 @@
 """Runs the source in each request: how the conformance suite inspects a sandbox from inside.
 
-Runs in a sandbox of its own, as the program under test. Called by `sandboxes/conformance.py`. Must not be shipped
+Runs in a sandbox of its own, as the program under test. Called by `sandboxes/conformance/probe.py`. Must not be shipped
 with any other program: it runs whatever it is sent.
 
 Each request is four bytes of length and Python source; the answer four bytes of length and JSON: the value of the

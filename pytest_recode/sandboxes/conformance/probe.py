@@ -1,14 +1,13 @@
-"""What every sandbox keeps to, as a check to be run on yours (`pytest_recode.testing.check_sandbox`)."""
+"""Programs under test in a sandbox, and what the host sees of their processes. Used by the checks of this package."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,7 +16,7 @@ from pytest_recode.sandboxes import Connection, Sandbox
 from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import Environment, Limits
 
-SECONDS = 60.0  # for any one answer
+SECONDS = 60.0  # limit of one answer
 
 
 class Probe:
@@ -27,7 +26,7 @@ class Probe:
         self.connection = connection
 
     def ask(self, source: str, seconds: float = SECONDS) -> Any:
-        """The value of `result` after `source` ran inside. Raises `AssertionError` with the traceback from in there."""
+        """Run `source` in the sandbox and return its `result`. Raises an `AssertionError` with the traceback from the sandbox."""
         self.tell(source, seconds)
         deadline = time.monotonic() + seconds
         answer = json.loads(self.read(int.from_bytes(self.read(4, deadline), "big"), deadline))
@@ -48,7 +47,7 @@ class Probe:
         return bytes(found)
 
     def ended(self, source: str, seconds: float = SECONDS) -> str:
-        """How the program ended after `source`, which must be its end."""
+        """Run `source`, which must end the program, and return how it ended."""
         self.tell(source, seconds)
         deadline = time.monotonic() + seconds
         while self.connection.receive(1 << 16, deadline):
@@ -58,7 +57,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """A sandbox under examination."""
+    """A sandbox under test, with the environment and limits of its programs."""
 
     sandbox: Sandbox
     environment: Environment
@@ -74,67 +73,13 @@ class Bench:
             connection.kill()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
-    """`walls` promises are not made by a sandbox whose `isolation` is "process"."""
-
-    name: str
-    walls: bool
-    check: Callable[[Bench], None]
-
-
-@cache
-def promises() -> tuple[Promise, ...]:
-    from pytest_recode.sandboxes import conformance_basics, conformance_jail, conformance_walls
-
-    found = []
-    for module, walls in ((conformance_basics, False), (conformance_jail, False), (conformance_walls, True)):
-        for name, check in vars(module).items():
-            if name.startswith("check_"):
-                found.append(Promise(name=name.removeprefix("check_"), walls=walls, check=check))
-    return tuple(found)
-
-
-def promised(isolation: str) -> tuple[str, ...]:
-    """The names of what a sandbox of this isolation ("separate", "process") promises."""
-    return tuple(promise.name for promise in promises() if isolation == "separate" or not promise.walls)
-
-
-def check_sandbox(
-    sandbox: Sandbox,
-    environment: Environment | None = None,
-    limits: Limits | None = None,
-    *,
-    only: Sequence[str] | None = None,
-) -> None:
-    """Raises `AssertionError` where the sandbox breaks what `pytest_recode.sandboxes` promises.
-
-    All that its `isolation` promises, or `only` some of it, by the names in `promised`. Programs that attack run inside
-    `sandbox`: one that claims walls it has not got harms this machine.
-    """
-    bench = Bench(
-        sandbox=sandbox,
-        environment=environment or Environment(),
-        limits=limits or Limits(memory_mb=256, disk_mb=32, pids=32),
-    )
-    names = promised(sandbox.isolation) if only is None else only
-    unknown = set(names) - set(promised(sandbox.isolation))
-    assert not unknown, f"a sandbox with isolation {sandbox.isolation!r} promises nothing called {sorted(unknown)}"
-    for promise in promises():
-        if promise.name in names:
-            try:
-                promise.check(bench)
-            except AssertionError as exc:
-                raise AssertionError(f"{sandbox.name}: {promise.name.replace('_', ' ')}: {exc}") from exc
-
-
 def marked() -> str:
-    """An argument that tells a process of this check among all others."""
+    """A unique command-line argument that identifies the processes of one check."""
     return f"recode-check-{uuid4().hex}"
 
 
 def running(mark: str) -> list[int]:
-    """The processes of this machine with `mark` among their arguments, seen from outside the sandbox."""
+    """The processes of the host that have `mark` as an argument, as seen from outside the sandbox."""
     found = []
     for directory in Path("/proc").iterdir():
         if directory.name.isdigit() and int(directory.name) != os.getpid():

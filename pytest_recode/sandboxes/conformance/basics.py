@@ -1,4 +1,4 @@
-"""Promises of every sandbox, walls or not."""
+"""Checks of every sandbox, whatever its isolation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from pytest_recode.faults import UserError
-from pytest_recode.sandboxes.conformance import Bench, Probe, marked, running, until
+from pytest_recode.sandboxes.conformance.probe import Bench, Probe, marked, running, until
 
 _DAEMON = """
 import os, sys, subprocess
@@ -27,7 +27,7 @@ def check_bytes_arrive_as_sent(bench: Bench) -> None:
         probe.tell(f"data = read(reader, {size}); write(writer, data[::-1])")
         sent = os.urandom(size)
         probe.connection.send(memoryview(sent), time.monotonic() + 60)
-        assert probe.read(size, time.monotonic() + 60) == sent[::-1], "they came back changed"
+        assert probe.read(size, time.monotonic() + 60) == sent[::-1], "the bytes came back changed"
 
 
 def check_deadlines_hold(bench: Bench) -> None:
@@ -53,8 +53,8 @@ def check_the_end_is_told(bench: Bench) -> None:
     ):
         with bench.probe() as probe:
             how = probe.ended(source)
-            assert how == expected, f"{source}: told {how!r}, not {expected!r}"
-            assert probe.connection.kill() == how, "kill() told it otherwise the second time"
+            assert how == expected, f"{source}: kill() returned {how!r}, not {expected!r}"
+            assert probe.connection.kill() == how, "kill() returned something else the second time"
             _refuses(probe)
 
 
@@ -62,19 +62,19 @@ def check_kill_ends_what_runs(bench: Bench) -> None:
     with bench.probe() as probe:
         probe.tell("while True: pass")
         how = probe.connection.kill()
-        assert how == "", f"it was still running, but kill() told {how!r}"
-        assert probe.connection.kill() == "", "kill() told it otherwise the second time"
+        assert how == "", f"the program was still running, but kill() returned {how!r}"
+        assert probe.connection.kill() == "", "kill() returned something else the second time"
         _refuses(probe)
 
 
 def _refuses(probe: Probe) -> None:
     try:
-        assert probe.connection.receive(1, time.monotonic() + 5) == b"", "receive() brought something after the end"
+        assert probe.connection.receive(1, time.monotonic() + 5) == b"", "receive() returned data after the end"
         probe.connection.send(b"x", time.monotonic() + 5)
     except ConnectionError:
         return
     except TimeoutError as exc:
-        raise AssertionError("after the end, it waits for more") from exc
+        raise AssertionError("receive() or send() waits although the program has ended") from exc
     raise AssertionError("send() after the end did not raise ConnectionError")
 
 
@@ -84,7 +84,7 @@ def check_kill_ends_daemons(bench: Bench) -> None:
         probe.ask(_DAEMON.format(mark=mark))
         until(lambda: running(mark), "the daemon came up")
         probe.connection.kill()
-        assert not running(mark), "a process that the program had started and left is alive after kill()"
+        assert not running(mark), "a daemon of the program is alive after kill()"
 
 
 def check_the_programs_end_ends_daemons(bench: Bench) -> None:
@@ -93,7 +93,7 @@ def check_the_programs_end_ends_daemons(bench: Bench) -> None:
         probe.ask(_DAEMON.format(mark=mark))
         until(lambda: running(mark), "the daemon came up")
         probe.ended("import os; os._exit(0)")
-        assert not running(mark), "a process that the program had started outlives it"
+        assert not running(mark), "a daemon of the program is alive after the program's end"
 
 
 _LOCKS = """
@@ -111,7 +111,7 @@ opened = {{}}
 
 
 def check_kill_returns_when_all_is_gone(bench: Bench) -> None:
-    """A lock on a file that two launches have in common is held for as long as its holder lives, if only to free its memory."""
+    """Uses a lock on a file that two launches share: it is held until its holder has ended, including the release of its memory."""
     source = _LOCKS.format(offset=uuid4().int >> 66)
     ballast = bench.limits.memory_mb * 3 // 4
     with bench.probe() as bystander, bench.probe() as probe:
@@ -122,7 +122,7 @@ def check_kill_returns_when_all_is_gone(bench: Bench) -> None:
         before = bystander.ask(f"{source}\n{look}")
         probe.connection.kill()
         after = bystander.ask(look)
-    assert after == 0, f"after kill(), {after} of the {before} locks that another launch could see were held still"
+    assert after == 0, f"after kill(), {after} of the {before} locks that another launch could see were still held"
 
 
 def check_work_starts_empty(bench: Bench) -> None:
@@ -133,23 +133,25 @@ def check_work_starts_empty(bench: Bench) -> None:
             "import tempfile; f = tempfile.NamedTemporaryFile('w', delete=False); f.write('left'); f.close(); result = f.name"
         )
         with bench.probe() as other:
-            assert other.ask(look)[0] == [], "a second launch, at the same time, sees files of the first"
-    assert first == [], f"the working directory held {first}"
+            assert other.ask(look)[0] == [], "a concurrent launch sees files of the first"
+    assert first == [], f"the working directory contained {first}"
     with bench.probe() as probe:
         assert probe.ask(look)[0] == [], "a later launch sees files of an earlier one"
-        assert not probe.ask(f"import os; result = os.path.exists({elsewhere!r})"), "a temporary file stayed"
+        assert not probe.ask(f"import os; result = os.path.exists({elsewhere!r})"), (
+            "a temporary file of an earlier launch still exists"
+        )
 
 
 def check_the_environment_is_built_from_nothing(bench: Bench) -> None:
     name, secret = "RECODE_CHECK_API_KEY", uuid4().hex
     os.environ[name] = secret
     try:
-        # one that has not been launched before, so that nothing warm is from before the variable
+        # limits that have not been used before, so that no warm process is older than the variable
         with bench.probe(limits=replace(bench.limits, pids=bench.limits.pids + 1)) as probe:
             seen = probe.ask("import os; result = dict(os.environ)")
     finally:
         del os.environ[name]
-    assert secret not in seen.values(), f"the host's {name} is to be seen inside"
+    assert secret not in seen.values(), f"the host's {name} is visible in the sandbox"
     for known, value in {"PYTHONHASHSEED": "0", "TZ": "UTC", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}.items():
         assert seen.get(known) == value, f"{known} is {seen.get(known)!r}, not {value!r}"
     foreign = {key for key, value in os.environ.items() if seen.get(key) == value and len(value) > 20}
@@ -174,7 +176,7 @@ def check_output_goes_nowhere(bench: Bench) -> None:
             "block = bytes(1 << 24)\n"
             "result = sum(os.write(fd, block) for fd in (1, 2) for _ in range(32)) >> 20\n"
             "print('x'); print('y', file=sys.stderr)"
-        ), "a gigabyte of output got in the way"
+        ), "a gigabyte of output disturbed the connection"
 
 
 def check_tracebacks_quote_the_source(bench: Bench) -> None:
@@ -187,15 +189,15 @@ def check_tracebacks_quote_the_source(bench: Bench) -> None:
 
 def check_a_missing_preload_is_the_users_fault(bench: Bench) -> None:
     missing = "recode_no_such_module"
-    said = ""
+    message = ""
     try:
         with replace(bench, environment=replace(bench.environment, preload=(missing,))).probe():
             pass
     except UserError as exc:
-        said = str(exc)
-    assert said, "a preload that is not there raised no UserError"
-    assert missing in said, f"the message does not name {missing}: {said}"
-    assert "\n" not in said, f"the message has several lines: {said}"
+        message = str(exc)
+    assert message, "a preload that does not exist raised no UserError"
+    assert missing in message, f"the message does not name {missing}: {message}"
+    assert "\n" not in message, f"the message has several lines: {message}"
 
 
 def check_a_preload_is_there_before_the_program(bench: Bench) -> None:
@@ -205,10 +207,10 @@ def check_a_preload_is_there_before_the_program(bench: Bench) -> None:
 
 def check_a_large_allocation_is_an_exception(bench: Bench) -> None:
     with bench.probe() as probe:
-        told = probe.ask(
+        answer = probe.ask(
             f"try:\n    b = bytearray({bench.limits.memory_mb * 4} << 20); result = ''\nexcept MemoryError:\n    result = 'refused'"
         )
-        assert told == "refused", "four times the memory limit was granted"
+        assert answer == "refused", "four times the memory limit was granted"
 
 
 def check_memory_is_limited_for_all_processes_together(bench: Bench) -> None:
@@ -221,7 +223,7 @@ def check_memory_is_limited_for_all_processes_together(bench: Bench) -> None:
             f"        b = bytearray(os.urandom(1) * ({each} << 20)); time.sleep(600)\n"
             "time.sleep(600)"
         )
-    assert how == f"out of memory ({bench.limits.memory_mb} MiB)", f"told {how!r}"
+    assert how == f"out of memory ({bench.limits.memory_mb} MiB)", f"kill() returned {how!r}"
     with bench.probe() as probe:
         assert probe.ask("result = 1") == 1
 
@@ -243,7 +245,7 @@ def check_processes_are_limited(bench: Bench) -> None:
             "        finally:\n"
             "            os._exit(1)\n"
             "    pids.add(pid)\n"
-            "while pids:\n"  # it answers when all are to be seen by their arguments, and stays
+            "while pids:\n"  # answers when all children have their arguments, and keeps running
             "    pids = {pid for pid in pids if not os.waitpid(pid, os.WNOHANG)[0]\n"
             f"            and {mark!r} not in open(f'/proc/{{pid}}/cmdline').read()}}\n"
             "result = None"
@@ -259,7 +261,7 @@ def check_processes_are_limited(bench: Bench) -> None:
             if answered is not None:
                 break  # or ended
         probe.connection.kill()
-        assert not running(mark), "processes of it are alive after kill()"
+        assert not running(mark), "processes of the program are alive after kill()"
         assert most <= bench.limits.pids * 2, f"{most} processes at once, with a limit of {bench.limits.pids}"
     with bench.probe() as probe:
         assert probe.ask("result = 1") == 1
