@@ -1,4 +1,4 @@
-"""Models: they answer messages. An agent's private affair."""
+"""Models: the LLMs that agents and the model researcher call. Nothing else calls them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """`arguments` is the model's own text, to be parsed as JSON by whoever trusts it least."""
+    """A call of a tool. `arguments` is the model's unparsed text, which should be JSON; the agent parses and checks it."""
 
     id: str
     name: str
@@ -40,9 +40,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model said. An empty text or a refusal is an answer too.
+    """A model's answer. An empty text or a refusal is also an answer.
 
-    `thoughts` are what a provider tells apart as thinking; they are recorded, and are no part of the answer.
+    `thoughts`: text that the provider marks as thinking. It is recorded but not part of the answer.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Reply:
 
 
 class Model(Protocol):
-    """One that knows its context window says so in a field `window: int | None`, in tokens; without it, agents use less of it."""
+    """An LLM. A model that knows its context window has a field `window: int | None`, in tokens; agents send shorter prompts without it."""
 
     name: str  # as the user wrote it
     simulated: bool
@@ -66,15 +66,15 @@ class Model(Protocol):
         tools: Sequence[Tool] = (),
         schema: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """One answer; `schema` asks for JSON of that shape (best effort: check it).
+        """Return one answer. `schema` requests JSON of that shape, which is not guaranteed: check it.
 
-        Raises `ModelError` where the model cannot be asked, `BudgetSpent` where the run may pay for no more calls.
+        Raises `ModelError` if the model cannot be called, and `BudgetSpent` if `--recode-max-cost` is reached.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded:
-    """A vector per text, all of one length; the cosine of two tells how much they speak of the same."""
+    """One embedding vector for each text, all of the same length; their cosine measures similarity."""
 
     vectors: Sequence[Sequence[float]]
     usage: Usage
@@ -84,47 +84,47 @@ class Embedder(Protocol):
     name: str  # as the user wrote it
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Raises what `Model.complete` raises."""
+        """Embed `texts`. Raises what `Model.complete` raises."""
 
 
 class Ledger(Protocol):
-    """What the whole run has spent, over all its workers."""
+    """The cost and the faults of the whole run, shared by all its workers."""
 
     def before_call(self, model: str) -> None:
-        """To be called before each try of a call: the episode's clock counts the last one, and not those before it.
+        """Write the call's line to disk. Call it before each try: only the time of the last try counts for the episode.
 
-        Have the call's line on disk. Raises `BudgetSpent` where the run may pay for no more calls, `ModelError` where a fatal
-        fault is known, `RecordsError` where nothing can be written, `Stopped` (no `Exception`) where the run stops.
+        Raises `BudgetSpent` if `--recode-max-cost` is reached, `ModelError` for a known fatal fault, `RecordsError` if the file
+        cannot be written, and `Stopped` (not an `Exception`) if the run stops.
         """
 
     def spent(self, model: str, usage: Usage) -> None:
-        """Have this call's tokens and cost on disk before returning."""
+        """Write the tokens and the cost of this call to disk before returning."""
 
     def unanswered(self, model: str, why: str) -> None:
-        """Have on disk that the last call got no answer, and why, in a word. Raises what `before_call` raises."""
+        """Write to disk that the last call got no answer, with the reason in one word. Raises what `before_call` raises."""
 
     def settle(self) -> None:
-        """The last answer is in the transcript. Raises `Stopped` in a run that stops, which waited for that."""
+        """Call it when the last answer is in the transcript. Raises `Stopped` if the run stops, which waits for that."""
 
     def fault(self, error: ModelError) -> None:
-        """Let every worker know of a fatal fault."""
+        """Report a fatal fault to all workers."""
 
     def retry(self, error: ModelError, pause: float) -> None:
-        """A try failed by `error`; the next one follows after `pause` seconds."""
+        """Record that a try failed with `error`, and that the next one starts after `pause` seconds."""
 
     def answered(self, model: str) -> bool:
         """Whether this model has answered in this run."""
 
     def reached(self, where: str, now: Reach) -> Reach:
-        """Let every worker know whether `where` can be reached; what was known before. Only an answer ends `LOST`."""
+        """Report to all workers whether `where` can be reached; returns the previous state. Only an answer ends `LOST`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelContext:
-    """What a model is made with, once per episode (and once for a run's researcher).
+    """Arguments for creating a model, once for each episode (and once for a run's researcher).
 
-    `seed` is the same for the same task, model and attempt. `task` and `parts` are None but for a model
-    registered with `needs_reference` (the built-in simulation, which breaks the reference and repairs it).
+    `seed`: the same for the same task, model and attempt. `task` and `parts`: None unless the model is registered with
+    `needs_reference`, like the built-in simulated models, which break the reference and repair it.
     """
 
     name: str
@@ -133,7 +133,7 @@ class ModelContext:
     api_base: str | None = None
     temperature: float | None = None
     call_seconds: float = 600.0
-    max_cost: float | None = None  # of the whole run; a `check` refuses a model of unknown price under it
+    max_cost: float | None = None  # of the whole run; if it is set, `check` rejects a model of unknown price
     table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # the user's own aliases, see models/table.py
     task: Task | None = None
     parts: Callable[[], Parts] | None = None
@@ -141,11 +141,11 @@ class ModelContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelKind:
-    """How a family of models is registered, under its exact name or a prefix ending in `/`.
+    """A registered family of models, under an exact name or a prefix ending in `/`.
 
-    `check` is called once per run with the context (before anything is spent, in the controlling process) and raises
-    `UserError`: unknown name, missing key. `offline` models are the project's own and ask nobody. `embedder` makes what
-    `--recode-search-model` names; None: models of this kind make no vectors.
+    `check`: called once for each run in the controlling process, before money is spent; raises `UserError` for an unknown name or a
+    missing key. `offline`: built-in models that send no requests. `embedder`: creates the model of `--recode-search-model`; None
+    if models of this kind cannot embed.
     """
 
     make: Callable[[ModelContext], Model]

@@ -1,6 +1,6 @@
-"""litellm itself: imported when first needed, silenced, timed; and what a call costs.
+"""Import litellm on first use, with its output and downloads disabled; run its calls with a time limit; compute their cost.
 
-Importing it takes seconds, so nothing here does until a model is checked or made; it never fetches anything.
+Importing litellm takes seconds, so it is imported only when a model is checked or created.
 """
 
 from __future__ import annotations
@@ -28,27 +28,29 @@ T = TypeVar("T")
 
 @functools.cache
 def litellm() -> Any:
-    """The package, imported once, quiet."""
-    # Read while it is imported: its own table of prices instead of a download, and no .env file of whatever directory
-    # this happens to run in.
+    """The litellm package, imported once, with its output disabled."""
+    # litellm reads these while it is imported: use its bundled table of prices instead of a download, and read no .env file of
+    # the current directory.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     with warnings.catch_warnings(), _uncollected():
-        warnings.simplefilter("ignore")  # of its dependencies; under -W error they would end the run
+        warnings.simplefilter("ignore")  # warnings of its dependencies would end the run under -W error
         import litellm as package
     package.telemetry = False
     package.suppress_debug_info = True
     package.disable_hf_tokenizer_download = True
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what matters of it is raised
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # errors are raised as exceptions
     return package
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Looking for garbage among some thousand modules takes a fifth of the time that importing them does, and finds none: nor is it
-    looked for among them later."""
+    """Disable garbage collection during the import, and exclude the imported objects from later collections.
+
+    Collection would take a fifth of the import time and find nothing.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -61,7 +63,7 @@ def _uncollected() -> Iterator[None]:
 
 @functools.cache
 def listed() -> frozenset[str] | None:
-    """The names in litellm's table of prices, read in a moment and without importing it; None where that is not in its place."""
+    """The names in litellm's table of prices, read without importing litellm; None if the file is not found."""
     found = importlib.util.find_spec("litellm")
     for folder in (found and found.submodule_search_locations) or ():
         try:
@@ -75,31 +77,33 @@ _PRICES = "model_prices_and_context_window_backup.json"
 
 
 _NOTICED = 1.0
-"""Seconds within which Ctrl-C is: one that comes just before a wait begins would be noticed only at its end."""
+"""Seconds within which Ctrl-C is handled. One that arrives just before a wait starts would be handled only at its end."""
 
 
 def within(seconds: float, call: Callable[[], T], late: Callable[[], None], after: float) -> T:
-    """`call()`, or `TimeoutError`. The client's own limit restarts with every byte that a server drips. `late()` is called where there
-    is no answer `after` so many seconds."""
+    """Return `call()`, or raise `TimeoutError` after `seconds`. Calls `late()` if there is no answer `after` so many seconds.
+
+    The client's own limit does not suffice, because it restarts with every byte that the server sends.
+    """
     box: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
     def run() -> None:
         try:
             box.put((call(), None))
-        except BaseException as error:  # noqa: BLE001  raised again where it was asked for
+        except BaseException as error:  # noqa: BLE001  raised again in the calling thread
             box.put((None, error))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # litellm's, as above
         threading.Thread(target=run, name="recode-model-call", daemon=True).start()
         deadline = time.monotonic() + seconds
-        told = False
+        reported = False
         while (left := deadline - time.monotonic()) > 0:
             with suppress(queue.Empty):
                 value, error = box.get(timeout=min(left, _NOTICED))
                 break
-            if not told and seconds - left >= after:
-                told = True
+            if not reported and seconds - left >= after:
+                reported = True
                 late()
         else:
             raise TimeoutError
@@ -109,16 +113,16 @@ def within(seconds: float, call: Callable[[], T], late: Callable[[], None], afte
 
 
 def timeout(seconds: float, connect: float) -> Any:
-    """For the client: `connect` seconds for a connection, and `seconds` between two bytes."""
+    """A timeout for the client: `connect` seconds for a connection, and `seconds` between two bytes."""
     import httpx
 
     return httpx.Timeout(seconds, connect=connect)
 
 
 def window(entry: Entry) -> int | None:
-    """Tokens that a prompt and its answer may have together, by litellm's table; None where it has none for this model.
+    """The context window in tokens, from litellm's table; None if the table has no entry for this model.
 
-    Read from the table itself: litellm's function for it asks the servers of some providers.
+    Reads the table directly, because litellm's function for it sends requests to some providers.
     """
     table = litellm().model_cost
     provider, _, name = entry.model.partition("/")
@@ -130,14 +134,14 @@ def window(entry: Entry) -> int | None:
 
 
 def priced(entry: Entry) -> bool:
-    """Whether calls of this model can be counted in dollars."""
+    """Whether the price of this model is known."""
     return cost(entry, 1000, 1000, None) is not None
 
 
 def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | None:
-    """US dollars: by the entry's own price, else as the provider billed it, else by litellm's table; None: not known.
+    """The cost in US dollars, by the entry's price, else by the provider's bill, else by litellm's table; None if unknown.
 
-    The table holds zeros for names whose price it has lost, so that zero means unknown there.
+    In the table, a price of zero means that the price is unknown.
     """
     if entry.price is not None:
         return (prompt * entry.price.prompt + completion * entry.price.completion) / 1e6
@@ -147,17 +151,17 @@ def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | N
     client = litellm()
     try:
         sample = sum(client.cost_per_token(model=entry.model, prompt_tokens=1000, completion_tokens=1000))
-    except Exception:  # noqa: BLE001  a bare Exception says that a model is not in the table
+    except Exception:  # noqa: BLE001  litellm raises Exception for a model that is not in the table
         return None
     if sample <= 0:
         return None
-    if response is not None:  # with its cached and reasoning tokens
+    if response is not None:  # counts cached and reasoning tokens
         return float(client.completion_cost(completion_response=response, model=entry.model))
     return float(sum(client.cost_per_token(model=entry.model, prompt_tokens=prompt, completion_tokens=completion)))
 
 
 def vectors_of(response: Any, count: int) -> list[list[float]] | None:
-    """Of an answer to `embedding`, in the order of its texts; None where it is none."""
+    """The vectors in a response to `embedding`, in the order of the texts; None if the response is invalid."""
     try:
         rows = sorted(response.data, key=lambda each: each["index"])
         found = [[float(number) for number in each["embedding"]] for each in rows]

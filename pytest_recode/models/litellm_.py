@@ -1,4 +1,4 @@
-"""Any model that litellm knows, and any server that speaks OpenAI's chat completions."""
+"""Models through litellm: every provider that it supports, and every server with OpenAI's chat completions API."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ LOG = logging.getLogger("pytest_recode")
 A = TypeVar("A", Reply, Embedded)
 
 _LONG_PAUSE = 30.0
-"""Seconds: longer pauses between two tries are reported to the user. Shorter ones are many, and soon over."""
+"""Pauses between two tries that are longer than this, in seconds, are reported to the user."""
 _CONNECT = 20.0
-"""Seconds for a connection, where the client has such a limit: a server that accepts none does not think about an answer."""
+"""Time limit for a connection in seconds, for clients that support one: a server that accepts no connection is not working on an answer."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LitellmModel:
-    """`entry` names the model and its provider; the key, unless given, is litellm's to find in the environment.
+    """A model that litellm calls.
 
-    `window`: tokens of its context window, where litellm's table has them. `key_env`: the variable that the key is in, or should be in where none is sent; "": not known.
+    `entry`: the model and its provider. `api_key`: None if litellm finds the key in the environment. `key_env`: the variable that has,
+    or should have, the key; "" if unknown. `window`: the context window in tokens, or None.
     """
 
     name: str
@@ -45,7 +46,7 @@ class LitellmModel:
     window: int | None = None
     temperature: float | None = None
     call_seconds: float = 600.0
-    late_seconds: float = 60.0  # of a call, after which a run that has had no answer yet says that it waits
+    late_seconds: float = 60.0  # time without an answer after which a run that has had none reports that it waits
     retries: Retries = field(default_factory=Retries)
     simulated: bool = False
     _extra: dict[str, Any] = field(default_factory=dict)
@@ -64,7 +65,7 @@ class LitellmModel:
         return self._insist(lambda: self._ask_vectors(texts))
 
     def _insist(self, ask: Callable[[], A | Failure]) -> A:
-        """Ask until there is an answer, or no use in asking. Raises what `complete` raises."""
+        """Call `ask` until it returns an answer or retries are exhausted. Raises what `complete` raises."""
         start = time.monotonic()
         silent = 0
         for tried in itertools.count(1):
@@ -90,7 +91,7 @@ class LitellmModel:
         raise AssertionError("unreachable")
 
     def _lost(self, answer: Failure, tried: int, pause: float | None) -> bool:
-        """Whether the run has given up on this address. That it is waited for is said once, by whoever notes it first."""
+        """Whether the run has given up on this address. The first worker that notices an unreachable server reports it."""
         if not (answer.unreachable or answer.silent):
             if answer.fault is not ModelFault.TIMEOUT:
                 self._heard()
@@ -108,7 +109,7 @@ class LitellmModel:
             self.ledger.reached(where, Reach.ANSWERS)
 
     def _tell(self, answer: Failure, pause: float) -> None:
-        """Of the next try. Where minutes pass in silence a person is told, in whichever worker it is."""
+        """Log the next try; as a warning, which the user sees in any worker, if the wait may take minutes."""
         if answer.silent:
             LOG.warning(
                 "model %s: %s; trying once more, for up to %g s (--recode-call-seconds)",
@@ -116,16 +117,19 @@ class LitellmModel:
             )  # fmt: skip
             return
         level = logging.WARNING if pause >= _LONG_PAUSE and not answer.unreachable else logging.INFO
-        told = (self.name, answer.fault.value, answer.detail, pause)
-        LOG.log(level, "model %s: %s: %s; trying again in %.0f s", *told)
+        LOG.log(
+            level,
+            "model %s: %s: %s; trying again in %.0f s",
+            self.name, answer.fault.value, answer.detail, pause,
+        )  # fmt: skip
 
     def _late(self) -> None:
-        """Said once in a run: a model that has answered is known to work, however long it thinks."""
+        """Warn once in a run that the first answer is late. A model that has answered before works, however long it takes."""
         if self.ledger.answered(self.name):
             return
         if self.ledger.reached(self._asked, Reach.WAITING) is Reach.ANSWERS:
             LOG.warning(
-                "model %s: no answer in the first %g s (asked at %s); waiting for up to %g s (--recode-call-seconds)",
+                "model %s: no answer in the first %g s (server: %s); waiting for up to %g s (--recode-call-seconds)",
                 self.name, self.late_seconds, self._where, self.call_seconds,
             )  # fmt: skip
 
@@ -157,7 +161,7 @@ class LitellmModel:
         try:
             response = self._called(lambda: litellm().completion(**request, **self._extra))
         except ModuleNotFoundError as error:
-            # Some releases import an optional package as soon as there are tools. Nothing was sent yet.
+            # Some releases import an optional package if there are tools. No request has been sent yet.
             if error.name != "mcp" or self._extra:
                 raise
             self._extra["_skip_mcp_handler"] = True
@@ -165,7 +169,7 @@ class LitellmModel:
         if isinstance(response, Failure):
             return response
         if not getattr(response, "choices", None):
-            return Failure(fault=ModelFault.SERVER, detail="the answer holds no choices")
+            return Failure(fault=ModelFault.SERVER, detail="the response has no choices")
         return self._reply(response, request["messages"])
 
     def _ask_vectors(self, texts: Sequence[str]) -> Embedded | Failure:
@@ -175,15 +179,17 @@ class LitellmModel:
             return response
         vectors = vectors_of(response, len(texts))
         if vectors is None:
-            return Failure(fault=ModelFault.SERVER, detail=f"the answer holds no vector for each of {len(texts)} texts")
+            return Failure(
+                fault=ModelFault.SERVER, detail=f"the response does not have a vector for each of {len(texts)} texts"
+            )
         return Embedded(vectors=vectors, usage=self._usage(response, sum(map(len, texts)), 0))
 
     def _called(self, call: Callable[[], Any]) -> Any:
-        """What the provider answered, or a Failure."""
+        """The provider's response, or a Failure."""
         try:
             return within(self.call_seconds, call, self._late, self.late_seconds)
         except TimeoutError:
-            detail = f"no whole answer within {self.call_seconds:g} s"
+            detail = f"no complete answer within {self.call_seconds:g} s"
             return Failure(fault=ModelFault.TIMEOUT, detail=detail, silent=True)
         except Exception as error:
             if (failed := failure(error)) is None:
@@ -196,14 +202,14 @@ class LitellmModel:
             "api_base": self.entry.api_base,
             "api_key": self.api_key,
             "timeout": self.call_seconds,
-            "drop_params": True,  # a model that takes no temperature is asked without
-            "num_retries": 0,  # ours alone, so that each is bounded and told
+            "drop_params": True,  # omit the temperature for models that do not accept one
+            "num_retries": 0,  # only this module retries, so that retries are limited and reported
             "max_retries": 0,
         }
 
     @property
     def _where(self) -> str:
-        """Who is asked: the address, without a password that it may hold, or the provider at its usual one."""
+        """The address of the server, without a password in it, or the name of the provider."""
         if self.entry.api_base is None:
             return str(litellm().get_llm_provider(self.entry.model)[1])
         url = urlsplit(self.entry.api_base)
@@ -211,11 +217,11 @@ class LitellmModel:
 
     @property
     def _asked(self) -> str:
-        """This model there: one that hangs says nothing of the others."""
+        """The key of this model on this server: other models there may work if this one hangs."""
         return f"{self._where} {self.name}"
 
     def _placed(self, failed: Failure) -> Failure:
-        """With whom was asked and how, where that may be what is wrong."""
+        """Add the server and the key to the message of a failure that they may have caused."""
         own = self.entry.api_base is not None
         if failed.unreachable:
             step = "start the server there, or correct the address" if own else "check the network"
@@ -232,27 +238,27 @@ class LitellmModel:
 
     def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply:
         choice = response.choices[0]
-        said = choice.message
-        refusal = (getattr(said, "provider_specific_fields", None) or {}).get("refusal")
-        text = _text(said.content or getattr(said, "refusal", None) or refusal)
+        message = choice.message
+        refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
+        text = _text(message.content or getattr(message, "refusal", None) or refusal)
         calls = tuple(
             ToolCall(
                 id=_text(call.id) or f"call_{number}",
                 name=_text(call.function.name),
                 arguments=_text(call.function.arguments),
             )
-            for number, call in enumerate(said.tool_calls or ())
+            for number, call in enumerate(message.tool_calls or ())
         )
-        thoughts = _text(getattr(said, "reasoning_content", None))
+        thoughts = _text(getattr(message, "reasoning_content", None))
         written = len(text) + len(thoughts) + sum(len(call.name) + len(call.arguments) for call in calls)
-        usage = self._usage(response, sum(len(str(message)) for message in messages), written)
+        usage = self._usage(response, sum(len(str(each)) for each in messages), written)
         return Reply(text=text, thoughts=thoughts, tool_calls=calls, usage=usage, finish=choice.finish_reason or "")
 
     def _usage(self, response: Any, asked: int, written: int) -> Usage:
-        """As the provider counted; where it said nothing, four characters to the token."""
-        told = getattr(response, "usage", None)
-        prompt = getattr(told, "prompt_tokens", None) or 0
-        completion = getattr(told, "completion_tokens", None) or 0
+        """The usage that the provider reports, else an estimate of four characters for each token."""
+        reported = getattr(response, "usage", None)
+        prompt = getattr(reported, "prompt_tokens", None) or 0
+        completion = getattr(reported, "completion_tokens", None) or 0
         if not prompt and not completion:
             prompt, completion = math.ceil(asked / 4), math.ceil(written / 4)
             response = None
@@ -264,7 +270,7 @@ class LitellmModel:
 
 
 def check(context: ModelContext) -> None:
-    """Raises `UserError` for an unknown name, a missing key, or a limit on costs that are not known. Asks nobody."""
+    """Raise `UserError` for an unknown name, a missing key, or a cost limit with an unknown price. Sends no request."""
     entry = entry_of(context)
     key_of(context.name, entry)
     if context.max_cost is not None and not priced(entry):
@@ -272,7 +278,7 @@ def check(context: ModelContext) -> None:
 
 
 def make(context: ModelContext) -> LitellmModel:
-    """Raises what `check` raises."""
+    """Create the model. Raises what `check` raises."""
     entry = entry_of(context)
     key, key_env = key_of(context.name, entry)
     tools = entry.tools if entry.tools is not None else litellm().supports_function_calling(entry.model)
@@ -293,7 +299,7 @@ KIND = ModelKind(make=make, check=check, embedder=make)
 
 
 def _strict(schema: object) -> bool:
-    """Whether a provider that enforces schemas would take this one: closed objects, every property required."""
+    """Whether providers that enforce schemas accept this one: closed objects with only required properties."""
     if isinstance(schema, Mapping):
         if schema.get("type") == "object" and (
             schema.get("additionalProperties") is not False
@@ -318,5 +324,5 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    """JSON may carry halves of surrogate pairs, which no file or frame takes."""
+    """The text without lone surrogates, which JSON may contain but files and frames cannot."""
     return str(value or "").encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Whom a name stands for, as litellm knows providers, and with which key they are asked."""
+"""Resolve a model name to its provider in litellm and to its API key."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pytest_recode.models.client import listed, litellm
 from pytest_recode.models.table import Entry, close_names, names, resolve
 
 NO_KEY = "none"
-"""Sent to a server of the user's own where there is no key: litellm insists on some, the server on none."""
+"""The key for a user's own server without a key, because litellm requires one."""
 
 
 def entry_of(context: ModelContext) -> Entry:
-    """The name's entry, with a provider that litellm knows. An alias's own api_base beats the run's."""
+    """The entry of a name, with a provider that litellm knows. An alias's api_base takes precedence over the run's. Raises `UserError`."""
     check_listed(context)
     entry = _resolved(context)
     if _known(entry.model):
@@ -28,7 +28,7 @@ def entry_of(context: ModelContext) -> Entry:
 
 
 def check_listed(context: ModelContext) -> None:
-    """What can be told of a name without litellm, whose import takes seconds. Raises `UserError` for one that it cannot know."""
+    """Raise `UserError` for a name that litellm cannot know, without importing litellm, which takes seconds."""
     entry = _resolved(context)
     names = listed()
     plain = "/" not in entry.model and ":" not in entry.model
@@ -48,7 +48,7 @@ def _resolved(context: ModelContext) -> Entry:
 
 
 def _known(model: str) -> bool:
-    """With a provider, any name; without, only what litellm lists: it takes any `claude-…` for Anthropic's."""
+    """Whether litellm knows a model: any name with a provider, else only listed names, because it accepts any `claude-…`."""
     client = litellm()
     try:
         client.get_llm_provider(model)
@@ -68,18 +68,18 @@ def _unknown(context: ModelContext, entry: Entry) -> str:
     )
     return (
         f"unknown model {entry.model!r}{alias}{guess}: {known}; "
-        "any litellm name with its provider works, such as openai/gpt-5; a local server's with --recode-api-base"
+        "any litellm name with its provider works, such as openai/gpt-5; for a local server, add --recode-api-base"
     )
 
 
-# They sign in by other means than one key in the environment as well.
+# Providers that also support other means of authentication than a key in the environment.
 _OTHER_SIGN_IN = frozenset({"azure", "azure_ai", "bedrock", "sagemaker", "vertex_ai", "watsonx", "github_copilot"})
 
 
 def key_of(name: str, entry: Entry) -> tuple[str | None, str]:
-    """The key to send (None: litellm finds the provider's usual one), and its variable ("" where that is not known).
+    """The key to send (None if litellm finds it) and its environment variable ("" if unknown).
 
-    Raises `UserError` where there is none.
+    Raises `UserError` if the key is missing.
     """
     client = litellm()
     if entry.api_key_env:
@@ -101,7 +101,7 @@ def key_of(name: str, entry: Entry) -> tuple[str | None, str]:
 
 
 def _usual(provider: str) -> str:
-    """Which variable of this environment holds a provider's key: `XAI_API_KEY` for xai, `TOGETHERAI_…` for together_ai."""
+    """The environment variable with a provider's key: `XAI_API_KEY` for xai, `TOGETHERAI_…` for together_ai."""
     plain = re.sub(r"[\W_]", "", provider.lower())
     wanted = [
         f"{plain}apikey",

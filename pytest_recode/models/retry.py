@@ -1,4 +1,4 @@
-"""When a model cannot be asked: whose fault it is, whether to ask again, and how long to wait before."""
+"""Classify failures of model calls, and decide whether and when to retry."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ RETRIED = frozenset({ModelFault.RATE_LIMIT, ModelFault.TIMEOUT, ModelFault.CONNE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One try that gave no answer. `retry_after` is what the server asked for, in seconds, or None."""
+    """A try without an answer. `retry_after` is the delay in seconds that the server requested, or None."""
 
     fault: ModelFault
     detail: str  # one line
     retry_after: float | None = None
-    unreachable: str = ""  # why there was no connection at all; "": there was one
-    silent: bool = False  # the whole time of a call passed without a whole answer
+    unreachable: str = ""  # why there was no connection; "" if there was one
+    silent: bool = False  # no complete answer within the time limit of a call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How patient to be: waits of `base` seconds, doubled after each try and jittered, at most `cap`.
+    """The retry policy: exponential backoff from `base` seconds with jitter, at most `cap`, or the server's Retry-After.
 
-    The server's own Retry-After takes their place. No try starts once `patience` seconds have passed since the first, or
-    `knocking` seconds where there is no connection: an address that is wrong stays so. After `silences` calls without a
-    whole answer none starts either: a server that hangs for minutes seldom answers the same request later, and each of them may be
-    billed.
+    No try starts later than `patience` seconds after the first, or than `knocking` seconds if there is no connection, because a
+    wrong address stays wrong. There are at most `silences` calls without a complete answer, because a server that hangs for minutes
+    seldom answers the same request later, and each call may be billed.
     """
 
     tries: int = 6
@@ -49,37 +48,39 @@ class Retries:
     random: random.Random = field(default_factory=random.Random, repr=False)
 
     def seconds(self, tried: int, failure: Failure) -> float:
-        """To wait after try number `tried` (from 1). Jittered upwards only: Retry-After is a minimum."""
+        """The delay after try number `tried` (from 1). Jitter only increases it, because Retry-After is a minimum."""
         if failure.retry_after is not None:
             return min(failure.retry_after, self.cap) + self.random.uniform(0, min(self.base, 1.0))
         return min(self.base * 2.0 ** (tried - 1), self.cap) * self.random.uniform(1.0, 1.5)
 
     def pause(self, tried: int, failure: Failure, passed: float, silent: int = 0) -> float | None:
-        """Seconds to wait before the next try; None where there is none. `passed`: seconds since the first began; `silent`: how many
-        of the tries got no whole answer in the time of a call."""
+        """Seconds to wait before the next try, or None if there is none.
+
+        `passed`: seconds since the first try began. `silent`: tries without a complete answer within the time limit of a call.
+        """
         if failure.fault not in RETRIED or tried >= self.tries or silent >= self.silences:
             return None
         pause = self.seconds(tried, failure)
         return pause if passed + pause <= (self.knocking if failure.unreachable else self.patience) else None
 
     def error(self, model: str, failure: Failure, tried: int, seconds: float, *, lost: bool = False) -> ModelError:
-        """What to raise after the last try; `lost`: the tries ended because the run had given up on the address before."""
+        """The error to raise after the last try; `lost`: the run had already given up on the address."""
         detail = failure.detail
         if lost and failure.silent and tried == 1:
-            detail += " (tried once: this run gave up on it before)"
+            detail += " (tried once, because this run gave up on this model before)"
         elif lost and not failure.silent:
-            detail += " (not waited for: this run gave up on it before)"
+            detail += " (not retried, because this run gave up on this server before)"
         elif failure.fault in RETRIED:
             detail += f" (gave up after {tried} {'try' if tried == 1 else 'tries'} in {seconds:.0f} s)"
         if failure.retry_after is not None and failure.retry_after > self.cap:
             detail += (
-                f" (the server asked to wait {failure.retry_after:.0f} s; this run waits {self.cap:.0f} s at most)"
+                f" (the server asked to wait {failure.retry_after:.0f} s; this run waits at most {self.cap:.0f} s)"
             )
         return ModelError(failure.fault, model, detail)
 
 
 def failure(error: Exception) -> Failure | None:
-    """What kind of failure an exception out of litellm is; None where it is none (a defect, not a refusal)."""
+    """The Failure that an exception from litellm stands for, or None if it is a defect of this program."""
     import openai
 
     if not isinstance(error, (openai.OpenAIError, UnicodeError, json.JSONDecodeError)):
@@ -90,7 +91,7 @@ def failure(error: Exception) -> Failure | None:
 
 
 def _unreachable(error: Exception) -> str:
-    """Why no connection could be made, in the system's words; "" where one was made, or where that is not known."""
+    """The operating system's reason for a failed connection; "" if there was a connection, or if that is unknown."""
     import httpx
 
     chain = list(_chain(error))
@@ -109,17 +110,17 @@ def _fault(error: Exception) -> ModelFault:
     import httpx
     import openai
 
-    text = str(error).partition(_TRACEBACK)[0].lower()  # what follows holds the model's reply, which may be about keys
+    text = str(error).partition(_TRACEBACK)[0].lower()  # the rest contains the model's reply, which may mention keys
     codes = {code for part in _chain(error) for code in _codes(part)}
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else 0
     if "insufficient_quota" in codes or status == 402 or any(words in text for words in _QUOTA):
-        return ModelFault.AUTH  # the account is empty: waiting does not fill it
+        return ModelFault.AUTH  # the account has no credit, so waiting does not help
     if status in (401, 403) or any(words in text for words in _BAD_KEY):
         return ModelFault.AUTH
     if status == 404 or "model_not_found" in codes:
         return ModelFault.UNKNOWN
-    # litellm gives a lost connection status 500: what it wraps tells them apart
+    # litellm reports a lost connection as status 500; the wrapped exception distinguishes the two
     for part in _chain(error):
         if isinstance(part, (httpx.TimeoutException, openai.APITimeoutError)):
             return ModelFault.TIMEOUT
@@ -149,14 +150,14 @@ def _codes(error: BaseException) -> Iterator[str]:
             yield code
 
 
-# What litellm puts around a provider's words, for those who write programs with it.
+# Prefixes and suffixes that litellm adds to a provider's message.
 _BEFORE = re.compile(r"^((litellm\.)?\w+(Error|Exception|Timeout)(\s+\w+Error)?\s*[:-]\s*)+")
 _BEHIND = re.compile(r"\.?\s*Handle with `litellm\.\w+`\.?\s*$")
 
 
 def _detail(error: Exception) -> str:
-    """The provider's words in one line, without litellm's own, and without any secret of the environment."""
-    text = _untraced(_said(_BEHIND.sub("", _BEFORE.sub("", str(error).strip()))))
+    """The provider's message in one line, without litellm's additions and without secrets of the environment."""
+    text = _untraced(_message_in(_BEHIND.sub("", _BEFORE.sub("", str(error).strip()))))
     return _plain(" ".join(text.split()) or type(error).__name__)
 
 
@@ -164,9 +165,9 @@ _TRACEBACK = "Traceback (most recent call last):"
 
 
 def _untraced(text: str) -> str:
-    """`text` with the exception alone in the place of a traceback and all behind it.
+    """`text` with a traceback and everything after it replaced by the exception.
 
-    litellm answers a reply that it cannot read with its own traceback, followed by the whole reply.
+    For a reply that it cannot parse, litellm's message is its own traceback followed by the whole reply.
     """
     before, _, trace = text.partition(_TRACEBACK)
     if not trace:
@@ -176,21 +177,21 @@ def _untraced(text: str) -> str:
     return ": ".join(filter(None, (before.strip(), raised.strip())))
 
 
-def _said(text: str) -> str:
-    """The message in a provider's JSON, where `text` is that and has one."""
+def _message_in(text: str) -> str:
+    """The message in a provider's JSON, or `text` itself if it is not JSON with a message."""
     try:
         body = json.loads(text.removeprefix("b'").removesuffix("'"), strict=False)
     except (ValueError, RecursionError):
         return text
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
-    told = body.get("error", body) if isinstance(body, dict) else None
-    message = told.get("message") if isinstance(told, dict) else told
+    error = body.get("error", body) if isinstance(body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) and message.strip() else text
 
 
 def _plain(text: str) -> str:
-    """Cut, and without any secret of the environment."""
+    """`text`, shortened and without secrets of the environment."""
     for name in os.environ:
         value = os.environ.get(name, "")  # another thread may have removed it
         if len(value) >= 8 and re.search(r"(KEY|TOKEN|SECRET|PASSWORD)$", name, re.IGNORECASE):
@@ -199,7 +200,7 @@ def _plain(text: str) -> str:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Seconds, from Retry-After (a number or an HTTP date) or OpenAI's retry-after-ms; None: not said."""
+    """Seconds, from Retry-After (a number or an HTTP date) or OpenAI's retry-after-ms; None if missing."""
     for part in _chain(error):
         for where in (part, getattr(part, "response", None)):
             for name in ("litellm_response_headers", "headers"):

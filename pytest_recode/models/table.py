@@ -1,4 +1,4 @@
-"""The table of model names: what a short name stands for, and how a user adds to it.
+"""The table of short model names, and the user's own aliases.
 
 A user's file is YAML, alias -> fields (docs/reference/models.md):
 
@@ -28,22 +28,22 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What one name stands for. `price` and `tools` are given only where litellm's own table is to be overruled."""
+    """The model of a short name. `price` and `tools` override litellm's table; None leaves it in effect."""
 
     model: str  # litellm's name, with its provider
     api_base: str | None = None
-    api_key_env: str = ""  # the environment variable that holds the key; "": the provider's usual one
+    api_key_env: str = ""  # the environment variable with the key; "" is the provider's usual one
     params: Mapping[str, Any] = field(default_factory=dict)  # added to every request
     cutoff: str = ""  # the knowledge cutoff as its maker states it: "2024-05" or "2024-05-31"; "" unknown
     price: Price | None = None
     tools: bool | None = None  # whether the model takes native tool calls
 
 
-# litellm asks Anthropic for 4096 tokens where nothing is said: too few for a whole file.
+# litellm's default for Anthropic is 4096 tokens, too few for a whole file.
 _CLAUDE = {"max_tokens": 32_000}
 
-# A model goes to its maker's own API, or, where that has moved on under the same name, to a host of this very version.
-# Prices stand here only where litellm's table has lost them; they are the makers' list prices.
+# Models use their maker's API, or, if that serves a later version under the same name, a host of this version.
+# Prices are the makers' list prices, for models whose price is missing in litellm's table.
 TABLE: Mapping[str, Entry] = {
     "claude-sonnet-4": Entry(
         model="anthropic/claude-sonnet-4-20250514",
@@ -90,7 +90,7 @@ TABLE: Mapping[str, Entry] = {
 }
 
 _FIELDS = ("model", "api_base", "api_key_env", "params", "cutoff", "price", "tools")
-# What a request consists of already: a parameter of this name would fight with it.
+# Fields that the run sets in every request; `params` must not contain them.
 _OWN_PARAMS = frozenset(
     {"model", "messages", "tools", "response_format", "stream", "n", "timeout", "api_base", "base_url"}
     | {"num_retries", "max_retries", "drop_params"}
@@ -126,7 +126,7 @@ def close_names(name: str, user_table: Mapping[str, Mapping[str, Any]]) -> list[
 
 
 def load_table(path: Path) -> dict[str, dict[str, Any]]:
-    """A user's table, checked. Raises `UserError` naming file, alias, key and what is allowed."""
+    """Read and check a user's table. Raises a `UserError` that names the file, the alias, the key and the allowed values."""
     import yaml
 
     try:
@@ -146,9 +146,11 @@ def load_table(path: Path) -> dict[str, dict[str, Any]]:
 
 def _alias(path: Path, alias: object) -> str:
     if not isinstance(alias, str) or not re.fullmatch(r"[\w.:/@+-]+", alias):
-        raise UserError(f"{path}: {alias!r} is no model name: use letters, digits and any of . _ - : / @ +")
+        raise UserError(f"{path}: {alias!r} is not a valid model name: use letters, digits and any of . _ - : / @ +")
     if alias.startswith("sim/"):
-        raise UserError(f"{path}: {alias!r}: names that begin with sim/ are the built-in simulated models'")
+        raise UserError(
+            f"{path}: {alias!r}: names that start with sim/ are reserved for the built-in simulated models: choose another name"
+        )
     return alias
 
 
@@ -192,14 +194,14 @@ def _params(where: str, value: object) -> dict[str, Any]:
         raise UserError(f"{where}: must be a mapping of request parameters, such as {{max_tokens: 32000}}")
     for name in value:
         if name in _OWN_PARAMS:
-            raise UserError(f"{where}: {name!r} is set by the run itself: leave it out")
+            raise UserError(f"{where}: {name!r} is set by the run itself: remove it")
     if secret := _secret_in(value):
         raise UserError(f"{where}: {_keyless(secret)}")
     return {str(name): setting for name, setting in value.items()}
 
 
 def _secret_in(value: object) -> str:
-    """The first key, at any depth, that looks as if it held a secret; ""."""
+    """The first key, at any depth, whose name suggests a secret; "" if there is none."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if found := str(name) if _SECRET.search(str(name)) else _secret_in(inner):

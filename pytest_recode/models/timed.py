@@ -1,6 +1,6 @@
-"""Models and embedders on an episode's clock, whoever wrote them.
+"""Wrap models and embedders so that their time counts for an episode's time limit.
 
-A model tells the ledger before each try (`Ledger.before_call`), so that the clock knows the last one, which alone counts.
+A model calls `Ledger.before_call` before each try, so that the clock counts only the last try.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class TimedEmbedder:
 
 
 class TimedModel:
-    """Answers, remembers and restores as the model does; what else that model has is there, too."""
+    """A model whose calls are timed. All other attributes are those of the wrapped model."""
 
     def __init__(self, model: Model, clock: Clock) -> None:
         self._model, self._clock = model, clock
@@ -40,8 +40,8 @@ class TimedModel:
             return self._model.complete(messages, tools=tools, schema=schema)
 
     def state(self) -> Mapping[str, Any]:
-        kept = getattr(self._model, "state", None)
-        found: Mapping[str, Any] = kept() if kept is not None else {}
+        state = getattr(self._model, "state", None)
+        found: Mapping[str, Any] = state() if state is not None else {}
         return found
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -1,11 +1,10 @@
-"""The ledger: what the whole run has spent, over all its workers, in one file of JSON lines.
+"""The ledger of a run's cost, shared by all its workers: one file of JSON lines, which workers read and write under a lock.
 
-A line per request: `{"model", "call": "begun"}` is in the file before the request is sent, and is overwritten in place by what became
-of it: `{"model", "prompt_tokens", "completion_tokens", "cost_usd"}`, or `{"model", "unanswered"}` with the fault. So a disk that
-fills up in between keeps nothing that was paid out of the file. Beside them `{"model", "fault", "detail"}`, one per fatal fault,
-`{"address", "reach"}` where an address (or one model there) is waited for, given up, or answers again, and `{"run"}` where a later run in the same
-directory begins, for which faults and addresses of the run before it do not hold. Every worker writes to the same file under a lock
-and reads what the others wrote.
+Each request has one line. `{"model", "call": "begun"}` is written before the request is sent, and is overwritten in place by
+`{"model", "prompt_tokens", "completion_tokens", "cost_usd"}`, or by `{"model", "unanswered"}` with the fault. So the cost of a request
+can be recorded even if the disk is full by then. Other lines are `{"model", "fault", "detail"}` for each fatal fault,
+`{"address", "reach"}` when a server (or one model there) stops answering, is given up, or answers again, and `{"run"}` when a later
+run starts in the same directory; faults and addresses of the earlier run do not apply to it.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ class Reach(StrEnum):
 
 
 class FileLedger:
-    """`max_cost` in US dollars; None: no limit. The file is made before the first request, and not earlier.
+    """A ledger in a file, which is created before the first request. `max_cost` is in US dollars; None is no limit.
 
-    Sixteen workers may each have a call under way when the limit is passed: no *new* one starts. `stops` is asked before each
-    call. Every method raises `RecordsError` where the file cannot be written.
+    When the limit is passed, calls in progress of all workers continue, but no new call starts. `stops` is checked before each
+    call. Every method raises `RecordsError` if the file cannot be written.
     """
 
     def __init__(self, path: Path, max_cost: float | None = None, stops: Stops | None = None) -> None:
         self._path = path
         self._stops = stops or Stops()
-        self._begun: dict[str, list[int]] = {}  # by model, the places of this process's lines without an answer
-        self._open: dict[int, int] = {}  # of anybody's such lines: place and length
+        self._begun: dict[str, list[int]] = {}  # offsets of this process's unanswered lines, by model
+        self._open: dict[int, int] = {}  # unanswered lines of all processes: offset and length
         self._unbooked = 0
         self._max_cost = max_cost
         self._read_to = 0
@@ -56,33 +55,36 @@ class FileLedger:
         self._faults: dict[str, ModelError] = {}
         self._reach: dict[str, Reach] = {}
         self._answered: set[str] = set()
-        self._mutex = threading.Lock()  # flock does not tell the threads of one process apart
+        self._mutex = threading.Lock()  # flock does not exclude other threads of the same process
 
     def begin(self, run: str) -> None:
-        """To be called once per run, by the controlling process: what an earlier run in this directory has spent still counts, but
-        this run finds out by itself which keys, models and addresses work. The user may have corrected them."""
+        """Start a run. Called once, by the controlling process.
+
+        The cost of earlier runs in this directory still counts. Their faults do not, because the user may have corrected keys, models
+        and addresses.
+        """
         if self._path.exists():
             self._append({"run": run})
 
     @property
     def total(self) -> Usage:
-        """Of the whole run so far; `cost_usd` None where any call's price is unknown."""
+        """Usage of the whole run so far; `cost_usd` is None if the price of any call is unknown."""
         with self._opened(write=False) as file:
             self._catch_up(file)
         return self._total if not self._unpriced else self._total + Usage(cost_usd=None)
 
     @property
     def unbooked(self) -> int:
-        """Requests that may have been billed although no answer was booked: cut off, timed out, or under way."""
+        """The number of requests that may have been billed without a recorded answer: interrupted, timed out, or in progress."""
         with self._opened(write=False) as file:
             self._catch_up(file)
         return self._unbooked + len(self._open)
 
     def before_call(self, model: str) -> None:
-        """Have the call's line in the file. Raises `ModelError` for a known fatal fault, `BudgetSpent` at or past the limit,
+        """Write the call's line. Raises `ModelError` for a known fatal fault, `BudgetSpent` at or past the limit,
         `Stopped` in a run that stops.
 
-        Also `UserError` where a limit is set and a call was made whose price is not known: what cannot be counted
+        Also raises `UserError` if there is a limit and a call of unknown price was made, because what cannot be counted
         cannot be limited.
         """
         self._affordable(model)
@@ -109,9 +111,9 @@ class FileLedger:
             raise BudgetSpent(f"budget of {_usd(self._max_cost)} USD is spent ({_usd(spent)} USD so far)")
 
     def spent(self, model: str, usage: Usage) -> None:
-        """The line is in the file (the kernel's hands: it outlives the process) before this returns.
+        """Write the call's usage to the file before returning, so that it survives the process.
 
-        Raises `UserError` where a limit is set and this call's price is not known, after writing it.
+        Raises `UserError`, after writing, if there is a limit and the price of this call is unknown.
         """
         line = {
             "model": model,
@@ -127,7 +129,7 @@ class FileLedger:
             raise UserError(unpriced(model, self._max_cost))
 
     def unanswered(self, model: str, why: str) -> None:
-        """Raises `Stopped` in a run that stops: it was the answer that was waited for."""
+        """Raises `Stopped` if the run stops, which waited for this answer."""
         if self._begun.get(model):
             self._end(model, {"model": model, "unanswered": re.sub(r"[^a-z -]", "", why)[:30]})
         self._stops.settle()
@@ -136,24 +138,24 @@ class FileLedger:
         self._stops.settle()
 
     def abandon(self, why: str) -> None:
-        """Of every call of this process that is still open: nobody waits for its answer any more."""
+        """Mark every open call of this process as interrupted: no thread waits for its answer."""
         for model, places in self._begun.items():
             while places:
                 self._end(model, {"model": model, "unanswered": why})
 
     def _end(self, model: str, line: Mapping[str, Any]) -> None:
-        """Put `line` in the place of the one that was written before the call."""
+        """Overwrite the line that was written before the call with `line`."""
         place = self._begun[model].pop()
         with self._opened(write=True, new=False) as file:
             _put(file, place, _padded(line, _width(model)))
 
     def fault(self, error: ModelError) -> None:
-        """Every worker's next call of this model raises it; a fault that is not fatal is not kept."""
+        """Record a fatal fault, which every worker's next call of this model raises. Other faults are ignored."""
         if error.fatal:
             self._append({"model": error.model, "fault": error.fault.value, "detail": error.detail})
 
     def retry(self, error: ModelError, pause: float) -> None:
-        """Nothing is spent by it."""
+        """Does nothing, because a retry costs nothing."""
 
     def answered(self, model: str) -> bool:
         with self._opened(write=False) as file:
@@ -161,7 +163,7 @@ class FileLedger:
         return model in self._answered
 
     def reached(self, where: str, now: Reach) -> Reach:
-        """One of all the workers is told each change: the one that gets back what was known before."""
+        """Record the state of `where`. Only the worker that causes a change gets a different previous state, so that one worker reports it."""
         with self._opened(write=False) as file:
             self._catch_up(file)
         if not self._changes(where, now):
@@ -199,7 +201,7 @@ class FileLedger:
         try:
             entry = json.loads(line)
         except ValueError:
-            return  # half a line that a killed process left
+            return  # an incomplete line of a killed process
         if "run" in entry:
             self._faults.clear()
             self._reach.clear()
@@ -230,7 +232,7 @@ class FileLedger:
 
     @contextmanager
     def _opened(self, *, write: bool, new: bool = True) -> Iterator[Any]:
-        """The file under its lock (exclusive to write); None where there is none to read."""
+        """Open the file under its lock, which is exclusive for writing; None if there is no file to read."""
         with self._mutex, writing(self._path):
             flags = (os.O_RDWR | (os.O_CREAT if new else 0)) if write else os.O_RDONLY
             try:
@@ -275,14 +277,14 @@ class NullLedger:
 
 
 MAYBE_BILLED = frozenset({"timeout", "connection", "cut off"})
-"""Why there is no answer, of requests that the provider may have worked on nevertheless."""
+"""Reasons for a missing answer with which the provider may still have billed the request."""
 
 
 def _write(file: int, line: str) -> int:
-    """At the end of the file; the place of the line."""
+    """Append a line; returns its offset."""
     end = os.fstat(file).st_size
     if torn := end and os.pread(file, 1, end - 1) != b"\n":
-        line = f"\n{line}"  # a killed process left half a line: let it spoil no other
+        line = f"\n{line}"  # end the incomplete line of a killed process first
     try:
         _put(file, end, line)
     except OSError:
@@ -303,16 +305,16 @@ def _padded(line: Mapping[str, Any], width: int) -> str:
 
 
 def _width(model: str) -> int:
-    """Characters of the longest line that a call of `model` can come to; JSON ends before the blanks."""
+    """The length of the longest line that a call of `model` may need; shorter lines are padded with blanks."""
     most = {"prompt_tokens": 10**15, "completion_tokens": 10**15, "cost_usd": -1.2345678901234567e-300}
     return len(json.dumps({"model": model, **most}))
 
 
 def unpriced(model: str, max_cost: float) -> str:
-    """Why a limit and this model do not go together."""
+    """The message for a cost limit with a model of unknown price."""
     return (
-        f"model {model} has no known price, so --recode-max-cost={max_cost:g} cannot be held: "
-        "give its price in --recode-models-file (price: {prompt: X, completion: Y}), or leave --recode-max-cost out"
+        f"model {model} has no known price, so --recode-max-cost={max_cost:g} cannot be enforced: "
+        "give its price in --recode-models-file (price: {prompt: X, completion: Y}), or remove --recode-max-cost"
     )
 
 

@@ -1,1 +1,1 @@
-"""The offline model: it answers from the reference, with mistakes, and needs no key."""
+"""The simulated models: they answer offline from the reference, with deliberate mistakes, and need no key."""

@@ -1,6 +1,6 @@
-"""Mutations: the slips that programmers of research code make, as changes of a syntax tree. Nothing is executed.
+"""Mutations of a syntax tree that imitate common mistakes in research code. Nothing is executed.
 
-Loops whose end depends on a condition are left alone: a candidate that never ends costs a whole time limit per case.
+`while` loops are not changed, because a candidate that never ends uses a whole time limit for each case.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Statement = Definition | ast.Assign | ast.AnnAssign
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A place where a slip can happen; `apply` makes it, in place."""
+    """A place for a mistake; `apply` makes it in place."""
 
     kind: str
     apply: Callable[[], None]
 
 
 def mutated(node: Statement, random: Random, count: int = 1) -> Statement:
-    """A copy of `node` with up to `count` slips in it: another program than `node`, and one that parses.
+    """A copy of `node` with up to `count` mistakes. It differs from `node` and parses.
 
-    Where there is nothing to get wrong the body is left out (`raise NotImplementedError`), the value None.
+    If no mistake is possible, the body becomes `raise NotImplementedError`, or the value None.
     """
     made = copy.deepcopy(node)
     for _ in range(count):
@@ -35,19 +35,19 @@ def mutated(node: Statement, random: Random, count: int = 1) -> Statement:
         if not found:
             break
         kinds = sorted({site.kind for site in found})
-        kind = random.choice(kinds)  # first the kind: else the commonest kind of place would always win
+        kind = random.choice(kinds)  # choose the kind first, so that frequent kinds of places are not preferred
         random.choice([site for site in found if site.kind == kind]).apply()
         ast.fix_missing_locations(made)
     return made if _differs(node, made) else _left_out(node)
 
 
 def sites(node: ast.AST) -> list[Site]:
-    """Every place in `node` where a slip can happen, in source order."""
+    """Every place for a mistake in `node`, in source order."""
     return [Site(kind=kind, apply=partial(put, new)) for old, put in _slots(node) for kind, new in slips(old)]
 
 
 def _differs(one: ast.AST, other: ast.AST) -> bool:
-    """As source, and the new source has to be Python: a tree can hold what no text gives."""
+    """Whether the two differ as source, and `other` is valid Python; not every tree has a valid source."""
     try:
         ast.parse(text := ast.unparse(other))
     except (SyntaxError, ValueError):
@@ -77,7 +77,7 @@ _SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_pa
 
 
 def _slots(node: ast.AST) -> Iterator[tuple[ast.AST, Callable[[ast.AST], None]]]:
-    """Each node below `node` with what puts another in its place."""
+    """Each node below `node`, with a function that replaces it."""
     for field, value in ast.iter_fields(node):
         if field in _SKIPPED_FIELDS:
             continue
@@ -144,7 +144,7 @@ _CONFUSED = {
 
 
 def slips(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """What can be written in the place of `node` by mistake."""
+    """The mistakes that can replace `node`: their kind and the new node."""
     match node:
         case ast.BinOp(left=left, op=op, right=right):
             if other := _OPERATORS.get(type(op)):

@@ -1,4 +1,4 @@
-"""A part of a file broken, and corrected, for the offline model."""
+"""Break and correct a part of a file, for tasks with a slot. Used by the simulated models."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pytest_recode.task import Parts
 
 
 def broken(parts: Parts, random: Random, slips: int) -> str | None:
-    """The target of the slot of `parts` with `slips` in the authors' lines; None where the slot lacks them.
+    """The target of the slot of `parts` with `slips` mistakes in the authors' lines; None if they are unknown.
 
-    Lines that are no statements by themselves (an `else`, the middle of a call) are left out as a whole.
+    Lines that are not statements by themselves (an `else`, the middle of a call) are omitted.
     """
     lines, slot = original(parts), parts.slot
     if slot is None or lines is None:
@@ -31,7 +31,7 @@ def broken(parts: Parts, random: Random, slips: int) -> str | None:
 
 
 def corrected(parts: Parts, code: str) -> str | None:
-    """The target of the slot of `parts` with `code`, a correction of the part, in its place; None where that is no Python."""
+    """The target of the slot of `parts` with `code`, a correction of the part, in its place; None if the result is not valid Python."""
     slot = parts.slot
     assert slot is not None
     first = next((row for row in code.split("\n") if row.strip()), "")

@@ -1,4 +1,4 @@
-"""Patching: definitions of a Python file found, taken out and put in, as text; what is around them stays as it is."""
+"""Find, extract and replace definitions in the text of a Python file, without changing the text around them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_recode.simulated.mutations import Definition, Statement
 
 
 def parse(text: str) -> ast.Module | None:
-    """None where it is no Python."""
+    """The syntax tree of `text`, or None if it is not valid Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -21,7 +21,7 @@ def parse(text: str) -> ast.Module | None:
 
 
 def find(tree: ast.Module, path: Sequence[str]) -> Statement | None:
-    """What defines `path` ("Class", "method"): the last one of that name, as in Python."""
+    """The statement that defines `path` ("Class", "method"): the last one of that name, as in Python."""
     body: Sequence[ast.stmt] = tree.body
     found: Statement | None = None
     for depth, name in enumerate(path):
@@ -44,7 +44,7 @@ def bound(node: ast.stmt) -> tuple[str, ...]:
 
 
 def source_of(text: str, node: ast.stmt) -> str:
-    """Its whole lines, decorators included."""
+    """The whole lines of `node` in `text`, including decorators."""
     first, last = _span(node)
     return "\n".join(text.split("\n")[first:last])
 
@@ -58,10 +58,10 @@ def replaced(text: str, node: ast.stmt, code: str) -> str:
 
 
 def lay_in(text: str, code: str, path: Sequence[str]) -> str | None:
-    """`text` corrected by `code`, a correction of the interface at `path`; None where that changes nothing.
+    """`text` with `code`, a correction of the interface at `path`, applied; None if nothing changes.
 
-    Definitions and assignments of `code` replace those of the same name, or are added at the end; imports that are
-    missing are added at the top. A lone method corrects the class it belongs to.
+    Definitions and assignments of `code` replace those of the same name, or are appended; missing imports are added at the top. A
+    single method replaces the method in its class.
     """
     correction = parse(textwrap.dedent(code))
     tree = parse(text)

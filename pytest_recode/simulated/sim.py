@@ -1,7 +1,7 @@
-"""sim/novice, sim/graduate, sim/expert: the embedded offline model. Its results are labelled as simulated.
+"""The simulated models sim/novice, sim/graduate and sim/expert. Their results are labelled as simulated.
 
-It knows the reference, breaks it, and repairs it as the feedback it is shown allows. Everything it does follows from
-its seed and the messages it is given: the same seed and messages give the same answers, in any process.
+A simulated model starts from the reference, breaks it, and repairs it according to the feedback. Its answers are a function of its
+seed and the messages, in any process.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from pytest_recode.task import Parts, Task, interfaces_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """Probabilities. `repairs` is per broken interface and turn, by the level of the feedback, L0 to L4."""
+    """Probabilities. `repairs`: for each broken interface and turn, by the level of the feedback, L0 to L4."""
 
-    right: float  # that an interface is right at once
-    slips: int  # in one that is not
+    right: float  # that an interface is correct in the first turn
+    slips: int  # mistakes in an interface that is not
     repairs: tuple[float, float, float, float, float]
 
 
@@ -46,18 +46,18 @@ SKILLS = {
 
 
 _PART = "the part that is asked for"
-"""Stands for an interface where a task asks for a part of a file and names none."""
+"""The key for the part of a file, in tasks that ask for a part and name no interface."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Work:
-    """What it has written. `broken` maps the interfaces it got wrong to their file and the definition that it broke."""
+    """The model's current files. `broken` maps each wrong interface to its file and the definition that was broken."""
 
     texts: dict[str, str]
     broken: dict[str, tuple[str, tuple[str, ...]]]
     changed: tuple[str, ...]
     turn: int
-    unwritten: tuple[str, ...] = ()  # of those, what this turn has no steps for
+    unwritten: tuple[str, ...] = ()  # changed files for which the turn has no steps left
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,12 +95,12 @@ class SimModel:
             broken = {interface: (str(file), tuple(path)) for interface, (file, path) in state["broken"].items()}
             names = {name: tuple(state[name]) for name in ("changed", "unwritten")}
             if not (isinstance(state["turn"], int) and all(isinstance(text, str) for text in state["texts"].values())):
-                raise TypeError("what the simulated model has written is no text")
+                raise TypeError("the files of the simulated model must be text")
             self._work = Work(**{**state, "broken": broken, **names})
 
     def _answer(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
         if schema is not None:
-            return "{}"  # no researcher: whoever asks for a record falls back on what can be derived
+            return "{}"  # not a researcher: the caller falls back to derived feedback
         system = "\n".join(message.content for message in messages if message.role == "system")
         acts = "### Action" in system
         if not acts and "summary" in system:
@@ -112,7 +112,7 @@ class SimModel:
         return self._step(shown) if acts else self._blocks()
 
     def _look(self, shown: str) -> None:
-        """Begin a turn where the prompt shows feedback that was not worked on yet."""
+        """Start a turn if the prompt has feedback that was not processed yet."""
         first_lines = list(FIRST_LINE.finditer(shown))
         if self._work is None:
             self._work = self._first_attempt()
@@ -146,7 +146,7 @@ class SimModel:
     def _place(
         self, interface: str, reference: Mapping[str, str], random: Random
     ) -> tuple[str, tuple[str, ...]] | None:
-        """File and path of the definition to break for an interface; for a whole module one of its functions."""
+        """File and path of the definition to break for an interface; for a module, one of its functions."""
         file = file_of(interface, tuple(reference))
         tree = parse(reference[file]) if file is not None else None
         if file is None or tree is None:
@@ -158,7 +158,7 @@ class SimModel:
         return (file, (random.choice(inside),)) if inside else None
 
     def _repaired(self, work: Work, feedback: str, level: int, turn: int) -> Work:
-        """The feedback's corrections laid in as they stand there; of the rest, what it sees for itself."""
+        """Apply the corrections in the feedback, and repair other broken interfaces with the probability of the skill."""
         texts, broken = dict(work.texts), dict(work.broken)
         for correction in corrections(feedback):
             if correction.file not in texts:
@@ -194,7 +194,7 @@ class SimModel:
         return replaced(text, wrong, source_of(reference, right))
 
     def _step(self, shown: str) -> str:
-        """One answer in the text protocol; which of the turn's answers, the prompt says."""
+        """One answer in the text protocol, for the step that the prompt names."""
         work = self._begun()
         step, steps = _budget(shown)
         plan = self._plan(work, steps)
@@ -212,7 +212,7 @@ class SimModel:
         )
 
     def _plan(self, work: Work, steps: int) -> list[list[Action]]:
-        """The answers of a turn, at most `steps`: look first, write, check, submit."""
+        """The answers of a turn, at most `steps`: list and read, write, check, submit."""
         submit = Action(kind="submit")
         check = Action(kind="run", arguments={"command": _syntax_check(work.changed)})
         writes = [Action(kind="write", arguments={"path": path, "text": work.texts[path]}) for path in work.changed]
@@ -230,7 +230,7 @@ class SimModel:
         return [*before, *batches[:-1], [*batches[-1], submit]]
 
     def _command(self, shown: str) -> str:
-        """One answer as `recode-h` asks for it, with one action: find, write each target, submit."""
+        """One answer for the agent `recode-h`, with one action: search, write a target, or submit."""
         work = self._begun()
         step, steps = _budget(shown)
         wrote = [f"REPLACE {path}\n{work.texts[path]}" for path in work.changed]
@@ -245,7 +245,7 @@ class SimModel:
         return f"reflect: {said}\naction:\n{plan[min(step, len(plan)) - 1]}"
 
     def _blocks(self) -> str:
-        """Every target whole, in a fence that names it, or the part that is asked for: the protocol of a single call."""
+        """One answer for the agent `one-shot`: every target in a fence with its path, or the requested part."""
         said = [f"Simulated model {self.name}."]
         slot = self.parts.slot
         for path, text in self._begun().texts.items():
@@ -272,12 +272,12 @@ class SimModel:
         return tuple(path for path in self.task.targets if path in self.parts.reference)
 
     def _random(self, *what: object) -> Random:
-        """A stream of its own for every decision, so that none moves another. A text seeds alike in every process."""
+        """A separate generator for every decision. A text gives the same seed in every process."""
         return Random("/".join(map(str, (self.seed, self.name, *what))))
 
 
 def _budget(shown: str) -> tuple[int, int]:
-    """Step, and steps of the turn, as a prompt says last."""
+    """The step and the number of steps of the turn, from the last such line of a prompt."""
     found = re.findall(r"Step (\d+) of (\d+) in turn \d+ of \d+", shown)
     step, steps = found[-1] if found else (1, 1)
     return int(step), int(steps)
@@ -290,13 +290,13 @@ def _syntax_check(paths: Sequence[str]) -> str:
 
 
 def _check(context: ModelContext, *, skill: str) -> None:
-    """Nothing can be missing: no key, no address, no price."""
+    """Simulated models need no key, no address and no price."""
     assert skill in SKILLS, context.name
 
 
 def _make(context: ModelContext, *, skill: str) -> SimModel:
     if context.task is None or context.parts is None:
-        raise UserError(f"model {context.name} works on a task's reference: it cannot be asked without a task")
+        raise UserError(f"model {context.name} needs a task's reference: use it as --recode-model")
     return SimModel(
         name=context.name,
         skill=SKILLS[skill],

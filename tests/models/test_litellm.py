@@ -295,7 +295,7 @@ def test_a_server_that_never_answers(chat_server: Serve, tmp_path: Path) -> None
     assert error.fault is ModelFault.TIMEOUT
 
 
-HANGS = "no whole answer within 1 s"
+HANGS = "no complete answer within 1 s"
 
 
 def hanging(server: ChatServer, path: Path) -> LitellmModel:
@@ -319,7 +319,7 @@ def test_a_server_that_hangs_is_tried_twice_by_one_episode_and_once_by_the_next(
     made = hanging(server, path)
     first, second = (failing(made).detail for _ in range(2))
     assert re.fullmatch(rf"{HANGS} \(gave up after 2 tries in \d+ s\)", first)
-    assert second == f"{HANGS} (tried once: this run gave up on it before)"
+    assert second == f"{HANGS} (tried once, because this run gave up on this model before)"
     assert len(server.requests) == 3
     assert said(caplog) == [f"model gpt-5-mini: {HANGS}; trying once more, for up to 1 s (--recode-call-seconds)"]
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -345,7 +345,7 @@ def test_a_rate_limit_is_waited_for_as_ever_and_only_long_pauses_are_told(
     assert model(server, call_seconds=2.0, retries={"tries": 6}).complete(ASKED).text == "x"
     first, second = said(caplog)
     assert re.fullmatch(r"model gpt-5-mini: rate-limit: slow down; trying again in 45 s", first)
-    assert second.endswith("no whole answer within 2 s; trying once more, for up to 2 s (--recode-call-seconds)")
+    assert second.endswith("no complete answer within 2 s; trying once more, for up to 2 s (--recode-call-seconds)")
 
 
 def test_that_the_first_answer_of_a_run_is_late_is_said_once(
@@ -353,7 +353,7 @@ def test_that_the_first_answer_of_a_run_is_late_is_said_once(
 ) -> None:
     late = threading.Event()
     server = chat_server(lambda _: silent(late))
-    words = f"no answer in the first 0.1 s (asked at {server.url}); waiting for up to 20 s (--recode-call-seconds)"
+    words = f"no answer in the first 0.1 s (server: {server.url}); waiting for up to 20 s (--recode-call-seconds)"
 
     class Said(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -390,7 +390,7 @@ def test_an_address_that_takes_no_connection_is_one_that_cannot_be_reached(chat_
 def test_a_server_that_drips_bytes_is_no_answer_either(chat_server: Serve) -> None:
     error = failing(model(chat_server([Answer(drip=True)]), call_seconds=0.5, retries={"tries": 1}))
     assert error.fault is ModelFault.TIMEOUT
-    assert error.detail.startswith("no whole answer within 0.5 s (gave up after 1 try in ")
+    assert error.detail.startswith("no complete answer within 0.5 s (gave up after 1 try in ")
 
 
 def test_a_late_answer_is_one(chat_server: Serve) -> None:
@@ -436,7 +436,7 @@ def test_an_address_is_waited_for_by_one_episode_and_not_by_the_next(
     reason = f"{dead.url} cannot be reached (Connection refused): start the server there, or correct the address"
     assert [error.detail.partition(" (gave up after 3 tries in ")[0] for error in errors] == [
         reason,
-        *[f"{reason} (not waited for: this run gave up on it before)"] * 2,
+        *[f"{reason} (not retried, because this run gave up on this server before)"] * 2,
     ]
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"]
@@ -467,7 +467,7 @@ def test_what_another_worker_gives_up_is_not_waited_for_any_longer(tmp_path: Pat
             FileLedger(path).reached(dead.url, Reach.LOST)
 
         made.retries = Retries(wait=meanwhile)
-        assert failing(made).detail.endswith(" (not waited for: this run gave up on it before)")
+        assert failing(made).detail.endswith(" (not retried, because this run gave up on this server before)")
     assert len(waits) == 1
 
 
@@ -543,7 +543,7 @@ def test_retry_after_is_capped_and_that_is_said(chat_server: Serve) -> None:
     error = failing(model(server, waits=waits, retries={"tries": 2, "cap": 5.0}))
     assert [round(wait) for wait in waits] == [5]
     words = (
-        r"slow down \(gave up after 2 tries in \d+ s\) \(the server asked to wait 3600 s; this run waits 5 s at most\)"
+        r"slow down \(gave up after 2 tries in \d+ s\) \(the server asked to wait 3600 s; this run waits at most 5 s\)"
     )
     assert re.fullmatch(words, error.detail)
 

@@ -330,7 +330,7 @@ def test_it_needs_a_task() -> None:
     EXPERT.check(context)
     with pytest.raises(UserError) as caught:
         EXPERT.make(context)
-    assert str(caught.value) == "model sim/expert works on a task's reference: it cannot be asked without a task"
+    assert str(caught.value) == "model sim/expert needs a task's reference: use it as --recode-model"
 
 
 def test_it_is_no_researcher() -> None:

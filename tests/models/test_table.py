@@ -107,9 +107,12 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
     [
         ("a: {model: [", "is not YAML: while parsing"),
         ("- a\n- b\n", "must map aliases to fields, such as `my-model: {model: openai/gpt-5}`"),
-        ("7: {model: x}", "7 is no model name: use letters, digits and any of . _ - : / @ +"),
-        ("'a b': {model: x}", "'a b' is no model name: use letters, digits and any of . _ - : / @ +"),
-        ("sim/mine: {model: x}", "'sim/mine': names that begin with sim/ are the built-in simulated models'"),
+        ("7: {model: x}", "7 is not a valid model name: use letters, digits and any of . _ - : / @ +"),
+        ("'a b': {model: x}", "'a b' is not a valid model name: use letters, digits and any of . _ - : / @ +"),
+        (
+            "sim/mine: {model: x}",
+            "'sim/mine': names that start with sim/ are reserved for the built-in simulated models: choose another name",
+        ),
         (
             "a: 3",
             "a: must be a model's name or a mapping of model, api_base, api_key_env, params, cutoff, price, tools",
@@ -129,7 +132,7 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
             "a: params: 'Authorization' looks like a secret: keys come from the environment only; "
             "name the variable with api_key_env",
         ),
-        ("a: {model: x, params: {messages: []}}", "a: params: 'messages' is set by the run itself: leave it out"),
+        ("a: {model: x, params: {messages: []}}", "a: params: 'messages' is set by the run itself: remove it"),
         ("a: {model: x, params: 3}", "a: params: must be a mapping of request parameters, such as {max_tokens: 32000}"),
         ("a: {model: ''}", "a: model: must be a text, not ''"),
         ("a: {model: x, api_base: gpu}", "a: api_base: must be an address such as http://127.0.0.1:8000/v1, not 'gpu'"),
@@ -174,7 +177,7 @@ def test_an_unknown_model_lists_the_choices() -> None:
     assert refusal("gtp-5-mini") == (
         "unknown model 'gtp-5-mini' (did you mean gpt-5-mini or gpt-4o-mini or gpt-4.1-mini?): "
         "docs/reference/models.md lists the short names; "
-        "any litellm name with its provider works, such as openai/gpt-5; a local server's with --recode-api-base"
+        "any litellm name with its provider works, such as openai/gpt-5; for a local server, add --recode-api-base"
     )
     assert refusal("nowhere/model").startswith("unknown model 'nowhere/model': short names are claude-sonnet-4, ")
 
@@ -259,8 +262,8 @@ def test_providers_that_sign_in_by_other_means_are_not_held_up(name: str) -> Non
 def test_a_limit_on_costs_needs_a_price() -> None:
     url = "http://127.0.0.1:1/v1"
     assert refusal("my-local", api_base=url, max_cost=0.5) == (
-        "model my-local has no known price, so --recode-max-cost=0.5 cannot be held: "
-        "give its price in --recode-models-file (price: {prompt: X, completion: Y}), or leave --recode-max-cost out"
+        "model my-local has no known price, so --recode-max-cost=0.5 cannot be enforced: "
+        "give its price in --recode-models-file (price: {prompt: X, completion: Y}), or remove --recode-max-cost"
     )
     free = {"my-local": {"model": "openai/x", "price": {"prompt": 0, "completion": 0}}}
     check(context("my-local", api_base=url, max_cost=0.5, table=free))

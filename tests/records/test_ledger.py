@@ -240,8 +240,8 @@ def test_an_unknown_price_makes_the_total_unknown_and_a_limit_impossible(tmp_pat
     assert unlimited.total == Usage(prompt_tokens=4, completion_tokens=2, cost_usd=None)
     limited = FileLedger(path, max_cost=2.0)
     words = (
-        "model local has no known price, so --recode-max-cost=2 cannot be held: "
-        "give its price in --recode-models-file (price: {prompt: X, completion: Y}), or leave --recode-max-cost out"
+        "model local has no known price, so --recode-max-cost=2 cannot be enforced: "
+        "give its price in --recode-models-file (price: {prompt: X, completion: Y}), or remove --recode-max-cost"
     )
     with pytest.raises(UserError) as before:
         limited.before_call("m")
