@@ -1,4 +1,4 @@
-"""The command `pytest-recode`: what is done with runs when they are over."""
+"""The command `pytest-recode`, which reports on finished runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0; 1 for a reader that went away; 2 for a user's fault or a disk's, which is one line."""
+    """Run the command. Returns 0; 1 if the output pipe was closed; 2 for an error of the user or of the disk, printed as one line."""
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
@@ -39,16 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pytest-recode", description="Runs of pytest-recode, when they are over.")
+    parser = argparse.ArgumentParser(prog="pytest-recode", description="Report on finished runs of pytest-recode.")
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    report = commands.add_parser("report", help="the numbers of runs, and of published results beside them")
+    report = commands.add_parser("report", help="tables of the results of runs, with published results for comparison")
     report.add_argument(
         "files",
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="a results.jsonl, a directory that holds one, or the overall_stats.json of ResearchCodeBench",
+        help="a results.jsonl, a directory that contains one, or the overall_stats.json of ResearchCodeBench",
     )
     report.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text", help="default: text")
     report.add_argument(
@@ -56,19 +56,19 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="only this table (repeatable): scores, papers, episodes …; csv writes one, the first if none is named",
+        help="show only this table (repeatable): scores, papers, episodes …; csv writes one table, by default the first",
     )
     report.add_argument(
         "--model",
         action="append",
         default=[],
         metavar="TEXT",
-        help="only rows whose model contains TEXT (repeatable); RECODE-H's published rows stay beside them",
+        help="show only rows whose model contains TEXT (repeatable), and the published rows of RECODE-H",
     )
     report.add_argument(
         "--base",
         metavar="ROW",
-        help="compare this row with every other one of its benchmark, published ones too: a model, or any part of a row's name",
+        help="compare this row with every other row of its benchmark, including published ones; ROW is a model or a part of a row's name",
     )
     report.add_argument(
         "--tasks",
@@ -77,39 +77,40 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         type=Path,
         metavar="DIR",
-        help="the tasks that were played (directories or manifests): what was not played is missing, and the table code is made",
+        help="the tasks of the runs (directories or manifests): tasks without an episode count as missing, and the table code is added",
     )
     report.add_argument(
         "--codebertscore",
         action="store_true",
-        help="CodeBERTScore in the table code: needs --tasks, the extra codebertscore, and a model of some 500 MB, which it downloads",
+        help="add CodeBERTScore to the table code; requires --tasks and the extra codebertscore, and downloads a model of about 500 MB",
     )
     report.add_argument(
         "--adoption-model",
         metavar="NAME",
-        help="let this model judge which feedback was adopted, as RECODE-H did: a call per turn that had feedback; what it judged is kept"
-        " beside the run",
+        help="let this model judge which feedback was adopted, as RECODE-H did: one call for each turn with feedback; its answers are stored"
+        " next to the run",
     )
     report.add_argument(
-        "--adoption-sample", type=_count, metavar="N", help="of at most N turns per row and level (RECODE-H: 60)"
+        "--adoption-sample",
+        type=_count,
+        metavar="N",
+        help="judge at most N turns for each row and level (RECODE-H: 60)",
     )
     report.add_argument("--api-base", metavar="URL", help="address of an OpenAI-compatible server for --adoption-model")
-    report.add_argument(
-        "--common", action="store_true", help="compare on the tasks alone that every row of a benchmark played"
-    )
+    report.add_argument("--common", action="store_true", help="compare only tasks that every row of a benchmark has")
     report.add_argument(
         "--hard-threshold",
         type=_share,
         default=1 / 3,
         metavar="SHARE",
-        help="HARD is what a smaller share of the published models solves (default: 1/3)",
+        help="a task is HARD if a smaller share of the published models solves it (default: 1/3)",
     )
     return parser
 
 
 def _count(value: str) -> int:
     if not (value.isascii() and value.isdecimal() and int(value) > 0):
-        raise argparse.ArgumentTypeError(f"{value!r} is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"{value!r} is not a whole number above 0")
     return int(value)
 
 
@@ -129,19 +130,19 @@ def _judge(given: argparse.Namespace) -> Judge:
 
 
 def _share(value: str) -> float:
-    """A fraction or a decimal in (0, 1]; what comes with an argparse error is one line."""
+    """A fraction or a decimal in (0, 1]. Raises an argparse error of one line."""
     number, _, below = value.partition("/")
     try:
         share = float(number) / float(below or 1)
     except (ValueError, ZeroDivisionError):
         share = -1.0
     if not 0 < share <= 1:
-        raise argparse.ArgumentTypeError(f"{value!r} is no share such as 1/3 or 0.25")
+        raise argparse.ArgumentTypeError(f"{value!r} is not a share in (0, 1], such as 1/3 or 0.25")
     return share
 
 
 def _report(given: argparse.Namespace) -> str:
-    # What argparse refuses, and --help, need none of this
+    # Imported here, because --help and errors of argparse do not need these modules
     from pytest_recode.metrics.passing import passed
     from pytest_recode.metrics.reading import read
     from pytest_recode.metrics.rows import rows
@@ -165,7 +166,7 @@ def _report(given: argparse.Namespace) -> str:
     if not shown and not replayed:
         models = ", ".join(dict.fromkeys(row.model for row in [*everything, *replays]))
         if models:
-            raise UserError(f"--model={given.model[0]}: no such row: there are {models}")
+            raise UserError(f"--model={given.model[0]}: no such row; the models are {models}")
         others = [f"and {len(notes) - 2} more"] if len(notes) > 2 else []
         reason = "; ".join([*notes[:2], *others])
         raise UserError("no episode to report" + (f" ({reason})" if reason else ""))
@@ -176,10 +177,10 @@ def _report(given: argparse.Namespace) -> str:
         before = shown
         shown = {**report_table.common(shown)}
         if not any(shown.values()):
-            raise UserError("--common: no task was played by every row: leave it out, or give fewer files")
-        notes.append("--common: only tasks that every row of the same benchmark played")
+            raise UserError("--common: no task has episodes of every row; remove --common, or give fewer files")
+        notes.append("--common: only tasks that every row of the same benchmark has")
         notes += [
-            f"--common: {report_table.plural(lost, 'task')} of {report_table.name(row)} left out"
+            f"--common: {report_table.plural(lost, 'task')} of {report_table.name(row)} omitted"
             for row in shown
             if (lost := len(report_table.tasks(before[row]) - report_table.tasks(shown[row])))
         ]
@@ -187,7 +188,7 @@ def _report(given: argparse.Namespace) -> str:
     own = {row: group for row, group in shown.items() if group and not row.published}
     best = max(with_lines, key=lambda row: passed(with_lines[row]).scaled or 0, default=None)
     detail = list(shown) if given.model else [row for row in with_lines if not row.published]
-    # What --common leaves out is left out of what there is to play as well
+    # --common also removes the tasks that it omits from the expected tasks
     known = {} if given.common else tasks.names
     makers = {
         **report_snippets.tables(
@@ -210,22 +211,22 @@ def _report(given: argparse.Namespace) -> str:
         **_code(given, own, tasks, notes),
     }
     if given.base and given.table and "comparisons" not in given.table:
-        raise UserError("--base is for the table comparisons: add --table=comparisons, or leave one of the two out")
+        raise UserError("--base requires the table comparisons: add --table=comparisons, or remove --base or --table")
     for name in given.table:
         if name not in makers:
             more = "; code needs --tasks" if "code" not in makers else ""
-            raise UserError(f"--table={name}: no such table here: there are {', '.join(makers)}{more}")
+            raise UserError(f"--table={name}: no such table for these files; the tables are {', '.join(makers)}{more}")
     names = given.table or (list(makers)[:1] if given.format == "csv" else list(makers))
     chosen = [table for name in names if (table := makers[name]()) is not None]
     if not chosen:
         hint = (
             "; --base=ROW compares one row with each other one" if names[0] == "comparisons" and not given.base else ""
         )
-        raise UserError(f"--table={names[0]}: these files have nothing to say of it{hint}")
+        raise UserError(f"--table={names[0]}: these files have no data for it{hint}")
     notes += report_table.changed_files(shown)
     if any(row.simulated for row in [*shown, *replayed]):
         notes.append(
-            "* simulated: an offline model that breaks and repairs the reference; it says nothing about a real one"
+            "* simulated: an offline model that breaks and repairs the reference; its results say nothing about real models"
         )
     if given.format == "csv":
         if len(given.table) > 1:
@@ -253,7 +254,7 @@ def _left_out(rows: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) 
     if not names:
         return []
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return [f"--model={' --model='.join(models)}: {len(rows) - len(shown)} of {len(rows)} rows left out: {listed}"]
+    return [f"--model={' --model='.join(models)}: {len(rows) - len(shown)} of {len(rows)} rows omitted: {listed}"]
 
 
 def _tasks(paths: Sequence[Path]) -> Found:
@@ -266,9 +267,9 @@ def _tasks(paths: Sequence[Path]) -> Found:
 def _code(
     given: argparse.Namespace, rows: Mapping[Row, Sequence[Attempt]], tasks: Found, notes: list[str]
 ) -> dict[str, Callable[[], Table]]:
-    """The table `code`, which needs --tasks, and a package that only whoever asks for the table must have."""
+    """The table `code`, if --tasks is given. It needs an optional package, whose absence is an error only if the table is requested."""
     if given.codebertscore and not given.tasks:
-        raise UserError("--codebertscore needs the references: give --tasks DIR too")
+        raise UserError("--codebertscore requires the references: add --tasks DIR")
     if not given.tasks or not rows:
         return {}
     from pytest_recode.metrics import code_similarity
@@ -277,7 +278,7 @@ def _code(
     try:
         code_similarity.need("codebleu", "CodeBLEU")
     except UserError as error:
-        # What else --tasks tells needs no package
+        # The other uses of --tasks need no package
         if "code" in given.table:
             raise
         notes.append(f"code: {error}")

@@ -1,7 +1,7 @@
-"""Clock: the seconds that count against an episode's time limit.
+"""Clock: the seconds that count towards an episode's time limit.
 
-Time in which the episode waits for somebody else does not count: a person, another worker, a provider that is asked again.
-The time of a model call that succeeds does count: the model works in it. Failed tries and the pauses between tries do not.
+Waiting for a person or for another worker does not count, and neither do failed model calls and the pauses before retries. A successful
+model call counts.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """What an episode waits for at a moment. `model` is the name of a model, "" where it waits for something else."""
+    """What an episode is waiting for. `model` is the name of a model, or "" if it waits for something else."""
 
     what: str
     model: str = ""
 
 
 class Clock:
-    """`clock()` is a monotonic time in seconds that stands still during a wait.
+    """A clock whose `clock()` is a monotonic time in seconds that stops during waits.
 
     One thread enters the waits. A signal handler in that thread may read the clock at any time.
     """
@@ -29,7 +29,7 @@ class Clock:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._waited = 0.0
-        self._since = 0.0  # when the wait that is under way began
+        self._since = 0.0  # start of the current wait
         self._tried = 0.0  # when the latest call was sent
         self._wait: Wait | None = None
 
@@ -38,17 +38,17 @@ class Clock:
 
     @property
     def waited(self) -> float:
-        """Seconds of all waits so far, the one under way included."""
+        """Seconds of all waits so far, including the current one."""
         return self._waited + (self._now() - self._since if self._wait else 0.0)
 
     @property
     def wait(self) -> Wait | None:
-        """What is waited for now."""
+        """The current wait, or None."""
         return self._wait
 
     @contextmanager
     def stopped(self, wait: Wait) -> Iterator[None]:
-        """The time inside does not count. A wait within another one is part of that one."""
+        """Do not count the time of this block. A wait within another one is part of it."""
         if self._wait is not None:
             yield
             return
@@ -61,11 +61,11 @@ class Clock:
 
     @contextmanager
     def asking(self, model: str) -> Iterator[None]:
-        """Around a model's answer: where it comes, the time since it was asked for the last time counts."""
+        """Wrap a model call. If it succeeds, the time of its last try counts."""
         with self.stopped(Wait(what=f"model {model}", model=model)):
             yield
             self._waited -= self._now() - max(self._tried, self._since)
 
     def tried(self) -> None:
-        """A call is about to be sent: what was waited for until now was a failed try, or a pause."""
+        """Called before each try of a model call: the time until now was a failed try or a pause, and does not count."""
         self._tried = self._now()

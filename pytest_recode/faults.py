@@ -1,6 +1,6 @@
-"""The typed faults. Every one is somebody's, and none may pass for another.
+"""Typed faults: each names who caused it (user, model or infrastructure), so that none is mistaken for another.
 
-A *candidate's* fault is no exception at all: it is a failed case in a `Verdict`.
+A fault of the *candidate* is not an exception but a failed case in a `Verdict`.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from enum import StrEnum
 
 
 class UserError(Exception):
-    """The user's or the task author's fault, found before anything is spent.
+    """A fault of the user or of the task's author, found before money is spent.
 
-    The text is one line: the thing, the valid choices, the next step.
+    The message is one line: the subject, what is wrong with it, the valid choices and the next step.
     """
 
 
 class ModelFault(StrEnum):
-    """Why a model could not be asked."""
+    """Why a model could not be called."""
 
-    AUTH = "auth"  # a missing, bad or unpaid key
+    AUTH = "auth"  # a missing or invalid key, or an account without credit
     UNKNOWN = "unknown-model"
     RATE_LIMIT = "rate-limit"
     TIMEOUT = "timeout"
     CONNECTION = "connection"
     SERVER = "server"  # 5xx
-    REQUEST = "bad-request"  # the provider refuses this very request (context too long, bad parameter)
+    REQUEST = "bad-request"  # the provider rejects this request (context too long, bad parameter)
 
 
 class ModelError(Exception):
-    """The model could not be asked: never a model's failure to solve.
+    """The model could not be called. It never stands for a model's failure to solve a task.
 
-    `fatal` faults (a bad key, an unknown model) hold for every later call as well, so that a run says
-    them once and asks no more.
+    `fatal` faults (an invalid key, an unknown model) would also affect every later call, so a run reports them once and makes no
+    further calls.
     """
 
     def __init__(self, fault: ModelFault, model: str, detail: str) -> None:
@@ -52,22 +52,22 @@ class BudgetSpent(Exception):
 
 
 class RecordsError(Exception):
-    """A file of the run's directory cannot be written. It ends the run: what has no record must not be paid, nor pass."""
+    """A file in the run's directory cannot be written. It ends the run, because nothing may be paid for, or pass, without a record."""
 
 
 class Stopped(KeyboardInterrupt):
-    """The run was asked to stop. Not an `Exception`: nothing that handles faults may go on after it."""
+    """The run is stopping. Not an `Exception`, so that no handler of faults continues the run."""
 
     __module__ = "builtins"  # pytest prints the name of an interrupt with its module
 
 
 class Interrupt(BaseException):
-    """Ends an episode from outside, raised in the main thread in the middle of whatever it does."""
+    """Ends an episode from outside. It can be raised at any point of the main thread."""
 
 
 @contextmanager
 def interrupts_first() -> Iterator[None]:
-    """Raise an interrupt again where an `Exception` took its place: one that came up while sandboxes were ended because of it."""
+    """Raise an interrupt again if an `Exception` replaced it, such as one raised while its handling ends sandboxes."""
     try:
         yield
     except RecordsError:  # ends the whole run
@@ -82,7 +82,7 @@ def interrupts_first() -> Iterator[None]:
 
 
 class SandboxError(Exception):
-    """A sandbox could not start or died by itself; a command that fails inside one is no such error."""
+    """A sandbox could not start, or ended by itself. A command that fails inside a sandbox is not such an error."""
 
 
 class GraderError(Exception):

@@ -1,4 +1,4 @@
-"""Proofs: answers whose verdict the task's author knows, by which the hidden tests are tested."""
+"""Proofs: answers with a known verdict, with which a task's author tests the hidden tests."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pytest_recode.task import Files
 class WrongAnswer:
     """An answer that violates one stated requirement.
 
-    `requirement` quotes the instruction or the paper. `interface` is the one that violates it. `cases` names the test
-    functions of which at least one must fail; () accepts any case of the interface.
+    `requirement`: a quotation from the instruction or the paper. `interface`: the interface that violates it. `cases`: test functions,
+    at least one of which must fail; () accepts any case of the interface.
     """
 
     name: str
@@ -25,10 +25,10 @@ class WrongAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proofs:
-    """What a task's `proofs/` holds, read when a task is validated and never for an episode.
+    """The contents of a task's `proofs/`, read only when a task is validated.
 
-    `right` holds complete answers by name. `equivalent` holds the names of mutants that compute the same as the reference,
-    by the line of `equivalent.txt` that lists each.
+    `right`: complete answers by name. `equivalent`: mutants that compute the same as the reference, with the line of
+    `equivalent.txt` that lists each.
     """
 
     right: Mapping[str, Files] = field(default_factory=dict)

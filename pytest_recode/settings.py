@@ -1,4 +1,4 @@
-"""Settings: what one run was asked to do. Made from options by the plugin, read by everything else."""
+"""Settings: the checked options of one run. The plugin creates them; all packages read them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pytest_recode.task import Environment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One run's options, checked. Counts are at least 1, money is in US dollars, `fail_under` in per cent.
+    """The checked options of one run. Counts are at least 1, money is in US dollars, `fail_under` is in per cent.
 
-    `given` names the fields that the user spoke of; the others may have other values for a format's tasks.
+    `given`: the fields that the user set. A format or an agent may have other defaults for the rest.
     """
 
     models: tuple[str, ...] = ()
@@ -35,14 +35,14 @@ class Settings:
     sandbox: str = "auto"
     python: str = ""
     image: str = ""
-    environments: tuple[Environment, ...] = ()  # by the names that benchmarks have for them
+    environments: tuple[Environment, ...] = ()  # the mapping of --recode-env, by the benchmarks' names
     out: Path | None = None
     api_base: str | None = None
     temperature: float | None = None
     max_cost: float | None = None
     models_file: Path | None = None
     paper: bool = True
-    ablation: bool = False  # each episode once more, without the paper
+    ablation: bool = False  # run each episode also without the paper
     reindent: bool = False
     call_seconds: float = 600.0
     test_seconds: float | None = None
@@ -56,42 +56,41 @@ class Settings:
 
 
 NO_MATTER = frozenset({"version", "image", "researcher_prompt", "call_seconds"})
-"""What of its setup a run may be gone on with, and counted as one with others, where it differs: an update in between, a rebuilt
-image, or another limit of a model call, which makes errors and no verdicts."""
+"""Fields of the setup that may differ between runs that are resumed or pooled: the version, a rebuilt image, and the time limit of a
+model call, which causes errors but no verdicts."""
 
 
 def for_format(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
-    """The settings for the tasks of a format (or for an agent) that has defaults of its own: what the user gave wins over them."""
-    ours = {name: value for name, value in defaults.items() if name not in settings.given}
-    return replace(settings, **ours) if ours else settings
+    """The settings with the defaults of a format or an agent, except for fields that the user set."""
+    unset = {name: value for name, value in defaults.items() if name not in settings.given}
+    return replace(settings, **unset) if unset else settings
 
 
 ONE_STEP = frozenset({"reference", "noop", "one-shot"})
-"""Agents of this project that make one step a turn, whatever --recode-steps says."""
+"""Built-in agents that make one step in each turn, whatever --recode-steps is."""
 NO_FEEDBACK = "none"
-"""The policy under which an episode ends after its first turn."""
+"""The policy that ends an episode after its first turn."""
 
 
 def fixed(agent: str, policy: str) -> dict[str, Any]:
-    """Fields of Settings that an agent or a policy decides by itself: `turns` of an episode without feedback, `steps` of an agent that
-    makes one."""
+    """Fields of Settings that an agent or a policy fixes: `turns` of an episode without feedback, `steps` of a one-step agent."""
     return {**({"turns": 1} if policy == NO_FEEDBACK else {}), **({"steps": 1} if agent in ONE_STEP else {})}
 
 
 def as_played(settings: Settings) -> Settings:
-    """The settings of an episode, with the numbers of turns and steps that an agent is told.
+    """The settings of an episode, with the numbers of turns and steps that its prompts name.
 
-    Where a run has episodes without feedback beside others, they share the first turn, so that all are told the same.
+    If a run has episodes with and without feedback, they share the first turn, so that their prompts must name the same numbers.
     """
     policy = settings.feedbacks[0] if len(settings.feedbacks) == 1 else ""
     return replace(settings, **fixed(settings.agent, policy))
 
 
 def check_memory(settings: Settings) -> None:
-    """Raises `UserError` where a summary would have nothing to sum up. Depends on the agent, whose defaults must be in."""
+    """Raise `UserError` if a summary of the memory would have no messages to summarize. Agent defaults must already be applied."""
     threshold, keep = settings.memory_threshold, settings.memory_keep
     if keep is not None and threshold is not None and keep >= threshold:
         raise UserError(
-            f"--recode-memory-keep={keep} keeps all that --recode-memory-threshold={threshold} allows: give both, the first one"
-            " smaller, such as 10 and 15"
+            f"--recode-memory-keep={keep} must be smaller than --recode-memory-threshold={threshold}: set both, for example to"
+            " 10 and 15"
         )

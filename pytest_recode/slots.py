@@ -1,4 +1,4 @@
-"""What stands in a Slot of a file: lay an answer in, take one out. Texts are lines that end in a line feed."""
+"""Insert an answer into the Slot of a file, and extract it. Lines of texts end in a line feed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pytest_recode.task import Parts, Slot
 
 
 def laid(text: str, slot: Slot, answer: str) -> str:
-    """`text`, the file of the repository, with `answer` as it stands in place of the placeholder.
+    """`text`, the file of the repository, with the placeholder replaced by `answer`, unchanged.
 
-    An answer whose lines all end in CRLF is one in another convention, and takes over that of the file.
+    If all lines of the answer end in CRLF, its line ends are converted to those of the file.
     """
     rows = text.split("\n")
     given = answer.removesuffix("\n").split("\n")
@@ -23,8 +23,8 @@ def laid(text: str, slot: Slot, answer: str) -> str:
 
 
 def held(text: str, untouched: str, slot: Slot) -> str | None:
-    """What `text` has where `untouched`, the same file as it lies in the repository, has the placeholder; None where the
-    files differ elsewhere too."""
+    """The lines of `text` in place of the placeholder of `untouched`, the same file in the repository; None if the files also
+    differ elsewhere."""
     rows, before = text.split("\n"), untouched.split("\n")
     after = len(before) - slot.stop
     stop = len(rows) - after
@@ -33,7 +33,7 @@ def held(text: str, untouched: str, slot: Slot) -> str | None:
 
 
 def original(parts: Parts) -> str | None:
-    """The authors' lines for the slot of `parts`; None where there is no slot."""
+    """The authors' lines for the slot of `parts`; None if there is no slot."""
     slot = parts.slot
     if slot is None:
         return None
@@ -42,7 +42,7 @@ def original(parts: Parts) -> str | None:
 
 
 def emptied(text: str, slot: Slot) -> str:
-    """`text` with the placeholder as it is, and `pass` behind it where the file is no Python without."""
+    """`text` with its placeholder, followed by `pass` if the file is not valid Python without it."""
     if parses(text):
         return text
     rows = text.split("\n")
@@ -60,10 +60,10 @@ def parses(text: str) -> bool:
 
 
 def reindented(answer: str, indent: str) -> str:
-    """`answer` moved as a whole so that its shallowest line of code stands at `indent`; the same text where it does.
+    """`answer` indented as a whole so that its shallowest line of code is at `indent`; the same text if it already is.
 
-    Where the first line alone is too shallow (it was begun right behind the fence), the others are taken to stand where they
-    should. Nothing is parsed: that a line opens a block or a bracket is told by its end.
+    If only the first line is too shallow (it started directly after the fence), the other lines are assumed to be correct. Nothing is
+    parsed: whether a line opens a block or a bracket is inferred from its end.
     """
     rows = answer.expandtabs(8).split("\n") if "\t" in answer and "\t" not in indent else answer.split("\n")
     at = [number for number, row in enumerate(rows) if row.strip()]

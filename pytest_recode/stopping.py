@@ -1,6 +1,7 @@
-"""Stop a run in order: no new request, the answers under way awaited and written down, then out.
+"""Stop a run in order: send no new request, wait for pending answers and record them, then end.
 
-One `Stops` per process of a run. Signal handlers run in the main thread, which plays the episodes; `request` may come from any thread.
+There is one `Stops` in each process of a run. Signal handlers run in the main thread, which runs the episodes; any thread may call
+`request`.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from types import FrameType
 from pytest_recode.faults import Stopped
 
 AWAITED = 60.0
-"""Seconds for which the answer to a request under way is awaited after a stop."""
+"""Seconds to wait for a pending answer after a stop."""
 _NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 
 
 class Stops:
-    """`reason` is why this process's run stops; "" while it does not.
+    """The state of a stop in this process. `reason` is why the run stops, or "" if it does not.
 
-    A stop takes effect as `Stopped`, in an episode at once (`inside`), but for the time from before a request until its answer is
-    in the transcript (`enter` to `settle`).
+    A stop raises `Stopped`: in an episode (`inside`) immediately, but not between a request and the recording of its answer (`enter`
+    to `settle`).
     """
 
     def __init__(self, check: Callable[[], None] = lambda: None) -> None:
         self.reason = ""
-        self.on_request: list[Callable[[], None]] = []  # called once, by whoever requests the stop
+        self.on_request: list[Callable[[], None]] = []  # called once, in the thread that requests the stop
         self._check = check
         self._busy = False
         self._inside = False
@@ -47,14 +48,14 @@ class Stops:
                 each()
 
     def enter(self) -> None:
-        """Before a request. Raises `Stopped`, and what the check of the run's directory raises."""
+        """Call it before a request. Raises `Stopped`, and what the check of the run's directory raises."""
         if self.reason:
             raise Stopped(self.reason)
         self._check()
         self._busy = True
 
     def settle(self) -> None:
-        """The answer is written down, or there is none. Raises `Stopped`."""
+        """Call it when the answer is recorded, or if there is none. Raises `Stopped`."""
         self.settled()
         if self.reason:
             raise Stopped(self.reason)
@@ -67,7 +68,7 @@ class Stops:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """While an episode is played."""
+        """Wrap an episode, in which a stop takes effect immediately."""
         self._inside = True
         try:
             yield
@@ -77,10 +78,10 @@ class Stops:
 
     @contextmanager
     def signals(self, outside: Callable[[str], bool], tell: Callable[[str], None]) -> Iterator[None]:
-        """Take SIGTERM and Ctrl-C as requests to stop, in the main thread; whatever handled them does so again afterwards.
+        """Handle SIGTERM and Ctrl-C as requests to stop, in the main thread. Restores the previous handlers on exit.
 
-        `outside` is called with the reason where no episode is played, and returns whether the signal is dealt with; otherwise
-        the handler before this one has it. `tell` says one line. A signal that is ignored stays so.
+        `outside` is called with the reason if no episode is running, and returns whether it handled the signal; if not, the previous
+        handler is called. `tell` shows one line to the user. A signal that is ignored remains ignored.
         """
         if threading.current_thread() is not self._main:
             yield
@@ -128,13 +129,13 @@ class Stops:
                 signal.signal(number, before[number])
 
     def limit(self, seconds: float) -> None:
-        """End what is waited for, after so many seconds."""
+        """End the current wait after `seconds`."""
         self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
         self._timer.start()
 
     def follow(self, wait: Callable[[], None]) -> None:
-        """Stop once `wait` returns, which is called in a thread of its own: the controlling process asks no more models."""
+        """Stop when `wait` returns, which runs in a thread of its own: the controlling process has stopped."""
 
         def run() -> None:
             wait()
@@ -151,7 +152,7 @@ class Stops:
         self._poke()
 
     def _poke(self) -> bool:
-        """Have the main thread notice at once, also in the middle of a system call."""
+        """Interrupt the main thread, even during a system call."""
         with self._lock:
             if self._installed and self._main.ident is not None:
                 signal.pthread_kill(self._main.ident, signal.SIGTERM)

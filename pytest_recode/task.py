@@ -1,4 +1,4 @@
-"""Task: one directory that poses one piece of research code, and the Brief an agent may see of it."""
+"""Task: one unit of research code to write, its contents (Parts), and the Brief that an agent may see of it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Files = Mapping[str, bytes]
 
 
 PAPER_FILE, INSTRUCTION_FILE = "paper.md", "instruction.md"
-"""Paths in a workspace of the texts that a Brief has beside the repository; instructions refer to them by these names."""
+"""Names of the paper and the instruction in an agent's workspace. Instructions refer to the files by these names."""
 
 SECRET = ("tests", "reference", "feedback.yaml", "proofs")
-"""Parts of a task directory, beside each other, that neither an agent nor its code may see."""
+"""Parts of a task directory that neither an agent nor its code may see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """Where the method was published."""
+    """The publication of the method."""
 
     title: str = ""
     authors: tuple[str, ...] = ()
@@ -37,9 +37,9 @@ class Paper:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What the code needs to run. Paths are absolute; `preload` names modules imported once per worker.
+    """The environment that the code needs. Paths are absolute; `preload` names modules that each worker imports once.
 
-    `name` is what its benchmark calls it; --recode-env says which interpreter or image that is on this machine.
+    `name`: the benchmark's name for it, which --recode-env maps to an interpreter or an image of this machine.
     """
 
     name: str = ""
@@ -54,7 +54,7 @@ class Environment:
 class Limits:
     """Seconds of wall time, MiB of memory and disk, and number of processes."""
 
-    test_seconds: float = 60.0  # the candidate's own time within one hidden test, and the test's own
+    test_seconds: float = 60.0  # one hidden test; the candidate's time and the test's own time are limited separately
     grading_seconds: float = 600.0
     command_seconds: float = 60.0  # one command an agent runs
     episode_seconds: float = 3600.0
@@ -65,11 +65,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """One file of pytest tests that is run from among the files of a repository, where others of the hidden files lie too.
+    """A file of hidden pytest tests that runs inside a repository, next to other hidden files.
 
-    POSIX paths relative to the repository, "." is its root: `test` is the file, `cwd` where it is run, `roots` are what its
-    imports are looked for in, in this order, and `base` is what its own dotted name, and with it a relative import, counts
-    from. Of its tests only those count that `Parts.cases` names.
+    Paths are POSIX and relative to the repository; "." is its root. `test`: the file. `cwd`: the working directory. `roots`: the
+    directories for its imports, in this order. `base`: the root of its own dotted name, for relative imports. Only the tests in
+    `Parts.cases` count.
     """
 
     test: str
@@ -80,12 +80,12 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
-    """How a Task's hidden tests meet the candidate.
+    """How a Task's hidden tests access the candidate.
 
-    `isolation` is "separate" (in a sandbox of its own, tests on the other side of a pipe) or "shared" (in one process with
-    the tests, for benchmarks whose tests import the target). With "shared", `script` names the unittest script among
-    the hidden tests that is run as a program from the repository's root; "" runs the hidden tests with pytest. `beside`:
-    these lie among the repository's files.
+    `isolation`: "separate" (the candidate runs in a sandbox of its own, connected by a pipe) or "shared" (tests and candidate share
+    a process, for benchmarks whose tests import the target). For "shared", `script` is the unittest script among the hidden tests
+    that runs as a program from the repository's root; "" runs the hidden tests with pytest. `beside`: the tests run inside the
+    repository.
     """
 
     isolation: str = "separate"
@@ -95,10 +95,10 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """The part of one target that an answer replaces, where a Task asks for less than a file.
+    """The part of one target that an answer replaces, for a Task that asks for less than a file.
 
-    Lines `start` to `stop` (from 0, end excluded) of `path` as it lies in the repository are the placeholder; `indent` is the
-    white space that stands before the code there. `context` names the files of the repository that are shown beside it.
+    Lines `start` to `stop` (from 0, end excluded) of `path` in the repository are the placeholder; `indent` is the white space before
+    its code. `context`: files of the repository that the prompt also shows.
     """
 
     path: str
@@ -110,12 +110,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The contents of a Task, read from disk when an item runs and not before.
+    """The contents of a Task, read from disk when an item runs.
 
-    `reference` holds the target files as the authors wrote them, to be laid over `repo`; `tests` the hidden
-    tests, and with a shared oracle all that only they may see (a reference module they import); `feedback` the parsed
-    `feedback.yaml`: interface -> field -> words, or None. `cases`: the interface of each case that is expected, where the
-    benchmark says which cases there are.
+    `reference`: the authors' version of the targets, which replaces those in `repo`. `tests`: the hidden tests, and for a shared
+    oracle also files that only they may see (a reference module that they import). `feedback`: the parsed `feedback.yaml`
+    (interface -> field -> text), or None. `cases`: the interface of each expected case, if the benchmark lists its cases.
     """
 
     instruction: str
@@ -130,17 +129,17 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One piece of research code. Cheap to make: `load` reads the files."""
+    """One unit of research code to write. Creating a Task is cheap; `load` reads its files."""
 
     id: str
     title: str
     format: str
     manifest: Path
     targets: tuple[str, ...]  # POSIX paths relative to the repository
-    interfaces: tuple[str, ...]  # dotted, as a hidden test reaches them through `candidate`
+    interfaces: tuple[str, ...]  # dotted names, as hidden tests access them through `candidate`
     load: Callable[[], Parts] = field(repr=False, compare=False)
     reference: Callable[[], Files] | None = field(default=None, repr=False, compare=False)
-    """That of `load` alone, where a format has it without reading the repository."""
+    """Returns only the reference, if the format can read it without the repository."""
     proofs: Callable[[], Proofs] | None = field(default=None, repr=False, compare=False)
     paper: Paper = Paper()
     domain: str = ""
@@ -150,15 +149,13 @@ class Task:
     limits: Limits = Limits()
     license: str = ""
     oracle: Oracle = Oracle()
-    facts: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what a format knows beyond, for the record: plain JSON types
-    fault: str = ""  # why it cannot be played, where its format saw that at collection: one line of a UserError
+    facts: Mapping[str, Any] = field(default_factory=dict)  # other facts of the format, for records: plain JSON types
+    fault: str = ""  # why the task cannot run, if its format found an error at collection: the line of a UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """The part of a Task that an agent may see. `paper` is None where the run leaves it out."""
+    """The part of a Task that an agent may see. `paper` is None if the run omits it."""
 
     task: str
     title: str
@@ -171,7 +168,7 @@ class Brief:
 
 
 def digest(parts: Parts) -> str:
-    """Of all that an episode of a Task depends on: 32 hexadecimal digits."""
+    """A hash of everything in `parts` that an episode depends on: 32 hexadecimal digits."""
     found = hashlib.sha256()
     for files in (parts.repo, parts.reference, parts.tests):
         for path in sorted(files):
@@ -183,7 +180,7 @@ def digest(parts: Parts) -> str:
 
 
 def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:
-    """The one place where a Brief is made, so that a prompt cannot hold what a Brief lacks."""
+    """Create a Brief. Prompts are built only from it, so they cannot contain anything hidden."""
     return Brief(
         task=task.id,
         title=task.title,
@@ -197,9 +194,9 @@ def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:
 
 
 def brief_files(brief: Brief) -> dict[str, bytes]:
-    """The paper and the instruction as files of a workspace, beside those of the repository.
+    """The paper and the instruction as files of a workspace, in addition to those of the repository.
 
-    A file or directory of the repository, or a target, keeps its path: then that text is not a file.
+    A text whose path is taken by the repository or by a target is omitted.
     """
     taken = {prefix for path in (*brief.repo, *brief.targets) for prefix in (path, path.partition("/")[0])}
     texts = {PAPER_FILE: brief.paper, INSTRUCTION_FILE: brief.instruction}
@@ -209,15 +206,15 @@ def brief_files(brief: Brief) -> dict[str, bytes]:
 
 
 def interfaces_of(task: Task, parts: Parts) -> tuple[str, ...]:
-    """Those that the Task names, else those of its cases."""
+    """The interfaces that the Task names, else those of its cases."""
     return task.interfaces or tuple(dict.fromkeys(parts.cases.values()))
 
 
 def candidate_files(parts: Parts, targets: Files, names: tuple[str, ...]) -> dict[str, bytes]:
-    """The pristine repository with the agent's targets laid over it: nothing else crosses over.
+    """The candidate's files: the original repository with the agent's targets, and nothing else of the agent's workspace.
 
-    A target the agent deleted is absent from the candidate too.
+    A target that the agent deleted is missing from the candidate.
     """
-    kept = {path: data for path, data in parts.repo.items() if path not in names}
-    kept.update({path: targets[path] for path in names if path in targets})
-    return kept
+    files = {path: data for path, data in parts.repo.items() if path not in names}
+    files.update({path: targets[path] for path in names if path in targets})
+    return files

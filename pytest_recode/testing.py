@@ -1,4 +1,4 @@
-"""For people who write tasks, and for those who add a sandbox, an agent or a format."""
+"""Functions for tests of others: `assert_equivalent` for hidden tests, and conformance suites for sandboxes, agents and formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage: what calls of models took."""
+"""Usage: the tokens and the cost of model calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens, and dollars; `cost_usd` None means that the price is not known (never 0 for that)."""
+    """Tokens and dollars. `cost_usd` is None, never 0, if the price is unknown."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -1,4 +1,4 @@
-"""Verdict: what the hidden tests say of one candidate, case by case."""
+"""Verdict: the result of the hidden tests for one candidate, case by case."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """Of one case. ERROR is the test's or the machine's fault, never the candidate's."""
+    """The outcome of one case. ERROR is caused by the test or by infrastructure, never by the candidate."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -17,7 +17,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exc:
-    """An exception the candidate raised, told by its own frames alone (nothing of the tests)."""
+    """An exception that the candidate raised, with only the candidate's own frames and nothing of the tests."""
 
     type: str
     message: str
@@ -28,36 +28,38 @@ class Exc:
 class Case:
     """One hidden test.
 
-    `message` is the grader's full account, for people and for the transcript: it may quote the tests and so is
-    never shown to an agent. `kind` is what may be shown of it from level L1 on.
+    `message`: the grader's full report, for people and for the transcript. It may quote the tests and is never shown to an agent.
+    `kind`: the part of it that feedback may show from level L1 on.
     """
 
     id: str
     interface: str
     outcome: Outcome
     kind: str = ""
-    """Of failure: "exception" "no-exception" "no-warning" "mismatch" "shape" "length" "keys" "dtype" "assertion" "timeout" "died" "protocol";
-    "" where it passed."""
+    """Kind of failure: "exception" "no-exception" "no-warning" "mismatch" "shape" "length" "keys" "dtype" "assertion" "timeout" "died" "protocol";
+    "" if the case passed."""
     message: str = ""
     exception: Exc | None = None
     seconds: float = 0.0
     junit: str = ""
-    """What pytest's JUnit report counts it as: "passed" "failure" "error" "skipped"; "" not known. Only `outcome` decides."""
+    """The outcome in pytest's JUnit report: "passed" "failure" "error" "skipped", or "" if unknown. Only `outcome` counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Of one grading. `seed` repeats it."""
+    """The result of one grading. Grading again with `seed` repeats it."""
 
     cases: tuple[Case, ...]
     seed: int
     seconds: float = 0.0
     isolation: str = "separate"  # or "process" (no sandbox), "shared" (one process with the tests)
-    tampering: tuple[str, ...] = ()  # what the candidate did to its judge, one line each (shared oracles can tell)
+    tampering: tuple[
+        str, ...
+    ] = ()  # attempts of the candidate to change its judge, one line each (shared oracles only)
 
     @property
     def solved(self) -> bool:
-        """True on positive evidence only: there are cases, each of them passed, and the judge is still itself."""
+        """True only if there are cases, all of them passed, and no tampering was detected."""
         return bool(self.cases) and not self.tampering and all(case.outcome is Outcome.PASSED for case in self.cases)
 
     @property
@@ -70,7 +72,7 @@ class Verdict:
 
     @property
     def failing_interfaces(self) -> tuple[str, ...]:
-        """In the order of the cases, each once."""
+        """The interfaces with a case that did not pass, in the order of the cases."""
         return _unique([case.interface for case in self.cases if case.outcome is not Outcome.PASSED])
 
 
@@ -79,9 +81,9 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def legible(text: str, keep: str = "\n\t") -> str:
-    """`text` with what does not print (control and direction characters, lone surrogates) escaped, but for `keep`.
+    """`text` with unprintable characters (control and direction characters, lone surrogates) escaped, except those in `keep`.
 
-    A candidate chooses texts that end up on terminals, in reports and in prompts.
+    Candidates choose texts that are printed to terminals, reports and prompts.
     """
     if text.isascii() and text.isprintable():
         return text

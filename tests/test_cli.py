@@ -440,16 +440,19 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
     [
         (["nowhere"], "nowhere: no such file: give a results.jsonl"),
         (["recode-out"], "recode-out: holds no results.jsonl: did you mean"),
-        (["recode-out/L0", "--table=score"], "--table=score: no such table here: there are episodes, curves"),
-        (["recode-out/L0", "--model=gpt-9"], "--model=gpt-9: no such row: there are m"),
-        (["recode-out/L0", "--hard-threshold=2"], "'2' is no share such as 1/3 or 0.25"),
+        (
+            ["recode-out/L0", "--table=score"],
+            "--table=score: no such table for these files; the tables are episodes, curves",
+        ),
+        (["recode-out/L0", "--model=gpt-9"], "--model=gpt-9: no such row; the models are m"),
+        (["recode-out/L0", "--hard-threshold=2"], "'2' is not a share in (0, 1], such as 1/3 or 0.25"),
         (["recode-out/L0", "--format=csv", "--table=costs", "--table=errors"], "give --table once"),
-        (["recode-out/L0", "--table=comparisons"], "these files have nothing to say of it"),
-        (["recode-out/L0", "--table=code"], "there are episodes, curves, levels"),
+        (["recode-out/L0", "--table=comparisons"], "these files have no data for it"),
+        (["recode-out/L0", "--table=code"], "the tables are episodes, curves, levels"),
         (["recode-out/L0", "--table=code"], "; code needs --tasks"),
         (["recode-out/L0", "--tasks", "nowhere"], "nowhere: no such file; give a directory with"),
         (["recode-out/L0", "--tasks", "recode-out"], "recode-out: contains no tasks; give a directory with"),
-        (["recode-out/L0", "--codebertscore"], "--codebertscore needs the references: give --tasks DIR too"),
+        (["recode-out/L0", "--codebertscore"], "--codebertscore requires the references: add --tasks DIR"),
     ],
 )
 def test_a_users_fault_is_one_line(report: Report, files: Path, arguments: list[str], message: str) -> None:

@@ -303,8 +303,8 @@ def test_the_items_own_limit_begins_anew_with_each_grading() -> None:
 
 
 BAD = {
-    "hangs": (lambda _: silent(), "timeout", "no whole answer within 1 s"),
-    "drips": (lambda _: Answer(drip=True), "timeout", "no whole answer within 1 s"),
+    "hangs": (lambda _: silent(), "timeout", "no complete answer within 1 s"),
+    "drips": (lambda _: Answer(drip=True), "timeout", "no complete answer within 1 s"),
     "is overloaded": (lambda _: fault(429, "slow down"), "rate-limit", "slow down"),
     "asks for patience": (lambda _: fault(429, "slow down", retry_after="0.01"), "rate-limit", "slow down"),
     "breaks": (lambda _: fault(500, "broken"), "server", "broken"),

@@ -128,8 +128,8 @@ CONFLICTS = [
     *[
         (
             options,
-            f"--recode-memory-keep={keep} keeps all that --recode-memory-threshold={threshold} allows: give both, the first one"
-            " smaller, such as 10 and 15",
+            f"--recode-memory-keep={keep} must be smaller than --recode-memory-threshold={threshold}: set both, for example to"
+            " 10 and 15",
         )
         for options, keep, threshold in (
             (("--recode-memory-threshold=10", "--recode-memory-keep=10"), 10, 10),

@@ -189,7 +189,9 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     waited = [error["message"] for error in errors if "(gave up after 6 tries in " in error["message"]]
     others = [error["message"] for error in errors if error["message"] not in waited]
     assert len(waited) in ({1} if workers == "-n0" else {1, 2})  # two workers may wait at the same time
-    assert set(others) == {f"model local: connection: {reason} (not waited for: this run gave up on it before)"}
+    assert set(others) == {
+        f"model local: connection: {reason} (not retried, because this run gave up on this server before)"
+    }
 
 
 def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
@@ -207,14 +209,14 @@ def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
     told = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
     assert len(told) == asked - 3
-    hangs = "model local: no whole answer within 1 s"
+    hangs = "model local: no complete answer within 1 s"
     assert {lines[number] for number in told} == {
         f"recode: {hangs}; trying once more, for up to 1 s (--recode-call-seconds)"
     }
     assert max(told) < next(number for number, line in enumerate(lines) if " ERRORS " in line)
     text = words(result)
     assert "errors, each cause told once above: 3x the model did not answer in time (model:timeout)" in text
-    assert re.search(r" 3 episodes of [abc], [abc], [abc]: model local: timeout: no whole answer within 1 s", text)
+    assert re.search(r" 3 episodes of [abc], [abc], [abc]: model local: timeout: no complete answer within 1 s", text)
     messages = [record["error"]["message"] for record in results()]
     assert sum("(gave up after 2 tries in " in message for message in messages) == asked - 3
 
