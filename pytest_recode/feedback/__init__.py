@@ -1,4 +1,4 @@
-"""Feedback: which level comes next (policies), and what a researcher says at it."""
+"""Feedback: policies choose the level after a failed turn, and a researcher writes the feedback."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pytest_recode.episode import Policy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyKind:
-    """How a policy is registered: `make` gets the options after the colon (`escalate:start=1,max=3`) as a dict of text.
+    """A registered policy. `make` receives the options after the colon (`escalate:start=1,max=3`) as a dict of text.
 
-    Raises `UserError` naming the option and the choices.
+    It raises a `UserError` that names the option and the choices.
     """
 
     make: Callable[[dict[str, str]], Policy]

@@ -1,4 +1,4 @@
-"""What a model answered that judges which feedback was adopted: read as sloppily as it was written, and never guessed."""
+"""Parse a model's judgements of which feedback was adopted. Accepts many spellings, but never guesses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES: Mapping[str, Sequence[str]] = {
     "adopted": ("adoption", "adopted_status", "adoption_status", "is_adopted", "was_adopted", "followed", "implemented", "applied"),
     "resolved": ("resolution", "resolved_status", "resolution_status", "is_resolved", "was_resolved", "fixed", "solved"),
 }  # fmt: skip
-"""Other names of the fields."""
+"""Accepted other names of the fields."""
 
 _MEANT = {
     "yes": "yes y true full fully complete completely adopted resolved fixed followed solved",
@@ -34,14 +34,14 @@ Item = dict[str, str]
 
 @dataclass(slots=True, kw_only=True)
 class Judgements:
-    """What one or more answers to the same question came to. `wanted`: the interface of each item, as often as it has items."""
+    """The judgements in one or more answers to the same question. `wanted`: the interface of each item, repeated for several items."""
 
     wanted: tuple[str, ...]
     drafts: dict[str, list[Item]] = field(default_factory=dict)
-    problem: str = ""  # with the last answer as a whole
+    problem: str = ""  # error in the last answer as a whole
 
     def add(self, text: str) -> None:
-        """Take in an answer. What was accepted before stays; a later answer fills what was missing."""
+        """Add an answer. Accepted fields are kept; a later answer fills missing ones."""
         read = records(text, NAMES)
         self.problem = read.problem
         new: dict[str, list[Item]] = {}
@@ -53,11 +53,11 @@ class Judgements:
             self._take_in(name, items)
 
     def items(self) -> list[Item]:
-        """The items that say both whether it was adopted and whether it was resolved; `error_type` may be ""."""
+        """The items with both `adopted` and `resolved`; `error_type` may be ""."""
         return [item for name in dict.fromkeys(self.wanted) for item in self._of(name) if _usable(item)]
 
     def problems(self) -> tuple[str, ...]:
-        """What is missing or cannot be used, one sentence each, for the model."""
+        """One sentence for each missing or unusable field, for the model."""
         found = []
         for name, times in Counter(self.wanted).items():
             drafts = self._of(name)
@@ -74,7 +74,7 @@ class Judgements:
         return tuple(found)
 
     def accepted(self) -> tuple[str, ...]:
-        """Interfaces all of whose items are whole."""
+        """Interfaces whose items are all complete."""
         times = Counter(self.wanted)
         return tuple(
             name
@@ -86,10 +86,10 @@ class Judgements:
         return self.drafts.get(name, [])[: self.wanted.count(name)]
 
     def _take_in(self, name: str, items: Sequence[Item]) -> None:
-        """A later answer has what was lacking: the items that lacked something, in their order, and then those that were not there."""
+        """Merge a later answer: it first completes the incomplete items in their order, then adds missing items."""
         before = self.drafts.setdefault(name, [])
         left = list(items)
-        if len(left) == len(before) == self.wanted.count(name):  # all of them once more
+        if len(left) == len(before) == self.wanted.count(name):  # the answer repeats all items
             pairs = list(zip(before, left, strict=True))
             left = []
         else:
@@ -123,10 +123,10 @@ def _item(name: str, record: Record) -> Item:
 
 
 def answer_of(given: Any) -> str:
-    """ "yes", "partial" or "no", however a model wrote it; "" where that cannot be told. "No change was needed" tells nothing."""
+    """Normalize an answer to "yes", "partial" or "no"; "" if it is unclear, as in "No change was needed"."""
     if isinstance(given, bool | int | float):
         return _NUMBERS.get(given, "")
-    if isinstance(given, dict):  # the answer with its reasons
+    if isinstance(given, dict):  # an object with the answer and its reasons
         meant = {answer_of(each) for each in given.values()} - {""}
         return meant.pop() if len(meant) == 1 else ""
     if not isinstance(given, str):

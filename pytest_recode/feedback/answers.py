@@ -1,7 +1,7 @@
-"""What a model researcher answered, checked field by field: what can be used, what must be asked for again, and why.
+"""Check the answers of a model researcher field by field, and describe for the model what it must write again.
 
-Nothing that can be used is dropped: a field under another name, a category in words, a second difference of one interface. What cannot be
-used is named in words for the model. What leaks is kept apart: it is used only where nothing better comes, after the audit has cut it.
+Everything usable is used: fields under another name, categories in words, several differences of one interface. Fields that leak are
+stored separately, and are used only if the model sends nothing better, after the audit has cut them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_WORDS = 4_000
 MOST_CODE = 60_000
 MOST_NAME = 100
 MOST_DIFFERENCES = 10
-"""Records of one interface; more are dropped."""
+"""Maximum number of records of one interface; others are dropped."""
 
 NAMES: Mapping[str, Sequence[str]] = {
     "interface": ("interface_name", "function", "function_name", "method", "name", "symbol", "target"),
@@ -33,7 +33,7 @@ NAMES: Mapping[str, Sequence[str]] = {
     "correction": ("direct_code_feedback", "code", "corrected_code", "correct_code", "fix", "patch", "solution"),
     "caused_by": ("caused_by_interface", "root_interface", "depends_on", "because_of"),
 }
-"""Other names of the fields: those of RECODE-H's own schema, and what models write."""
+"""Accepted other names of the fields: those of RECODE-H's schema, and names that models use."""
 
 _CATEGORY_WORDS = {
     "T0": ("structure", "structural", "planning", "architecture"),
@@ -45,7 +45,7 @@ _CATEGORY_WORDS = {
 _CODED = re.compile(
     r"\b[tT](?:ype)?[\s_-]*\W?[0-4]\b(?:\s*(?:or|and|to|[-/,;|&+])\s*(?:[tT](?:ype)?[\s_-]*)?[0-4]\b)*",
 )
-"""Categories by their numbers: one, or several in a row as in "T2 or 3"."""
+"""Category numbers: one, or several as in "T2 or 3"."""
 _NOTHING = re.compile(
     r"(?:n/?a|none|null|nil|-+|\.+|…|todo|no (?:change|correction|code)s?(?: (?:is |are )?(?:needed|required|necessary))?|not applicable)\W*",
     re.IGNORECASE,
@@ -56,12 +56,12 @@ Fields = dict[str, str]
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """One record: its fields that can be used, those that will do only where nothing better comes, and what is wrong with the others."""
+    """One record: its usable fields, its leaking fields (used only as a last resort), and the problems of the others."""
 
     usable: Fields = field(default_factory=dict)
     leaking: Fields = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)  # by field
-    no_cause: str = ""  # what is wrong with a caused_by that was given
+    no_cause: str = ""  # the problem of an invalid caused_by
 
     def fields(self) -> Fields:
         return {**self.leaking, **self.usable}
@@ -69,11 +69,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What an answer may hold. `failing` interfaces each need a record; `others` may have some. `part`: which part of a definition the
-    correction of an interface is.
+    """What an answer must and may contain. Each of the `failing` interfaces needs a record; `others` may have some.
 
-    `may_have_code`: fields of words in which code stays. `wrong`: what the words of a field do that they must not, "" for nothing.
-    `one_block`: all corrections are of one and the same piece of code, so that one of them is enough.
+    `may_have_code`: text fields in which code is allowed. `wrong`: returns the problem of the text of a field, or "". `one_block`: all
+    corrections are of the same piece of code, so that one is enough. `part`: which part of a definition a correction is.
     """
 
     failing: tuple[str, ...]
@@ -81,7 +80,7 @@ class Rules:
     may_have_code: frozenset[str] = frozenset()
     wrong: Callable[[str, str], str] = lambda _field, _words: ""
     one_block: bool = False
-    whole: bool = False  # whether corrections are whole definitions
+    whole: bool = False  # whether corrections must be whole definitions
     part: Callable[[str, str], Part] = lambda _interface, code: part_of(code)
 
     @property
@@ -91,15 +90,17 @@ class Rules:
 
 @dataclass(slots=True, kw_only=True)
 class Answers:
-    """What one or more answers to the same question came to."""
+    """The records in one or more answers to the same question."""
 
     rules: Rules
     drafts: dict[str, list[Draft]] = field(default_factory=dict)
-    problem: str = ""  # with the last answer as a whole
-    unplaced: tuple[str, ...] = ()  # what records are about that is no interface, where any difference may be told
+    problem: str = ""  # error in the last answer as a whole
+    unplaced: tuple[
+        str, ...
+    ] = ()  # subjects of records that are not interfaces, if records may be about any difference
 
     def add(self, text: str) -> None:
-        """Take in an answer. What was accepted before stays; a later answer fills what was missing or could not be used."""
+        """Add an answer. Accepted fields are kept; a later answer replaces missing and unusable ones."""
         read = records(text, NAMES)
         self.problem = read.problem
         new: dict[str, list[Draft]] = {}
@@ -118,17 +119,17 @@ class Answers:
         self._causes()
 
     def accepted(self) -> tuple[str, ...]:
-        """Interfaces whose records are whole."""
+        """Interfaces whose records are complete."""
         return tuple(name for name, drafts in self.drafts.items() if not any(draft.problems for draft in drafts))
 
     def problems(self) -> tuple[str, ...]:
-        """What is missing or cannot be used, one sentence each, for the model."""
+        """One sentence for each missing or unusable field, for the model."""
         found = []
         for name, drafts in self.drafts.items():
             for number, draft in enumerate(drafts, 1):
                 which = f"{name} (its record {number})" if len(drafts) > 1 else name
                 if draft.no_cause and not draft.problems.keys().isdisjoint({"suggestion", "correction"}):
-                    found.append(f"{which}: {draft.no_cause}")  # else the model thinks that it needs neither
+                    found.append(f"{which}: {draft.no_cause}")  # otherwise the model assumes that it needs neither
                 found += [f"{which}: {wrong}" for wrong in draft.problems.values()]
         missing = [name for name in (*self.rules.failing, *self.causes()) if name not in self.drafts]
         if missing and self.problem and not self.drafts:
@@ -143,7 +144,7 @@ class Answers:
         return tuple(found)
 
     def causes(self) -> tuple[str, ...]:
-        """Interfaces whose tests pass, and which records name as their cause: what is to be changed must be said of them."""
+        """Interfaces with passing tests that records name as the cause. They need records that say what to change."""
         named = (draft.usable.get("caused_by", "") for drafts in self.drafts.values() for draft in drafts)
         return tuple(dict.fromkeys(name for name in named if name in self.rules.others))
 
@@ -160,7 +161,7 @@ class Answers:
         if before is None:
             self.drafts[name] = list(drafts)
             return
-        # Who gives all records of an interface once more means each by its place
+        # An answer that repeats all records of an interface refers to each by its position
         meant = before if len(drafts) >= len(before) else [draft for draft in before if draft.problems]
         if more and not any(draft.problems for draft in before):
             meant = []
@@ -275,11 +276,11 @@ def _draft(interface: str, record: Record, rules: Rules) -> Draft:
 
 
 def _text(given: Any) -> str:
-    """Of a value that is text, or texts in a list, or one text in an object."""
+    """The text in a value: a string, a list of strings, or an object with a string."""
     if isinstance(given, list) and all(isinstance(each, str) for each in given):
         return "\n".join(given)
     if isinstance(given, dict):
         texts = [each for each in given.values() if isinstance(each, str)]
         return max(texts, key=len, default="")
-    # JSON reads the backslash of \frac and \beta as a sign that nobody writes
+    # JSON reads the backslash of \frac and \beta as a control character, which no text contains
     return given.replace("\x0c", "\\f").replace("\x08", "\\b") if isinstance(given, str) else ""

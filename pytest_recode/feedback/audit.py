@@ -1,8 +1,8 @@
-"""Audit: the words of a feedback, before an agent gets them. What they repeat of reference and hidden tests is measured; what is
-too long to be chance is cut, and a mark stands in its place.
+"""Audit the text of a feedback before an agent reads it: measure what it repeats of the reference and the hidden tests, and replace
+passages that are too long to be coincidence by a mark.
 
-Whoever wrote them: a model, the task's author, a person, or nobody. Corrections are code of level L4, where the reference may
-be shown, and are no words.
+It applies to all text, whether a model, the task's author or a person wrote it, or it was derived. Corrections are not audited, because
+they are code of level L4, at which the reference may be shown.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from pytest_recode.feedback.model_answers import WORDS, Style
 from pytest_recode.task import Files, Oracle, Parts
 
 MARK = "[left out]"
-"""What an agent reads in place of a passage that was cut."""
+"""Replaces a passage that was cut."""
 
 REFERENCE, TESTS, NO_LANGUAGE = (
     "repeats code of the reference",
     "repeats the hidden tests",
     "holds characters that are no language",
 )
-"""What words may not do, to be read after their name."""
+"""Problems of a text, as predicates: the field's name is the subject."""
 ENCODED = ", in another form than they have"
 
 MOST_FILE = 1024 * 1024
 MOST_FILES = 4 * MOST_FILE
-"""Bytes of a file, and of all files, that are looked at: beyond it are data, and repositories that nobody repeats at length."""
+"""Maximum size in bytes of a file, and of all files, that are compared. Larger ones are data, or too long to be repeated."""
 
-# One of them at a time stays where a script needs it: between letters of Arabic and Indian scripts, and in an emoji.
+# A single one is allowed where a script needs it: between letters of Arabic and Indian scripts, and in an emoji.
 _SCRIPTS = "\u0600-\u06ff\u0750-\u077f\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff"
 _EMOJI = "\u2190-\u2bff\U0001f000-\U0001faff"
 _UNSEEN = re.compile(
@@ -53,32 +53,30 @@ _CATEGORY = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """What the words of a task's feedback may not repeat, and what its agents know anyway."""
+    """What the text of a task's feedback must not repeat, and what its agents may know."""
 
-    reference: Hidden  # and what lies hidden beside the tests, which is the solution once more
+    reference: Hidden  # and other hidden files, which repeat the solution
     tests: Hidden
     brief: tuple[Sequence[str], ...]  # tokens of each text
 
 
 def secrets(parts: Parts, oracle: Oracle) -> Secrets:
-    phrases = " ".join((*KINDS.values(), *ADVICE.values()))  # our own tell nothing of a task
+    phrases = " ".join((*KINDS.values(), *ADVICE.values()))  # phrases of this project, which say nothing about a task
     tests, beside = _hidden(parts, oracle)
     return Secrets(
-        reference=Hidden(
-            tuple(dict.fromkeys(chain(_texts(parts.reference), _texts(beside))))
-        ),  # a copy is looked for once
+        reference=Hidden(tuple(dict.fromkeys(chain(_texts(parts.reference), _texts(beside))))),  # search each copy once
         tests=Hidden(tuple(_texts(tests))),
         brief=tuple(map(words_of, (parts.instruction, parts.paper or "", phrases, *_texts(parts.repo)))),
     )
 
 
 def secrets_of(parts: Parts, oracle: Oracle) -> Callable[[], Secrets]:
-    """Made when the first turn fails, and kept for the others."""
+    """Compute the secrets when the first turn fails, and cache them."""
     return cache(lambda: secrets(parts, oracle))
 
 
 def _hidden(parts: Parts, oracle: Oracle) -> tuple[Files, Files]:
-    """The tests, and what else is hidden with them. Where no file is named as the test, all of them are."""
+    """The tests, and the other hidden files. If no file is named as the test, all files are tests."""
     named = oracle.beside.test if oracle.beside is not None else oracle.script
     if not named:
         return parts.tests, {}
@@ -94,13 +92,13 @@ def audited(
     candidate: Files,
     style: Style = Style(),  # noqa: B008  a frozen value
 ) -> tuple[tuple[FeedbackItem, ...], Audit]:
-    """The items as they may be shown, and what was found in all their words, whatever level shows them.
+    """The items with leaking passages cut, and the measurements for all their text, at whatever level it is shown.
 
-    What `style` allows is measured and not cut: code of the reference in fields that may have code, and there the hidden tests' own words
-    where the run shows these anyway.
+    Passages that `style` allows are measured but not cut: code of the reference in fields that may have code, and in these fields also
+    text of the hidden tests if the run shows their output.
     """
     known = (*hidden.brief, *map(words_of, _texts(candidate)))
-    kept = []
+    shown = []
     total = cut = hidden_passages = reference_tokens = tests_tokens = reference_run = tests_run = 0
     for item in items:
         fields: dict[str, Any] = {}
@@ -133,8 +131,8 @@ def audited(
             tests_tokens += _tokens(tests)
             reference_run = max(reference_run, theirs.longest)
             tests_run = max(tests_run, tests.longest)
-        kept.append(replace(item, **fields))
-    return tuple(kept), Audit(
+        shown.append(replace(item, **fields))
+    return tuple(shown), Audit(
         reference_run=reference_run,
         reference_share=_share(reference_tokens, total),
         tests_run=tests_run,
@@ -145,7 +143,7 @@ def audited(
 
 
 def faults(hidden: Secrets, candidate: Files) -> Callable[[str], tuple[str, ...]]:
-    """What words would be cut for: sentences without their subject."""
+    """A function that returns the reasons for which a text would be cut, as predicates."""
     known = (*hidden.brief, *map(words_of, _texts(candidate)))
 
     def found(words: str) -> tuple[str, ...]:
@@ -155,8 +153,8 @@ def faults(hidden: Secrets, candidate: Files) -> Callable[[str], tuple[str, ...]
 
 
 def leaks_of(parts: Parts) -> tuple[str, ...]:
-    """What of a task's own feedback.yaml will be cut when it is given, one line each."""
-    hidden = secrets(parts, Oracle())  # a directory, which alone has that file, names no test
+    """One line for each passage of a task's feedback.yaml that the audit would cut."""
+    hidden = secrets(parts, Oracle())  # only task directories have that file, and they name no test file
     found = []
     for interface, fields in (parts.feedback or {}).items():
         for name in WORDS:
@@ -168,7 +166,7 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
 
 
 def _faults(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> Iterator[tuple[str, Span]]:
-    """What is wrong, and where."""
+    """Yield each problem of a text with its passage."""
     both = ((REFERENCE, hidden.reference), (TESTS, hidden.tests))
     for what, theirs in both:
         plain = repeated(words, theirs.plain, known).spans
@@ -178,7 +176,7 @@ def _faults(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> Iter
 
 
 def visible(words: str) -> str:
-    """Without characters that nobody sees: they could stand between those of a secret, or be one by themselves."""
+    """The text without invisible characters, which could separate the characters of a secret, or encode one."""
     return words if words.isascii() else _UNSEEN.sub(lambda match: match["needed"] or "", words)
 
 
@@ -188,7 +186,7 @@ def _categories(words: str) -> Iterator[Span]:
 
 
 def _beside(spans: Sequence[Span], plain: Sequence[Span]) -> list[Span]:
-    """Those that say nothing which is found as it stands: a line of short names is the same with its spaces taken out."""
+    """The spans that do not overlap a span of `plain`: a line of short names also matches without its spaces."""
     return [span for span in spans if not any(span.start < each.end and each.start < span.end for each in plain)]
 
 

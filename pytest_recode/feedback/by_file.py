@@ -1,7 +1,7 @@
-"""A person is asked by a file, and answers by one: from elsewhere, later, and for any number of episodes at once.
+"""Ask a person for feedback through files, so that they can answer later, elsewhere, and for several episodes at once.
 
-`<name>.request.md` says what there is to see. The answer is `<name>.yaml` beside it, in the form of a task's feedback.yaml. What is
-wrong with it is said in `<name>.problem.txt` and waited for to be mended.
+`<name>.request.md` shows the failed turn. The answer is `<name>.yaml` next to it, in the format of a task's feedback.yaml. If the answer
+is invalid, `<name>.problem.txt` says why, and the run waits until it is corrected.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pytest_recode.feedback.person import Ask, Request, Words
 from pytest_recode.records.run_directory import subdirectory, writing
 
 POLL = 0.25
-"""Seconds between two looks at the answer: nothing against what a person takes."""
+"""Seconds between two checks for an answer."""
 
 Read = Callable[[Path, tuple[str, ...]], Words | None]
-"""Reads an answer to these interfaces; None where there is none. Raises `UserError`: one line that says what to mend."""
+"""Reads an answer for these interfaces; None if there is none. Raises a `UserError` with one line that says what to correct."""
 
 REQUEST = """\
 # {title}
 
 The task: `{task}`
 
-Answer in `{answer}`, beside this file; the run goes on once it is there and well formed. Of what is left out, what stands below is said;
-`{{}}` leaves out everything. Words are words: code is for `correction`, and what repeats the reference or the hidden tests is cut.
+Write your answer to `{answer}`, next to this file. The run continues when the file exists and is valid. A field that you omit keeps
+the draft below; `{{}}` keeps all drafts. Put code only in `correction`. Passages that repeat the reference or the hidden tests are cut.
 
 ## Verdict
 
@@ -38,14 +38,14 @@ Answer in `{answer}`, beside this file; the run goes on once it is there and wel
 
 {difference}
 
-## The answer, to be copied and mended
+## Draft of the answer, to copy and edit
 
 {form}
 """
 
 
 def by_file(folder: Path, read: Read, tell: Callable[[str], None]) -> Ask:
-    """`tell` says one line to whoever looks at the run."""
+    """Ask by files in `folder`. `tell` shows one line to the user."""
 
     def ask(request: Request) -> Words:
         answer = folder / f"{request.name}.yaml"
@@ -54,11 +54,11 @@ def by_file(folder: Path, read: Read, tell: Callable[[str], None]) -> Ask:
         asked = folder / f"{request.name}.request.md"
         _write(asked, _asked(request, answer.name))
         if not answer.exists():
-            tell(f"waiting for feedback in {answer}: what to answer is in {asked.name}")
+            tell(f"waiting for feedback in {answer}: see {asked.name} for what to write")
         last = seen = None
         while True:
             now = _state(answer)
-            if now is None or now == seen or now != last:  # not there, known, or still being written
+            if now is None or now == seen or now != last:  # missing, already read, or still being written
                 last = now
                 time.sleep(POLL)
                 continue
@@ -70,7 +70,7 @@ def by_file(folder: Path, read: Read, tell: Callable[[str], None]) -> Ask:
                 found, wrong = None, str(error)
             if wrong:
                 _write(problem, f"{wrong}\n")
-                tell(f"{wrong} (the run waits until {answer} is mended)")
+                tell(f"{wrong} (the run waits until you correct {answer})")
             elif found is not None:
                 problem.unlink(missing_ok=True)
                 return found
@@ -125,7 +125,7 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all: somebody may be looking."""
+    """Write a file atomically, because somebody may be reading it."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with writing(path):
         fresh.write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from pytest_recode.feedback.decoding import View, levels
+from pytest_recode.feedback.decoded_text import View
+from pytest_recode.feedback.decoding import levels
 from pytest_recode.feedback.leaks import RUN, Secret, Span, repeated, secret
 from pytest_recode.feedback.substitution import Shapes, shapes, spelled, substituted
 

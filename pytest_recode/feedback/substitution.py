@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pytest_recode.feedback.decoding import View
+from pytest_recode.feedback.decoded_text import View
 from pytest_recode.feedback.leaks import Span
 
 WINDOW = 32
