@@ -405,7 +405,7 @@ def background(cwd: Path, *args: str) -> Iterator[Background]:
         started.process.stdout.close()
 
 
-WAITING = r"recode: waiting for feedback in (\S+\.yaml): what to answer is in (\S+\.request\.md)"
+WAITING = r"recode: waiting for feedback in (\S+\.yaml): see (\S+\.request\.md) for what to write"
 ANSWER = "answer.half:\n  category: T3\n  description: Half is whole.\n"
 
 
