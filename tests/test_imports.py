@@ -128,6 +128,66 @@ def test_only_the_plugin_and_the_grader_speak_pytest(path: Path) -> None:
         assert "pytest" not in tops
 
 
+PRIVATE_ATTRIBUTES = {
+    # a candidate must not reach the session's configuration by way of pytest.mark, for which there is no public part
+    "inside/shared_grader/pytest_reporter.py": {"_config", "_iter_registered_markers"},
+    # how pytest-flakefinder marks a function that it has multiplied
+    "plugin/reruns.py": {"_pytest_duplicated"},
+}
+"""Each with its reason, in modules that speak pytest."""
+
+
+def private_attributes(source: str) -> set[str]:
+    """Names with one underscore in front that are read or set on another object, also by `getattr` and its like."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and not (
+            isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+        ):
+            found.add(node.attr)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
+            "getattr",
+            "setattr",
+            "hasattr",
+            "delattr",
+        }:
+            found |= {
+                arg.value for arg in node.args[1:2] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+            }
+    return {name for name in found if name.startswith("_") and not name.startswith("__")} - {
+        "_exit"
+    }  # of os, and public
+
+
+def own_names(source: str) -> set[str]:
+    """What a module defines by itself: functions, fields of its classes and its objects."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}:
+            found.add(node.attr)
+    return found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if "pytest" in {name.split(".")[0] for name in imported(path)}],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
+def test_no_private_part_of_pytest_is_used(path: Path) -> None:
+    """An attribute of pytest's (or of a plugin's) objects that begins with an underscore may be gone in the next version."""
+    source, name = path.read_text("utf-8"), path.relative_to(PACKAGE).as_posix()
+    allowed = PRIVATE_ATTRIBUTES.get(name, set())
+    assert private_attributes(source) - (own_names(source) - allowed) == allowed
+
+
+@pytest.mark.parametrize("source", ["item._request", "getattr(config, '_store', None)", "a.b._c", "mark._config = 1"])
+def test_a_private_part_is_seen(source: str) -> None:
+    assert private_attributes(source)
+    assert not private_attributes(source.replace("_", ""))
+
+
 INSIDE = sorted((PACKAGE / "inside").rglob("*.py"))
 MAY_INSIDE = {
     "runtime": set(),

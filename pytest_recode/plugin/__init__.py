@@ -79,7 +79,9 @@ def pytest_configure(config: pytest.Config) -> None:
             )
     config.addinivalue_line("markers", MARKER)
     if options.given(config):
-        run_of(config).check_options()
+        from pytest_recode.plugin import preflight
+
+        preflight.check_options(run_of(config))
     if config.pluginmanager.hasplugin("xdist"):
         from pytest_recode.plugin import distributed
 
@@ -149,7 +151,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         run = config.stash[RUN]
         run.ids = frozenset(item.nodeid for item in session.items if is_ours(item))
         if run.ids and not config.option.collectonly:
-            run.prepare()
+            from pytest_recode.plugin import preflight
+
+            preflight.prepare(run)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -36,7 +36,9 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
     """Controller: what the user named on the command line is checked before any worker starts."""
     if config.getoption("recode_model") and not config.option.collectonly:
-        run_of(config).check_models()
+        from pytest_recode.plugin import preflight
+
+        preflight.check_models(run_of(config))
 
 
 def pytest_configure_node(node: Any) -> None:
@@ -56,7 +58,9 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
         run.ids = frozenset(ours)
         first = not run.by_format
         run.environments = _environments(run, ours)  # and `run.tasks`, `run.by_format`
-        run.prepare()
+        from pytest_recode.plugin import preflight
+
+        preflight.prepare(run)
         if first:
             from pytest_recode.plugin import summary  # a session without tasks loads none of it
 

@@ -1,14 +1,16 @@
-"""Run: what one pytest session holds for its items. Made once per process, closed with it."""
+"""The run of one pytest session: settings, sandbox, ledger, and the hold on its directory. Made once per process, closed with it.
+
+`preflight.py` checks it before anything is spent; `report.py` reports it.
+"""
 
 from __future__ import annotations
 
 import functools
 import logging
 import secrets
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ import pytest
 
 from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import directory, options, registry
+from pytest_recode.plugin.preflight import usage_errors
 from pytest_recode.records.run_directory import Hold
 from pytest_recode.stopping import Stops
 
@@ -33,15 +36,6 @@ if TYPE_CHECKING:
     from pytest_recode.task import Environment
 
 LOG = logging.getLogger("pytest_recode")
-
-
-@contextmanager
-def _usage() -> Iterator[None]:
-    """What is the user's to mend is a usage error: pytest says its line and nothing else."""
-    try:
-        yield
-    except (UserError, SandboxError, RecordsError) as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 class Run:
@@ -77,7 +71,7 @@ class Run:
             return ()
         from pytest_recode.episode.stored_turns import replays
 
-        with _usage():
+        with usage_errors():
             found = replays(settings.replay_feedback)
             models = tuple(dict.fromkeys(model for each in found if (model := each.facts["model"])))
             for name in settings.models:
@@ -102,33 +96,6 @@ class Run:
     @functools.cached_property
     def registry(self) -> registry.Registry:
         return registry.collect(self.config.pluginmanager)
-
-    def check_options(self) -> None:
-        """Names that can be checked without asking anybody. Raises `pytest.UsageError`."""
-        from pytest_recode.settings import check_memory, for_format
-
-        settings = self.settings
-        here = str(self.config.invocation_params.dir)
-        if ":" in settings.agent and here not in sys.path:
-            sys.path.append(here)  # package.module:Name is sought where the user stands, too
-        with _usage():
-            check_memory(for_format(settings, self.registry.agent(settings.agent).defaults))
-            for policy in settings.feedbacks:
-                self.registry.policy(policy)
-            if settings.sandbox != "auto":
-                self.registry.sandbox(settings.sandbox)
-            for model in filter(None, (*settings.models, settings.feedback_model)):
-                self.registry.model(model)
-            if settings.search_model and self.registry.model(settings.search_model).embedder is None:
-                raise UserError(
-                    f"--recode-search-model={settings.search_model} makes no vectors: name an embedding model, such as"
-                    " text-embedding-3-small, or leave it out"
-                )
-            if not Path(settings.python).is_file():
-                raise UserError(
-                    f"--recode-python={settings.python}: there is no such file; give the path of an interpreter"
-                )
-            self._table()
 
     @property
     def asks(self) -> str | None:
@@ -158,78 +125,6 @@ class Run:
             self.by_format[task_format.name] = made
         return self.by_format[task_format.name]
 
-    def prepare(self) -> None:
-        """Once per run, before anything is spent: models known and keys there, a sandbox and the run's image found, the
-        directory made.
-
-        Raises `pytest.UsageError`.
-        """
-        if self.prepared or self.asks:
-            return
-        from pytest_recode.sandboxes.interpreters import interpreter
-
-        if self.config.getoption("dist", "no") == "each":
-            raise pytest.UsageError(
-                "--dist=each plays each episode in every worker: give -n alone, or --recode-attempts=N for several episodes of each"
-            )
-        with _usage():
-            interpreter(self.settings.python)
-            if self.settings.feedback_from == "person":
-                from pytest_recode.plugin import persons
-
-                persons.check_terminal(self.config)
-            self._check_models()
-            kind = self.registry.sandbox(self.sandbox_name)
-            self._check_environments()
-            self._check_image()
-            if not self.settings.validate:  # which has nothing to record
-                directory.check_place(self.out, self._data_sets())
-                self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.tell)
-                self._hold = Hold.claim(self.out, self.id)
-                self.stops.on_request.append(self._hold.release)
-                self.ledger.begin(self.id)
-                self.hold()
-            kind.reap(self._context)
-        self.prepared = True
-
-    def _data_sets(self) -> set[Path]:
-        """The manifests of this run's tasks that are data sets'."""
-        manifests = {self.tasks[task] for tasks in self.environments.values() for task in tasks}
-        return {path for path in manifests if (known := self.registry.format(path.name)) and known.data_set}
-
-    def _check_environments(self) -> None:
-        """That every environment which a selected task names is there. Raises `UserError`."""
-        from pytest_recode.plugin import environments
-
-        name = self.sandbox_name
-        own = name if self.registry.own("sandboxes", name) else ""
-        environments.check(self.environments, own, self.settings.environments)
-        if self._on_this_machine and not self.settings.validate:  # which tells it of each task
-            line = environments.unmet_requirements(self.environments, self.settings.python)
-            if line:
-                self.tell(line)
-
-    @property
-    def _on_this_machine(self) -> bool:
-        """Whether an interpreter of this machine judges."""
-        name = self.sandbox_name
-        return name in ("bubblewrap", "process") and self.registry.own("sandboxes", name)
-
-    def _check_image(self) -> None:
-        """The image that tasks without one share; a task's own is that task's affair. Raises `UserError`."""
-        shared = any(not (each.image or each.dockerfile) for each in self.environments)
-        if shared and self.sandbox_name == "docker" and self.registry.own("sandboxes", "docker"):
-            from pytest_recode.sandboxes.docker_ import find_image
-
-            try:
-                find_image(self.settings.image, self.tell)
-            except UserError as error:
-                if self.settings.sandbox != "auto":
-                    raise
-                raise UserError(
-                    f"{error}; or give --recode-sandbox=bubblewrap, which needs no image (auto took docker, whose daemon answers)"
-                ) from None
-
     @functools.cached_property
     def offline(self) -> bool:
         """Whether every agent and model of this run is a built-in offline one, whose code is the project's own."""
@@ -247,7 +142,7 @@ class Run:
 
         return choose(
             self.settings.sandbox,
-            self._context,
+            self.sandbox_context,
             self.registry.sandboxes(self.settings.sandbox),
             all_offline=self.offline,
             local=self._local,
@@ -264,7 +159,7 @@ class Run:
     @property
     def sandbox(self) -> Sandbox:
         if self._sandbox is None:
-            self._sandbox = self.registry.sandbox(self.sandbox_name).make(self._context)
+            self._sandbox = self.registry.sandbox(self.sandbox_name).make(self.sandbox_context)
         return self._sandbox
 
     def plays(self, nodeid: str) -> bool:
@@ -304,14 +199,22 @@ class Run:
             policy=self.registry.policy(policy),
             feedback_model=self.registry.model(settings.feedback_model) if settings.feedback_model else None,
             search_model=self.registry.model(settings.search_model) if settings.search_model else None,
-            table=self._table(),
+            table=self.table(),
             person=self._person(settings),
         )
 
     def _person(self, settings: Settings) -> Ask | None:
-        from pytest_recode.plugin import persons
+        from pytest_recode.plugin import human_feedback
 
-        return persons.ask(settings.feedback_from, self.config, self.out)
+        return human_feedback.ask(settings.feedback_from, self.config, self.out)
+
+    def claim_directory(self) -> None:
+        """Make `out` the directory of this run, in the controlling process. Raises `UserError` and `RecordsError`."""
+        self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.tell)
+        self._hold = Hold.claim(self.out, self.id)
+        self.stops.on_request.append(self._hold.release)
+        self.ledger.begin(self.id)
+        self.hold()
 
     def hold(self) -> None:
         """Mark the directory as written to by this process, until it ends. Raises `RecordsError` in a worker that sees another one."""
@@ -361,7 +264,7 @@ class Run:
             directory.leave(self.out)
 
     @functools.cached_property
-    def _context(self) -> SandboxContext:
+    def sandbox_context(self) -> SandboxContext:
         """Made when the first item runs: by then all is collected, so that all there is to hide is known."""
         from pytest_recode.sandboxes import SandboxContext
         from pytest_recode.sandboxes.interpreters import interpreter
@@ -383,25 +286,15 @@ class Run:
             hide=tuple(sorted(map(str, hide))),
         )
 
-    def _table(self) -> Mapping[str, Mapping[str, Any]]:
+    def table(self) -> Mapping[str, Mapping[str, Any]]:
         if self.settings.models_file is None:
             return {}
         from pytest_recode.models.table import load_table
 
         return load_table(self.settings.models_file)
 
-    def check_models(self) -> None:
-        """Known, with their keys, and with a price where there is a limit. Raises `pytest.UsageError`."""
-        with _usage():
-            self._check_models()
-
-    def _check_models(self) -> None:
-        from pytest_recode.plugin import model_check
-
-        model_check.check(self.model_contexts(), self.registry, self.tell)
-
     def model_contexts(self) -> list[ModelContext]:
         """One for each model that this run asks."""
         from pytest_recode.plugin import model_check
 
-        return model_check.contexts(self.settings, self.ledger, self._table())
+        return model_check.contexts(self.settings, self.ledger, self.table())

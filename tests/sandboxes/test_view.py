@@ -118,4 +118,4 @@ def test_a_run_hides_its_tasks_and_records(tmp_path: Path, pytestconfig: pytest.
     run = Run(pytestconfig)
     run.tasks["one"] = task / "task.yaml"
     wanted = {task, elsewhere / "tests", elsewhere / "manifest", run.out}
-    assert {str(path.resolve()) for path in wanted} <= set(run._context.hide)
+    assert {str(path.resolve()) for path in wanted} <= set(run.sandbox_context.hide)

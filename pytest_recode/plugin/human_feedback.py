@@ -1,4 +1,4 @@
-"""How a person who is the researcher is reached: in pytest's terminal, or by files."""
+"""Feedback from a person (`--recode-feedback-from`): asked in pytest's terminal, or by files in the directory of the run."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("pytest_recode")
 ASKED = pytest.StashKey[bool]()
-"""Whether somebody was asked in this session."""
+"""True once a person was asked in this session."""
 
 
 def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
-    """None for `auto`, where nobody is asked."""
+    """How to ask a person for feedback; None for `auto`, which asks none."""
     if who == "person":
         from pytest_recode.feedback.dialogue import dialogue
 
         def in_terminal(request: Request) -> Words:
             first = ASKED not in config.stash
             config.stash[ASKED] = True
-            kept = out / "feedback" / f"{request.name}.said.json"
+            draft = out / "feedback" / f"{request.name}.said.json"
             with _terminal(config):
                 width = shutil.get_terminal_size().columns
-                return dialogue(request, say=print, read=input, kept=kept, width=width, first=first)
+                return dialogue(request, say=print, read=input, kept=draft, width=width, first=first)
 
         return in_terminal
     if who == "files":
@@ -46,7 +46,7 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
 
 
 def check_terminal(config: pytest.Config) -> None:
-    """Raises `UserError` where nobody could answer."""
+    """Raises `UserError` where standard input or output is no terminal."""
     with _terminal(config):
         there = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
     if not there:

@@ -1,0 +1,141 @@
+"""Checks before a run spends anything: options, models and keys, sandbox, environments, image and the directory of the run.
+
+Called in the controlling process (options also in each worker). What the user has to correct is a `pytest.UsageError` of one line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_recode.faults import RecordsError, SandboxError, UserError
+from pytest_recode.plugin import directory
+
+if TYPE_CHECKING:
+    from pytest_recode.plugin.session import Run
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Turn errors that the user has to correct into `pytest.UsageError`, of which pytest shows the line alone."""
+    try:
+        yield
+    except (UserError, SandboxError, RecordsError) as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def check_models(run: Run) -> None:
+    """Known, with their keys, and with a price where there is a limit. Raises `pytest.UsageError`."""
+    with usage_errors():
+        _check_models(run)
+
+
+def _check_models(run: Run) -> None:
+    from pytest_recode.plugin import model_check
+
+    model_check.check(run.model_contexts(), run.registry, run.tell)
+
+
+def check_options(run: Run) -> None:
+    """Names that can be checked without asking anybody. Raises `pytest.UsageError`."""
+    from pytest_recode.settings import check_memory, for_format
+
+    settings = run.settings
+    here = str(run.config.invocation_params.dir)
+    if ":" in settings.agent and here not in sys.path:
+        sys.path.append(here)  # package.module:Name is sought where the user stands, too
+    with usage_errors():
+        check_memory(for_format(settings, run.registry.agent(settings.agent).defaults))
+        for policy in settings.feedbacks:
+            run.registry.policy(policy)
+        if settings.sandbox != "auto":
+            run.registry.sandbox(settings.sandbox)
+        for model in filter(None, (*settings.models, settings.feedback_model)):
+            run.registry.model(model)
+        if settings.search_model and run.registry.model(settings.search_model).embedder is None:
+            raise UserError(
+                f"--recode-search-model={settings.search_model} makes no vectors: name an embedding model, such as"
+                " text-embedding-3-small, or leave it out"
+            )
+        if not Path(settings.python).is_file():
+            raise UserError(
+                f"--recode-python={settings.python}: there is no such file; give the path of an interpreter"
+            )
+        run.table()
+
+
+def prepare(run: Run) -> None:
+    """Once per run, before anything is spent: models known and keys there, a sandbox and the run's image found, the
+    directory made.
+
+    Raises `pytest.UsageError`.
+    """
+    if run.prepared or run.asks:
+        return
+    from pytest_recode.sandboxes.interpreters import interpreter
+
+    if run.config.getoption("dist", "no") == "each":
+        raise pytest.UsageError(
+            "--dist=each plays each episode in every worker: give -n alone, or --recode-attempts=N for several episodes of each"
+        )
+    with usage_errors():
+        interpreter(run.settings.python)
+        if run.settings.feedback_from == "person":
+            from pytest_recode.plugin import human_feedback
+
+            human_feedback.check_terminal(run.config)
+        _check_models(run)
+        kind = run.registry.sandbox(run.sandbox_name)
+        _check_environments(run)
+        _check_image(run)
+        if not run.settings.validate:  # which has nothing to record
+            directory.check_place(run.out, _data_sets(run))
+            run.claim_directory()
+        kind.reap(run.sandbox_context)
+    run.prepared = True
+
+
+def _data_sets(run: Run) -> set[Path]:
+    """The manifests of this run's tasks that are data sets'."""
+    manifests = {run.tasks[task] for tasks in run.environments.values() for task in tasks}
+    return {path for path in manifests if (known := run.registry.format(path.name)) and known.data_set}
+
+
+def _check_environments(run: Run) -> None:
+    """That every environment which a selected task names is there. Raises `UserError`."""
+    from pytest_recode.plugin import environments
+
+    name = run.sandbox_name
+    own = name if run.registry.own("sandboxes", name) else ""
+    environments.check(run.environments, own, run.settings.environments)
+    if _on_this_machine(run) and not run.settings.validate:  # which tells it of each task
+        line = environments.unmet_requirements(run.environments, run.settings.python)
+        if line:
+            run.tell(line)
+
+
+def _on_this_machine(run: Run) -> bool:
+    """Whether an interpreter of this machine judges."""
+    name = run.sandbox_name
+    return name in ("bubblewrap", "process") and run.registry.own("sandboxes", name)
+
+
+def _check_image(run: Run) -> None:
+    """The image that tasks without one share; a task's own is that task's affair. Raises `UserError`."""
+    shared = any(not (each.image or each.dockerfile) for each in run.environments)
+    if shared and run.sandbox_name == "docker" and run.registry.own("sandboxes", "docker"):
+        from pytest_recode.sandboxes.docker_ import find_image
+
+        try:
+            find_image(run.settings.image, run.tell)
+        except UserError as error:
+            if run.settings.sandbox != "auto":
+                raise
+            raise UserError(
+                f"{error}; or give --recode-sandbox=bubblewrap, which needs no image (auto took docker, whose daemon answers)"
+            ) from None
