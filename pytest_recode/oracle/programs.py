@@ -1,4 +1,4 @@
-"""The two programs of an oracle, as their sources are shipped into sandboxes."""
+"""The programs that an oracle launches in sandboxes, by their entry modules below `inside/`. Runs on the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARED_BESIDE = program("shared-beside", "shared_grader.in_repo_runner")
 SHARED_UNITTEST = program("shared-unittest", "shared_grader.unittest_runner")
 
 
-def roots(files: Files) -> list[str]:
-    """Where a repository's modules are imported from: its root, and `src` too where that is no package itself."""
+def import_roots(files: Files) -> list[str]:
+    """The directories to put on `sys.path` for a repository: its root, and `src` where that is not a package itself."""
     has_src = any(path.startswith("src/") for path in files) and "src/__init__.py" not in files
     return [".", "src"] if has_src else ["."]

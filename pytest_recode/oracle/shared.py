@@ -1,6 +1,7 @@
-"""The judge of tasks whose tests import the target: one process for both, and a verdict that says so (`isolation: shared`).
+"""Shared judging: tests that import the target run in one process with it, and the verdict says so (`isolation: shared`).
 
-`inside/shared_grader/judge.py` is the other half. What it reports bears this grading's token; what does not was written by the candidate.
+Runs on the host; `inside/shared_grader/judge.py` is the other end. Each of its messages carries the token of the
+grading. A message without it was written by the candidate.
 """
 
 from __future__ import annotations
@@ -15,51 +16,51 @@ from typing import Any
 
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside.shared_grader import import_scan
-from pytest_recode.inside.wire import frames
-from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, roots
-from pytest_recode.oracle.switchboard import ending, launch
+from pytest_recode.inside.wire import frames, messages
+from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, import_roots
+from pytest_recode.oracle.steps import exception_of
+from pytest_recode.oracle.switchboard import how_it_ended, launch
 from pytest_recode.sandboxes import Connection, Program, Sandbox
 from pytest_recode.task import Files, Oracle, Parts, Task
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
 
 _MESSAGE_LIMIT = 1 << 20
 _START_SECONDS = 60.0
-_LEARNING_SECONDS = 240.0
-"""Of the reference's own run at most, once for a repository: a warm parent has somewhat more time to get ready."""
+_REFERENCE_SECONDS = 240.0
+"""Limit of the reference's own run, once for a repository. A warm parent has somewhat more time to get ready."""
 _SHARED_IMPORTS = ("torch",)
-"""Worth importing once for all the repositories of a benchmark: a second and more, and nearly all of them need it."""
+"""Modules imported once for all repositories of a benchmark: they take a second or more, and nearly all need them."""
 
 
-def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, seed: int | None = None) -> Verdict:
+def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, seed: int) -> Verdict:
     """Run the hidden tests of `parts` in one process with the candidate.
 
-    Raises `GraderError` where the reference does not pass them ("cannot be judged here"), `SandboxError`. Whatever the
-    candidate does is a failed case, or tampering.
+    Raises `GraderError` where the reference does not pass them ("cannot be judged here"), `SandboxError` where the
+    sandbox fails. Whatever the candidate does is a failed case, or tampering.
     """
-    chosen = secrets.randbits(48) if seed is None else seed
-    grading = _Grading(task=task, seed=chosen)
+    grading = _SharedGrading(task=task, seed=seed)
     files = {path: targets[path] for path in task.targets if path in targets}
     while True:
-        connection = _launched(task, parts, sandbox)
+        connection = _launch_judge(task, parts, sandbox)
         try:
             grading.follow(sandbox, connection, files)
         finally:
             connection.kill()
-        if not grading.goes_on():
+        if not grading.continues():
             return grading.verdict()
 
 
 def check_shared(task: Task, parts: Parts, sandbox: Sandbox) -> None:
-    """Whether this task can be judged here, before anybody works on it. Raises as `judge_shared` does."""
-    connection = _launched(task, parts, sandbox)
+    """Check whether this task can be judged here, before an agent works on it. Raises as `judge_shared` does."""
+    connection = _launch_judge(task, parts, sandbox)
     try:
-        _Grading(task=task, seed=0).begin(connection, {})
+        _SharedGrading(task=task, seed=0).begin(connection, {})
     finally:
         connection.kill()
 
 
-def _launched(task: Task, parts: Parts, sandbox: Sandbox) -> Connection:
-    program = replace(_runner(task.oracle), seed=_order(task, parts))
+def _launch_judge(task: Task, parts: Parts, sandbox: Sandbox) -> Connection:
+    program = replace(_runner(task.oracle), preparation=_preparation(task, parts))
     environment = replace(task.environment, preload=(*_preload(task, parts), *task.environment.preload))
     return launch(sandbox, program, environment, task.limits)
 
@@ -70,8 +71,8 @@ def _runner(oracle: Oracle) -> Program:
     return SHARED_UNITTEST if oracle.script else SHARED_PYTEST
 
 
-def _order(task: Task, parts: Parts) -> bytes:
-    """The same bytes for every task of one repository with one reference: they share a warm judge."""
+def _preparation(task: Task, parts: Parts) -> bytes:
+    """What a warm judge prepares. Tasks of one repository with one reference have the same bytes, and share the judge."""
     data = io.BytesIO()
     message = {
         "repo": dict(sorted({**parts.repo, **parts.reference}.items())),
@@ -93,41 +94,42 @@ def _what_to_run(task: Task, parts: Parts) -> dict[str, Any]:
             "cwd": beside.cwd,
             "roots": list(beside.roots),
             "expected": dict(parts.cases),
-            "seconds": min(task.limits.grading_seconds, _LEARNING_SECONDS),
+            "seconds": min(task.limits.grading_seconds, _REFERENCE_SECONDS),
         }
     return {
-        "roots": roots({**parts.repo, **parts.reference}),
+        "roots": import_roots({**parts.repo, **parts.reference}),
         "interfaces": list(task.interfaces),
         "targets": list(task.targets),
-        "seconds": min(task.limits.grading_seconds, _LEARNING_SECONDS),
+        "seconds": min(task.limits.grading_seconds, _REFERENCE_SECONDS),
     }
 
 
 def _preload(task: Task, parts: Parts) -> tuple[str, ...]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the authors' strings
+        warnings.simplefilter("ignore")  # about strings in the authors' sources
         files = {**parts.repo, **parts.reference, **parts.tests}
         scripts = [task.oracle.script] if task.oracle.script else list(parts.tests)
-        wanted = {name for script in scripts for name in import_scan.outside(script, files)}
+        wanted = {name for script in scripts for name in import_scan.external_imports(script, files)}
     return tuple(name for name in _SHARED_IMPORTS if name in wanted)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Grading:
+class _SharedGrading:
     task: Task
     seed: int
     token: str = ""
-    expected: dict[str, str] = field(default_factory=dict)  # the interface of each case, in the order they run
+    expected: dict[str, str] = field(default_factory=dict)  # the interface of each case, in the start_message they run
     cases: dict[str, Case] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
-    open: str = ""
-    rest: tuple[str, str, Exc | None] = ("died", "it did not run", None)  # what becomes of cases that were not reported
+    open: str = ""  # the id of the case that runs
+    unreported: tuple[str, str, Exc | None] = ("died", "the case did not run", None)
+    """Kind, message and exception of the cases that were not reported."""
     done: bool = False
     start: float = 0.0
-    since: float = 0.0
+    since: float = 0.0  # when the running case began
 
     def follow(self, sandbox: Sandbox, connection: Connection, targets: Files) -> None:
-        """Take in what one judge says of all the cases that are left. Raises `GraderError`, `SandboxError`."""
+        """Read what one judge reports about all cases without an outcome. Raises `GraderError`, `SandboxError`."""
         self.begin(connection, targets)
         self.since = time.monotonic()
         self.start = self.start or self.since
@@ -135,30 +137,36 @@ class _Grading:
             while not self.done:
                 self._step(frames.receive_message(connection, _MESSAGE_LIMIT, self._deadline()))
         except TimeoutError:
-            self.rest = ("timeout", self._too_slow(), None)
+            self.unreported = ("timeout", self._too_slow(), None)
         except (ConnectionError, EOFError):
-            how = ending(sandbox, connection) or "closed its pipe"
-            self.rest = ("died", f"the process of the candidate and its tests ended: {how}", None)
-        except (frames.WireError, KeyError, TypeError, ValueError) as error:
-            self._tampered(f"garbage was sent in place of a result ({type(error).__name__}: {error})")
+            how = how_it_ended(sandbox, connection) or "closed its pipe"
+            self.unreported = ("died", f"the process of the candidate and its tests ended: {how}", None)
+        except frames.WireError as error:
+            self._tampered(f"the process sent garbage instead of a result ({error})")
 
     def begin(self, connection: Connection, targets: Files) -> None:
-        """Send the candidate, and learn which cases the reference passes: no code of the candidate's has run then."""
+        """Send the candidate, and read which cases the reference passes. No candidate code has run at this point."""
         self.token, self.open = secrets.token_hex(16), ""
         left = [case for case in self.expected if case not in self.cases] if self.cases else None
         names = list(self.task.targets)
-        order = {"token": self.token, "targets": dict(targets), "names": names, "seed": self.seed, "only": left}
+        start_message: messages.JudgeStart = {
+            "token": self.token,
+            "targets": dict(targets),
+            "names": names,
+            "seed": self.seed,
+            "only": left,
+        }
         try:
-            frames.send_message(connection, order, time.monotonic() + _START_SECONDS)
+            frames.send_message(connection, start_message, time.monotonic() + _START_SECONDS)
             # in a sandbox without a warm parent, the reference is run only now
-            patience = _START_SECONDS + _LEARNING_SECONDS
-            first = frames.receive_message(connection, _MESSAGE_LIMIT, time.monotonic() + patience)
+            patience = _START_SECONDS + _REFERENCE_SECONDS
+            first = messages.learned(frames.receive_message(connection, _MESSAGE_LIMIT, time.monotonic() + patience))
         except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
-            raise SandboxError(f"the judge's sandbox took no files: {connection.kill() or error}") from None
-        self._collected(first)
+            raise SandboxError(f"the judge did not read the task's files: {connection.kill() or error}") from None
+        self._learned(first)
 
     def _deadline(self) -> float:
-        """A script has one limit for all. With pytest, each case has one, what comes before the first as well."""
+        """A script has one limit for all cases. With pytest each case has its own, and so has the time before the first."""
         limits = self.task.limits
         if self.task.oracle.script:
             return self.start + limits.test_seconds
@@ -172,58 +180,57 @@ class _Grading:
             return f"the grading's {limits.grading_seconds:g} s were used up"
         return f"{'the test' if self.open else 'the import of the tests'} did not end within {limits.test_seconds:g} s"
 
-    def goes_on(self) -> bool:
-        """Where one case hung or ended its judge, another judge takes the cases that are left."""
+    def continues(self) -> bool:
+        """Whether another judge is to run the remaining cases, because one case hung or ended its judge."""
         if self.done or self.flags or not self.open or self.task.oracle.script:
             return False
-        self._close(self.open, Outcome.FAILED, *self.rest)
+        self._close(self.open, Outcome.FAILED, *self.unreported)
         in_time = time.monotonic() < self.start + self.task.limits.grading_seconds
         return in_time and len(self.cases) < len(self.expected)
 
-    def _collected(self, message: Mapping[str, Any]) -> None:
-        """Before any code of the candidate's has run: what is wrong is not its fault."""
-        if message.get("problem"):
+    def _learned(self, message: messages.Learned) -> None:
+        if message["problem"]:
             raise GraderError(
                 legible(f"cannot be judged here: the reference does not pass its tests\n{message['problem']}")
             )
         self.expected = dict(message["cases"])
 
     def _step(self, message: Mapping[str, Any]) -> None:
-        if message.get("token") != self.token:
-            self._tampered("a result was forged: it was written by somebody who does not know this grading's token")
+        """Handle one step. Raises `MessageError` where it is none."""
+        token = message.get("token")
+        if type(token) is not str or token != self.token:
+            self._tampered("a result was forged: the message does not carry the token of this grading")
             self.done = True
             return
-        op = message["op"]
-        if op == "flag":
-            self._tampered(message["text"])
-        elif op == "started":
-            self.open, self.since = message["id"], time.monotonic()
-        elif op == "finished":
-            self._finished(message)
-        elif op == "ended":
-            self.rest = (message["kind"], message["message"], _exception(message["exception"]))
-        elif op == "done":
-            self.done = True
+        step = messages.judge_step(message)
+        if step["op"] == "flag":
+            self._tampered(step["text"])
+        elif step["op"] == "started":
+            self.open, self.since = step["id"], time.monotonic()
+        elif step["op"] == "finished":
+            self._finished(step)
+        elif step["op"] == "ended":
+            self.unreported = (step["kind"], step["message"], exception_of(step["exception"]))
         else:
-            raise ValueError(f"unknown step {op!r}")
+            self.done = True
 
     def _tampered(self, text: str) -> None:
         self.flags.append(legible(text, keep=""))
 
-    def _finished(self, message: Mapping[str, Any]) -> None:
-        case = message["id"]
+    def _finished(self, step: messages.FinishedOfInterface) -> None:
+        case = step["id"]
         if case not in self.expected or case in self.cases:
-            self._tampered(f"{case} is none of the cases that the reference passes, or was reported twice")
+            self._tampered(f"a result was reported for {case}, which the reference does not pass or which had a result")
             return
-        outcome = Outcome.PASSED if message["outcome"] == "passed" else Outcome.FAILED
-        told = (message["kind"], message["message"], _exception(message["exception"]))
-        self._close(case, outcome, *told, junit=message.get("junit", ""))
+        outcome = Outcome.PASSED if step["outcome"] == "passed" else Outcome.FAILED
+        exception = exception_of(step["exception"])
+        self._close(case, outcome, step["kind"], step["message"], exception, junit=step["junit"])
         self.open, self.since = "", time.monotonic()
 
     def _close(
         self, case: str, outcome: Outcome, kind: str, text: str, exception: Exc | None, *, junit: str = ""
     ) -> None:
-        """Without what JUnit counts: the case never ended, or never ran."""
+        """Record the outcome of a case. Without `junit` the case never ended, or never ran."""
         self.cases[case] = Case(
             id=case,
             interface=self.expected[case],
@@ -236,14 +243,14 @@ class _Grading:
         )
 
     def verdict(self) -> Verdict:
-        """Every case the reference passes is there; one that was not reported, or all where the judge did not end, failed."""
+        """The verdict. It has every case that the reference passes; a case that was not reported failed."""
         self.since = time.monotonic()
         for case in self.expected:
             if case not in self.cases:
-                self._close(case, Outcome.FAILED, *self.rest)
-        text = self.rest[1]
+                self._close(case, Outcome.FAILED, *self.unreported)
+        text = self.unreported[1]
         if not self.done and not self.flags and all(case.outcome is Outcome.PASSED for case in self.cases.values()):
-            self.flags.append(f"all tests ran, and then the judge was ended: {text}")
+            self.flags.append(f"the process ended after all tests, before it checked for tampering: {text}")
         return Verdict(
             cases=tuple(self.cases[case] for case in self.expected),
             seed=self.seed,
@@ -251,10 +258,3 @@ class _Grading:
             isolation="shared",
             tampering=tuple(self.flags),
         )
-
-
-def _exception(told: Mapping[str, Any] | None) -> Exc | None:
-    if told is None:
-        return None
-    frames = tuple(legible(frame, keep="") for frame in told["frames"])
-    return Exc(type=legible(told["type"], keep=""), message=legible(told["message"]), frames=frames)

@@ -1,6 +1,7 @@
-"""The line between grader and candidate: questions and answers pass through unread, in pieces and within limits.
+"""Connects grader and candidate: forwards requests and answers unread, in pieces and within limits.
 
-What a candidate does to the line (silence, garbage, its own end) is told to the grader in place of the answer.
+Runs on the host. Where the candidate is silent, sends garbage or ends, the grader gets a message that says so in place
+of the answer.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from dataclasses import dataclass
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime.linux_isolation import FROM_OUTSIDE
-from pytest_recode.inside.wire import frames
-from pytest_recode.oracle.programs import CANDIDATE, roots
+from pytest_recode.inside.wire import frames, messages
+from pytest_recode.oracle.programs import CANDIDATE, import_roots
 from pytest_recode.sandboxes import Connection, Program, Sandbox
 from pytest_recode.sandboxes.warm import WITH_PARENT
 from pytest_recode.task import Environment, Files, Limits
 
-START_SECONDS = 60.0  # for a sandbox to take its files, before any code of a candidate's runs
+START_SECONDS = 60.0  # for a sandbox to read its files, before candidate code runs
 _READY_LIMIT = 1 << 16  # bytes
-_GRACE_SECONDS = 5.0  # for the grader to take what it is sent, which it waits for
-_SMALL = 1 << 16  # bytes that are copied rather than sent apart
+_GRACE_SECONDS = 5.0  # for the grader to read what it waits for
+_SMALL = 1 << 16  # bytes below which a piece is sent together with its prefix
 
 
-class Lost(Exception):
-    """The candidate gave no answer: `kind` as in `Case`, and the words for people."""
+class NoAnswerError(Exception):
+    """The candidate gave no answer: `kind` as in `Case`, and the reason for people."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -34,21 +35,23 @@ class Lost(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class OpenCase:
-    """The case that is running. `candidate_seconds` are those the candidate held the turn for."""
+    """The case that is running. `candidate_seconds`: how long the candidate has held the turn in it."""
 
     id: str
     since: float
     candidate_seconds: float = 0.0
-    heard: bool = False  # whether an answer of the candidate's, or the lack of one, reached the grader
-    lost: Lost | None = None
+    answered: bool = (
+        False  # whether an answer of the candidate's, or the message that there is none, reached the grader
+    )
+    no_answer: NoAnswerError | None = None
 
 
 class Switchboard:
-    """Launches candidates as they are needed, one at a time.
+    """Launches candidate processes as they are needed, one at a time.
 
-    A candidate is asked nothing until every earlier one of this grading has ended with all it started: alive, an earlier
-    one could pass on what it was told, by locks on files that both can open. The next sandbox may start before that, as
-    no code of a candidate's runs in it until it is asked.
+    A candidate gets no request until every earlier one of this grading has ended with all that it started: a live one
+    could pass on what it has seen, by locks on files that both can open. The next sandbox may start before that,
+    because no candidate code runs in it until the first request.
     """
 
     def __init__(
@@ -60,93 +63,99 @@ class Switchboard:
         self.files = files
         self.entropy = entropy
         self.deadline = deadline  # of the whole grading
-        # An answer is copied where it is compared: a quarter leaves room for that and for what is expected.
+        # Comparing an answer copies it: a quarter leaves room for the copy and for the expected value.
         self.answer_limit = (limits.memory_mb << 20) // 4
         self.candidate: Connection | None = None
-        self.another = False  # whether one more will be needed after this one: it is started ahead
+        self.another = False  # whether one more candidate will be needed: it is started in advance
         self._next: Future[Connection] | None = None
-        self._aside = ThreadPoolExecutor(thread_name_prefix="recode-aside")
+        self._executor = ThreadPoolExecutor(thread_name_prefix="recode-candidates")
         self._endings: list[Future[str]] = []
 
-    def exchange(self, grader: Connection, question: frames.Frame, case: OpenCase) -> None:
-        """Pass one question on, of which the prefix has been read, and the answer back, or why there is none.
+    def exchange(self, grader: Connection, request: frames.Frame, case: OpenCase) -> None:
+        """Forward one request, whose prefix has been read, and then the answer, or the reason why there is none.
 
-        Raises `EOFError`, `ConnectionError` or `TimeoutError` where it is the grader that fails.
+        Raises `EOFError`, `ConnectionError` or `TimeoutError` where the grader fails.
         """
-        left = question.header + question.body
+        left = request.header + request.body
         try:
-            if case.lost is not None:
-                raise case.lost
+            if case.no_answer is not None:
+                raise case.no_answer
             if self.candidate is None:
                 launching = time.monotonic()
                 self._wait_ended()
-                self.candidate = self._take()
+                self.candidate = self._next_candidate()
                 launching = time.monotonic() - launching
-                case.since += launching  # nobody's time
+                case.since += launching  # the time of a launch is not counted
                 self.deadline += launching
             began = time.monotonic()
             deadline = min(self.deadline, began + self.limits.test_seconds - case.candidate_seconds)
             try:
-                data = frames.PREFIX.pack(frames.MAGIC, *question)
+                data = frames.PREFIX.pack(frames.MAGIC, *request)
                 while left or data:
                     more = self._from_grader(grader, left)
                     left -= len(more)
                     self._to_candidate(self.candidate, data + more, deadline)
                     data = b""
-                answer = self._answer(self.candidate, question.sequence, deadline)
-                case.heard = True
-                self._pass_on(grader, self.candidate, answer, deadline)
+                answer = self._answer_prefix(self.candidate, request.sequence, deadline)
+                case.answered = True
+                self._forward_answer(grader, self.candidate, answer, deadline)
             finally:
                 case.candidate_seconds += time.monotonic() - began
-        except Lost as lost:
-            case.lost, case.heard = lost, True
-            while left:  # the rest of a question that nobody takes any more
+        except NoAnswerError as reason:
+            case.no_answer, case.answered = reason, True
+            while left:  # the rest of a request that no candidate reads any more
                 left -= len(self._from_grader(grader, left))
-            told = {"kind": lost.kind, "text": lost.text}
-            frames.send_message(grader, told, time.monotonic() + _GRACE_SECONDS, kind=frames.LOST)
+            message: messages.NoAnswer = {"kind": reason.kind, "text": reason.text}
+            frames.send_message(grader, message, time.monotonic() + _GRACE_SECONDS, kind=frames.LOST)
 
     def end(self) -> None:
-        """Have the candidate ended, if there is one, while the grader goes on; the next question waits for that, and
-        launches another."""
+        """End the candidate, if there is one, in the background. The next request waits for that and launches another."""
         if self.candidate is not None:
-            self._endings.append(self._aside.submit(_end, self.candidate))
+            self._endings.append(self._executor.submit(_kill, self.candidate))
             self.candidate = None
 
     def _wait_ended(self) -> None:
-        """Until no earlier candidate runs. Raises `SandboxError` where one could not be ended."""
+        """Wait until no earlier candidate runs. Raises `SandboxError` where one could not be ended."""
         while self._endings:
             self._endings[-1].result()
             self._endings.pop()
 
     def close(self) -> None:
-        """Until no candidate runs. Raises what ending one raised."""
+        """End all candidates and wait for it. Raises what ending one raised."""
         self.end()
-        self._aside.shutdown()
-        if self._next is not None and self._next.exception() is None:  # what nobody needed may have failed to start
+        self._executor.shutdown()
+        if self._next is not None and self._next.exception() is None:  # an unused one may have failed to start
             self._next.result().kill()
         self._next = None
         self._wait_ended()
 
-    def _take(self) -> Connection:
-        # Where this is interrupted, what was started ahead is still known to `close`.
-        taken = self._launch() if self._next is None else self._next.result()
-        if self._next is not None and _gone(taken):  # while it waited: no code of the candidate's has run in it
-            taken.kill()
-            taken = self._launch()
-        self._next = self._aside.submit(self._launch) if self.another else None
-        return taken
+    def _next_candidate(self) -> Connection:
+        # If this is interrupted, `close` still finds the one that was started in advance.
+        candidate = self._launch() if self._next is None else self._next.result()
+        if self._next is not None and _has_ended(
+            candidate
+        ):  # it ended while it waited; no candidate code has run in it
+            candidate.kill()
+            candidate = self._launch()
+        self._next = self._executor.submit(self._launch) if self.another else None
+        return candidate
 
     def _launch(self) -> Connection:
         candidate = launch(self.sandbox, CANDIDATE, self.environment, self.limits)
-        start = {"files": dict(self.files), "roots": roots(self.files), "entropy": self.entropy, "limit": 1 << 40}
+        start: messages.CandidateStart = {
+            "files": dict(self.files),
+            "roots": import_roots(self.files),
+            "entropy": self.entropy,
+            "limit": 1 << 40,
+        }
         try:
             deadline = time.monotonic() + START_SECONDS
             frames.send_message(candidate, start, deadline)
-            # No code of the candidate's has run: what goes wrong here is the sandbox's fault.
+            # No candidate code has run yet: a failure here is the sandbox's fault.
             frames.receive_message(candidate, _READY_LIMIT, deadline)
         except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
             how = candidate.kill()
-            raise SandboxError(f"the candidate's sandbox took no files: {how or error}") from None
+            raise SandboxError(f"the candidate's process did not read its files: {how or error}") from None
         except BaseException:
             candidate.kill()
             raise
@@ -157,7 +166,7 @@ class Switchboard:
             return b""
         data = grader.receive(min(left, frames.CHUNK), self.deadline)
         if not data:
-            raise EOFError("the grader is gone")
+            raise EOFError("the grader has ended")
         return data
 
     def _to_candidate(self, candidate: Connection, data: bytes, deadline: float) -> None:
@@ -168,7 +177,7 @@ class Switchboard:
         except ConnectionError:
             raise self._ended(candidate) from None
 
-    def _answer(self, candidate: Connection, sequence: bytes, deadline: float) -> frames.Frame:
+    def _answer_prefix(self, candidate: Connection, sequence: bytes, deadline: float) -> frames.Frame:
         try:
             frame = frames.fill_prefix(frames.connection_filler(candidate, deadline), self.answer_limit)
         except TimeoutError:
@@ -176,13 +185,13 @@ class Switchboard:
         except EOFError:
             raise self._ended(candidate) from None
         except frames.WireError as error:
-            raise Lost("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
+            raise NoAnswerError("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
         if frame.kind != frames.FROM_CANDIDATE or frame.sequence != sequence:
-            raise Lost("protocol", "the candidate sent garbage instead of an answer: a frame out of turn")
+            raise NoAnswerError("protocol", "the candidate sent garbage instead of an answer: a frame out of order")
         return frame
 
-    def _pass_on(self, grader: Connection, candidate: Connection, answer: frames.Frame, deadline: float) -> None:
-        """In pieces, so that the grader can be told in between that no more comes."""
+    def _forward_answer(self, grader: Connection, candidate: Connection, answer: frames.Frame, deadline: float) -> None:
+        """Forward an answer in pieces, so that the grader can learn in between that the rest will not come."""
         left = answer.header + answer.body
         data = frames.PREFIX.pack(frames.MAGIC, *answer)
         while True:
@@ -207,50 +216,50 @@ class Switchboard:
                 return
             data = b""
 
-    def _too_slow(self) -> Lost:
+    def _too_slow(self) -> NoAnswerError:
         late = time.monotonic() >= self.deadline
         seconds = f"the grading's {self.limits.grading_seconds:g}" if late else f"{self.limits.test_seconds:g}"
-        return Lost("timeout", f"the candidate did not answer within {seconds} s")
+        return NoAnswerError("timeout", f"the candidate did not answer within {seconds} s")
 
-    def _ended(self, candidate: Connection) -> Lost:
-        how = ending(self.sandbox, candidate)
+    def _ended(self, candidate: Connection) -> NoAnswerError:
+        how = how_it_ended(self.sandbox, candidate)
         if not how:
-            return Lost("died", "the candidate closed its pipe in the middle of a call")
+            return NoAnswerError("died", "the candidate closed its pipe in the middle of a call")
         if how.startswith("out of memory"):
-            return Lost("died", f"the candidate was killed: {how}")
+            return NoAnswerError("died", f"the candidate was killed: {how}")
         was = "was " if how.startswith("killed") else ""
-        return Lost("died", f"the candidate {was}{how} in the middle of a call")
+        return NoAnswerError("died", f"the candidate {was}{how} in the middle of a call")
 
 
 def launch(sandbox: Sandbox, program: Program, environment: Environment, limits: Limits) -> Connection:
-    """As the sandbox does. What fails there is a `SandboxError`: a `TimeoutError`, say, would pass for a slow program's."""
+    """Launch a program. An `OSError` becomes a `SandboxError`: a `TimeoutError` would pass for a slow program's."""
     try:
         return sandbox.launch(program, environment, limits)
     except OSError as error:
         raise SandboxError(f"a sandbox for the {program.name} could not be started: {error}") from error
 
 
-def ending(sandbox: Sandbox, connection: Connection) -> str:
-    """How a program ended that was not to. Raises `SandboxError` where nothing inside can have been the cause."""
+def how_it_ended(sandbox: Sandbox, connection: Connection) -> str:
+    """Describe how a program ended that should still run. Raises `SandboxError` where nothing inside can be the cause."""
     how = connection.kill()
     if sandbox.isolation == "separate" and how in (WITH_PARENT, FROM_OUTSIDE):
         what = f"{how}, which was {FROM_OUTSIDE}" if how == WITH_PARENT else f"was {how}"
         raise SandboxError(
-            f"a sandbox {what} (by the kernel, where the machine's memory runs out: give it more, or take fewer workers)"
+            f"a sandbox {what}: the kernel does this when the machine runs out of memory; give it more, or use fewer workers"
         )
     return how
 
 
-def _end(candidate: Connection) -> str:
-    """Have it ended, with all it started. An `OSError` would pass for the grader's, or for a slow program's."""
+def _kill(candidate: Connection) -> str:
+    """End a candidate with all it started. An `OSError` would pass for the grader's, or for a slow program's."""
     try:
         return candidate.kill()
     except OSError as error:
         raise SandboxError(f"a candidate's sandbox could not be ended: {error}") from error
 
 
-def _gone(connection: Connection) -> bool:
-    """Of one that has nothing to say."""
+def _has_ended(connection: Connection) -> bool:
+    """Whether a program that sends nothing by itself has ended."""
     try:
         connection.receive(1, 0.0)
     except TimeoutError:

@@ -25,9 +25,9 @@ class Program:
     `preload`: modules to import in the warm parent, in addition to the environment's.
     `persistent`: the program is trusted and runs untrusted commands as child processes (an agent's workspace), and it is
     protected from them. In other programs, untrusted code runs in the program's own process.
-    `seed`: bytes for the entry's `grow(seed)`, which is called once after `warm()` in a temporary writable directory; launches
-    fork from the result. Local sandboxes keep a second warm parent for each seed, forked from the first, so that modules that
-    all seeds need are imported once.
+    `preparation`: bytes for the entry's `prepare(preparation)`, which is called once after `warm()` in a temporary writable
+    directory; launches fork from the result. Local sandboxes keep a second warm parent for each preparation, forked from the
+    first, so that modules that all preparations need are imported once.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Program:
     entry: str
     preload: tuple[str, ...] = ()
     persistent: bool = False
-    seed: bytes = b""
+    preparation: bytes = b""
 
 
 class Connection(Protocol):

@@ -13,7 +13,7 @@ from pytest_recode.sandboxes.warm import LocalConnection, ParentGone, WarmParent
 from pytest_recode.task import Limits
 
 MOST = 8
-MOST_GROWN = 3
+MOST_SECOND = 3
 """Limit of second parents. Each keeps the imports of one repository's tests, some hundred MiB; items of one repository run consecutively."""
 
 
@@ -45,7 +45,7 @@ class Parents:
 
     def close(self) -> None:
         for key in sorted(
-            self._warm, key=lambda key: not key.seed
+            self._warm, key=lambda key: not key.preparation
         ):  # second parents first, because a first parent waits for them
             self._drop(key)
 
@@ -62,33 +62,33 @@ class Parents:
     def _get(self, key: WarmKey, limits: Limits) -> WarmParent:
         with self._lock:
             if key not in self._warm:
-                self._warm[key] = self._grown(key, limits) if key.seed else self._first(key)
+                self._warm[key] = self._second(key, limits) if key.preparation else self._first(key)
             self._warm.move_to_end(key)
             self._launching[key] += 1
             return self._warm[key]
 
     def _first(self, key: WarmKey) -> WarmParent:
-        self._make_room(lambda other: not other.seed, MOST)
+        self._make_room(lambda other: not other.preparation, MOST)
         return ready(self._start(key), key)
 
-    def _grown(self, key: WarmKey, limits: Limits) -> WarmParent:
+    def _second(self, key: WarmKey, limits: Limits) -> WarmParent:
         """A second parent, forked from a first one, which is kept as long as the second."""
-        self._make_room(lambda other: bool(other.seed), MOST_GROWN)
-        first = replace(key, seed=b"")
+        self._make_room(lambda other: bool(other.preparation), MOST_SECOND)
+        first = replace(key, preparation=b"")
         try:
-            return self._grow(key, first, limits)
+            return self._prepare(key, first, limits)
         except (ParentGone, SandboxError):
             if first not in self._warm or not self._warm[first].gone():
                 raise
-        return self._grow(key, first, limits)  # the first parent was killed from outside: try once more
+        return self._prepare(key, first, limits)  # the first parent was killed from outside: try once more
 
-    def _grow(self, key: WarmKey, first: WarmKey, limits: Limits) -> WarmParent:
+    def _prepare(self, key: WarmKey, first: WarmKey, limits: Limits) -> WarmParent:
         if first in self._warm and self._warm[first].gone():
             self._close(first)
         if first not in self._warm:
             self._warm[first] = self._first(first)
         base = self._warm[first]
-        parent = ready(base.grow(key.seed, limits, self._directory()), key)
+        parent = ready(base.prepare(key.preparation, limits, self._directory()), key)
         self._bases[key] = base
         return parent
 

@@ -35,7 +35,7 @@ class WarmKey:
     preload: tuple[str, ...]  # the environment's, then the program's
     persistent: bool
     python: str
-    seed: bytes = b""
+    preparation: bytes = b""
 
     @classmethod
     def of(cls, program: Program, environment: Environment, python: str) -> WarmKey:
@@ -46,7 +46,7 @@ class WarmKey:
             preload=(*environment.preload, *program.preload),
             persistent=program.persistent,
             python=python,
-            seed=program.seed,
+            preparation=program.preparation,
         )
 
 
@@ -127,7 +127,12 @@ def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
     modules = {**modules_for(f"{_RUNTIME}.{main}")}
     if key.persistent:
         modules |= modules_for(f"{_RUNTIME}.command_runner")
-    program = {"modules": key.modules, "entry": key.entry, "preload": key.preload, "seed": key.seed.decode("latin-1")}
+    program = {
+        "modules": key.modules,
+        "entry": key.entry,
+        "preload": key.preload,
+        "preparation": key.preparation.decode("latin-1"),
+    }
     message = {
         "modules": list(modules.items()),
         "magic": MAGIC_NUMBER.hex(),

@@ -150,15 +150,15 @@ class WarmParent:
         self._since = root.stderr_size()  # output before this parent's
         self.live = 0  # launches not yet ended
 
-    def grow(self, seed: bytes, limits: Limits, directory: str = "") -> WarmParent:
-        """Fork a second parent that calls `grow(seed)`. Does not wait for it. Raises `ParentGone`."""
+    def prepare(self, preparation: bytes, limits: Limits, directory: str = "") -> WarmParent:
+        """Fork a second parent that calls `prepare(preparation)`. Does not wait for it. Raises `ParentGone`."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs, tempfile.TemporaryFile() as file:
-                file.write(seed)
+                file.write(preparation)
                 file.flush()
                 file.seek(0)
-                message = json.dumps({"grow": True, "limits": self._limits(limits, directory)}).encode()
+                message = json.dumps({"prepare": True, "limits": self._limits(limits, directory)}).encode()
                 with self._lock:
                     socket.send_fds(self._control, [message], [theirs.fileno(), file.fileno()])
         except OSError as exc:

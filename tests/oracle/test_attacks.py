@@ -487,7 +487,7 @@ def test_a_second_collection_that_differs_is_no_way_to_an_error(bare: Sandbox) -
     """
     verdict = grade(bare, tests, "def f(x): return 'exit'", "def f(x): return x")
     assert [case.outcome for case in verdict.cases] == [Outcome.FAILED] * 2
-    assert "are not the same cases" in verdict.cases[1].message
+    assert "collected different cases" in verdict.cases[1].message
 
 
 def test_texts_that_a_candidate_chooses_print_nothing_else(bare: Sandbox) -> None:
@@ -498,7 +498,7 @@ def test_texts_that_a_candidate_chooses_print_nothing_else(bare: Sandbox) -> Non
 
         def f(x):
             [server] = [thing for thing in gc.get_objects() if type(thing).__name__ == "_Server"]
-            server.account = lambda error: {
+            server.exception_report = lambda error: {
                 "type": EVIL + "\n", "bases": [], "message": "a\n" + EVIL, "frames": [EVIL + "\n"], "callback": None
             }
             raise ValueError

@@ -288,7 +288,7 @@ def test_a_value_that_cannot_travel_is_a_failed_case(bare: Sandbox) -> None:
     case = only(grade(bare, "def test_it(candidate): candidate.m.cannot()", CODE))
     assert case.outcome is Outcome.FAILED
     assert case.kind == "protocol"
-    assert "the candidate returned what cannot travel: a numpy value of dtype object cannot travel" in case.message
+    assert "the candidate returned a value that cannot be sent: a numpy value of dtype object" in case.message
 
 
 def test_a_proxy_is_an_object_like_any_other(bare: Sandbox) -> None:

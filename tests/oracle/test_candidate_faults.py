@@ -150,7 +150,7 @@ def test_it_repeats_its_answer(bare: Sandbox) -> None:
     """
     [case] = grade(bare, tests, code).cases
     assert (case.outcome, case.kind) == (Outcome.FAILED, "protocol")
-    assert "the candidate sent garbage instead of an answer: a frame out of turn" in case.message
+    assert "the candidate sent garbage instead of an answer: a frame out of order" in case.message
 
 
 def test_its_answer_is_too_large(walls: Sandbox) -> None:
@@ -163,7 +163,7 @@ def test_its_answer_is_too_large(walls: Sandbox) -> None:
 def test_its_answer_is_nested_too_deep(bare: Sandbox) -> None:
     kind, message = run(bare, "a = []\nfor _ in range(500): a = [a]\nreturn a")
     assert kind == "protocol"
-    assert message.endswith("a value nested more than 100 deep cannot travel")
+    assert message.endswith("a value nested more than 100 deep cannot be sent")
 
 
 def test_a_generator_without_end(bare: Sandbox) -> None:
@@ -271,9 +271,15 @@ def test_data_on_which_the_test_loops_is_the_candidates_fault(bare: Sandbox) -> 
             assert value == x + 1
     """
     kind, message = second_case_only(grade(bare, tests, "def f(x): return 'loop' if x == 2 else x + 1", test_seconds=1))
-    assert (kind, message) == ("timeout", "the test did not end within 1 s, after the candidate's answers came in")
+    assert (kind, message) == (
+        "timeout",
+        "the test did not end within 1 s, after the test received the candidate's answers",
+    )
     kind, message = second_case_only(grade(bare, tests, "def f(x): return 'die' if x == 2 else x + 1"))
-    assert (kind, message) == ("died", "the grader exited with status 1, after the candidate's answers came in")
+    assert (kind, message) == (
+        "died",
+        "the grader exited with status 1, after the test received the candidate's answers",
+    )
 
 
 def test_callbacks_without_end(bare: Sandbox) -> None:

@@ -155,7 +155,7 @@ def test_what_is_skipped_did_not_pass(bare: Sandbox) -> None:
     body = "f(1) if f(1) == 2 else self.skipTest('no')"
     verdict = small(bare, "def f(x):\n    return 3 * x\n", body)
     assert failed(verdict) == ["TestAnswer.test_f", "TestAnswer.test_more"]
-    assert verdict.cases[0].message == "skipped (no), which is no pass"
+    assert verdict.cases[0].message == "skipped (no), which does not count as a pass"
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_what_the_tests_alone_may_import_is_nowhere(sandbox: Sandbox) -> None:
     assert verdict.solved, messages(verdict)
     verdict = small(sandbox, "import answer_ref\nf = answer_ref.f\n", body)
     assert {case.exception.type for case in verdict.cases if case.exception} == {"ModuleNotFoundError"}
-    assert "answer.py, line 1: import of answer_ref, which is the tests' alone" in verdict.tampering
+    assert "answer.py, line 1: import of answer_ref, a module that only the tests may use" in verdict.tampering
 
 
 def test_what_the_reference_does_is_not_held_against_a_candidate(sandbox: Sandbox) -> None:
@@ -277,7 +277,7 @@ def test_a_text_that_the_tests_run_counts_as_a_whole(bare: Sandbox) -> None:
     answer = REFERENCE + "\ndef unused():\n    import ctypes\n"
     assert small(bare, answer).tampering == ()
     verdict = small(bare, answer, "exec(open('answer.py').read(), {}); self.assertEqual(f(1), right(1))")
-    assert verdict.tampering == ("answer.py, line 5: import of ctypes reaches below Python",)
+    assert verdict.tampering == ("answer.py, line 5: import of ctypes bypasses Python's object model",)
 
 
 def test_what_is_reached_is_told_once_and_counted_against_the_reference(bare: Sandbox) -> None:
@@ -288,5 +288,5 @@ def test_what_is_reached_is_told_once_and_counted_against_the_reference(bare: Sa
     twice = one.replace("    exec", "    exec('')\n    exec")
     told = small(bare, twice, reference=one).tampering
     assert [line for line in told if "when run" not in line] == [
-        "answer.py, line 3: exec runs code that cannot be read here"
+        "answer.py, line 3: exec runs code that cannot be checked"
     ]

@@ -56,17 +56,18 @@ sys.path[:] = [path for path in sys.path if path] + [sys.argv[1]]
 install = runpy.run_path(sys.argv[2])["install"]
 for name, source in json.load(sys.stdin).items():
     install(name, source)
-shared, intact = sys.modules["_recode.shared_grader.judge"], sys.modules["_recode.shared_grader.tampering.judge_snapshot"]
+inside = "_recode.shared_grader"
+tampering, snapshots = sys.modules[f"{inside}.tampering_check"], sys.modules[f"{inside}.tampering.judge_snapshot"]
 import jax.numpy
-told = []
-eye = shared._Eye(intact.Noted(), ["answer.py"], [], [], told.append)
+findings = []
+check = tampering.TamperingCheck(snapshots.JudgeSnapshot(), ["answer.py"], [], [], findings.append)
 sys.path.insert(0, ".")
 try:
     import answer
 except PermissionError:
     pass
-eye.close()
-print(json.dumps(told))
+check.close()
+print(json.dumps(findings))
 """
 
 REPLACES = {
@@ -81,7 +82,7 @@ REPLACES = {
 }
 
 
-def told(root: Path, answer: str, script: str = JUDGE) -> list[str]:
+def findings(root: Path, answer: str, script: str = JUDGE) -> list[str]:
     """What the judge says of an answer, beside such a library."""
     for name, text in LIBRARY.items():
         path = root / "lib" / name
@@ -101,19 +102,21 @@ def told(root: Path, answer: str, script: str = JUDGE) -> list[str]:
 
 def test_what_a_library_puts_around_its_own_function_is_its_own(tmp_path: Path) -> None:
     answer = "before = jax.numpy.sum\njax.grad(abs)\nassert jax.numpy.sum is not before and jax.numpy.sum([1]) == 1.0\n"
-    assert told(tmp_path, answer) == []
+    assert findings(tmp_path, answer) == []
 
 
 @pytest.mark.parametrize("name", REPLACES)
 def test_what_a_candidate_puts_there_is_not(tmp_path: Path, name: str) -> None:
-    assert told(tmp_path, REPLACES[name])
+    assert findings(tmp_path, REPLACES[name])
 
 
 def test_filters_of_warnings_do_not_make_the_checks_fail(tmp_path: Path) -> None:
     """A library may warn of its own comparison functions when they are tried."""
-    warns = "intact.Noted(more=[('sum is wrong', lambda: __import__('warnings').warn('old') is None)])"
+    warns = (
+        "snapshots.JudgeSnapshot(more_canaries=[('sum is wrong', lambda: __import__('warnings').warn('old') is None)])"
+    )
     answer = "import warnings\nwarnings.simplefilter('error')\n"
-    assert told(tmp_path, answer, JUDGE.replace("intact.Noted()", warns)) == []
+    assert findings(tmp_path, answer, JUDGE.replace("snapshots.JudgeSnapshot()", warns)) == []
 
 
 # torch itself

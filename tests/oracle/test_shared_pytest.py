@@ -446,15 +446,15 @@ def test_the_grading_has_a_limit_too(bare: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("tests", "words"),
     [
-        ("import pytest\n\n@pytest.mark.skip\ndef test_mean():\n    pass\n", "which is no pass"),
-        ("import pytest\n\n@pytest.mark.xfail\ndef test_mean():\n    assert 0\n", "expected to fail (), which is no pass"),
-        ("import pytest\n\nnothing = pytest.importorskip('nothing_there')\n", "what is skipped is not tested"),
+        ("import pytest\n\n@pytest.mark.skip\ndef test_mean():\n    pass\n", "skipped ("),
+        ("import pytest\n\n@pytest.mark.xfail\ndef test_mean():\n    assert 0\n", "expected to fail ()"),
+        ("import pytest\n\nnothing = pytest.importorskip('nothing_there')\n", "do not skip hidden tests"),
         ("def test_nothing():\n    pass\n", "test_stats.py::test_nothing could test more than one interface: mark it"),
-        ("def test_mean(candidate):\n    pass\n", "there is no `candidate` where tests and candidate share a process"),
-        ("def test_mean():\n    return True\n", "a test is to assert, not to return something"),
+        ("def test_mean(candidate):\n    pass\n", "there is no `candidate` fixture"),
+        ("def test_mean():\n    return True\n", "must not return a value"),
         ("import nothing_there\n", "No module named 'nothing_there'"),
-        ("def helper():\n    pass\n", "there are no tests in it"),
-        ({"test_mean.py": "def test_mean(): pass\n", "sub/conftest.py": ""}, "there is one conftest.py, in tests/ itself"),
+        ("def helper():\n    pass\n", "no tests"),
+        ({"test_mean.py": "def test_mean(): pass\n", "sub/conftest.py": ""}, "only tests/conftest.py is supported"),
     ],
     ids=["skip", "xfail", "importorskip", "interface", "candidate", "return", "import", "none", "conftest"],
 )  # fmt: skip

@@ -20,7 +20,13 @@ from tests.oracle.conftest import grade, only
 
 PLAIN = {type(None), bool, int, float, complex, str, bytes, bytearray, slice, range, type(...)}
 CONTAINERS = {list, tuple, dict, set, frozenset}
-HANDLES = {*handles.KINDS.values(), handles.RemoteModule, handles.OwnHandle, handles.TypeHandle, handles.DtypeHandle}
+HANDLES = {
+    *handles.KINDS.values(),
+    handles.RemoteModule,
+    handles.CallbackHandle,
+    handles.TypeHandle,
+    handles.DtypeHandle,
+}
 
 
 def parts_of(value: Any) -> Any:
@@ -209,7 +215,7 @@ def test_what_a_test_may_do_with_a_type(test: str, bare: Sandbox) -> None:
         ("type('Mine', (candidate.m.Base,), {})", "type() doesn't support MRO entry resolution"),
         ("class Mine(candidate.m.Base): pass", "__mro_entries__ of type"),
         ("assert np.zeros(2, dtype=candidate.m.other).dtype", "list"),
-        ("assert candidate.m.kind(object())", "the test passes a value that cannot travel"),
+        ("assert candidate.m.kind(object())", "the test passes a value that cannot be sent"),
     ],
 )
 def test_what_a_test_may_not_do_with_a_type_fails_the_case(test: str, words: str, bare: Sandbox) -> None:

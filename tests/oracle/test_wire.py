@@ -65,12 +65,12 @@ def test_subclasses_travel_as_the_plain_type() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (object(), "a value of type builtins.object cannot travel"),
-        (float, "a value of type builtins.type cannot travel"),
-        ([len], "a value of type builtins.builtin_function_or_method cannot travel"),
-        (np.array([None]), "a numpy value of dtype object cannot travel"),
-        (np.zeros(2, "i4,f8"), "a numpy value of dtype [('f0', '<i4'), ('f1', '<f8')] cannot travel"),
-        (1 << (1 << 21), "an int of more than 1048576 bits cannot travel"),
+        (object(), "a value of type builtins.object"),
+        (float, "a value of type builtins.type"),
+        ([len], "a value of type builtins.builtin_function_or_method"),
+        (np.array([None]), "a numpy value of dtype object"),
+        (np.zeros(2, "i4,f8"), "a numpy value of dtype [('f0', '<i4'), ('f1', '<f8')]"),
+        (1 << (1 << 21), "an int of more than 1048576 bits"),
     ],
     ids=["object", "type", "function", "object array", "structured array", "huge int"],
 )
@@ -88,8 +88,8 @@ def test_too_deep_or_too_many_parts() -> None:
     for _ in range(60):
         many = [many, many]
     for value, words in (
-        (deep, "a value nested more than 100 deep cannot travel"),
-        (many, "a value of more than 2000000 parts cannot travel"),
+        (deep, "a value nested more than 100 deep"),
+        (many, "a value of more than 2000000 parts"),
     ):
         with pytest.raises(frames.WireError) as info:
             codec.dump(value)

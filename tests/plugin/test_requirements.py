@@ -48,7 +48,7 @@ def test_what_is_imported_and_not_installed(
     assert record["error"] == {
         "kind": "user",
         "message": f"task tiny: its tests or its reference import nonesuch, which {sys.executable} does not have: install it there,"
-        " or name another interpreter with --recode-python=PATH (nothing was asked of a model)",
+        " or name another interpreter with --recode-python=PATH (no model was called)",
     }
 
 

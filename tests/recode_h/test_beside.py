@@ -166,4 +166,4 @@ def test_a_hidden_module_below_a_directory_on_the_path(bare: Sandbox, tmp_path: 
     assert graded(bare, task, RIGHT).solved
     verdict = graded(bare, task, "import sys\nsys.path.insert(0, 'pkg')\nfrom sub.canonical import *\n")
     assert not verdict.solved
-    assert any("import of sub.canonical, which is the tests' alone" in told for told in verdict.tampering)
+    assert any("import of sub.canonical, a module that only the tests may use" in told for told in verdict.tampering)

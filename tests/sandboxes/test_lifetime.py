@@ -96,7 +96,7 @@ def test_a_killed_warm_parent_is_started_again(kind: str, context: SandboxContex
 
 GROWN = """
 import os, signal, time
-def grow(seed):
+def prepare(seed):
     exec(seed.decode(), {"os": os, "signal": signal, "time": time})
 def main(reader, writer):
     writer.write(reader.read(1))
@@ -110,7 +110,7 @@ while True:
 
 def grown(sandbox: Sandbox, seed: str) -> str:
     """What a launch for a seed says to x."""
-    program = Program(name="grown", modules={"_grown": GROWN}, entry="_grown", seed=seed.encode())
+    program = Program(name="grown", modules={"_grown": GROWN}, entry="_grown", preparation=seed.encode())
     connection = sandbox.launch(program, Environment(), LIMITS)
     try:
         connection.send(b"x", time.monotonic() + 60)

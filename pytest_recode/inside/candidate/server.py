@@ -7,7 +7,7 @@ that a verdict rests on may be made here.
 Each request gets exactly one answer, with the request's sequence number. During a call the answer may be a callback;
 the test's reply to it arrives as the next request.
 
-Stdlib and the wire, Python 3.9+.
+Stdlib and modules of `inside/`, Python 3.9+.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import random
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..setup.files import write_files
+from ..setup.random_generators import seed_generators
 from ..wire import codec, frames
 
 MAX_TEXT = 2000  # characters of an exception's message
@@ -29,39 +30,37 @@ MAX_FRAMES = 20
 
 
 def warm() -> None:
-    """Once in the warm parent, what every launch would import by itself. No code of a candidate's is here yet."""
+    """Import in the warm parent what every launch would import. No candidate code is present yet."""
     importlib.invalidate_caches()  # imports importlib.metadata
     if "numpy" in sys.modules:
         importlib.import_module("numpy.random")
 
 
 def main(reader: Any, writer: Any) -> None:
-    """Take the files, then answer requests until the pipe closes."""
+    """Write the files of the repository and the targets, then answer requests until the pipe closes."""
     reader, writer = (_above_stdio(stream, mode) for stream, mode in ((reader, "rb"), (writer, "wb")))
     _silence()
     frame = frames.fill_prefix(frames.filler(reader), 1 << 40)
     start = frames.fill_message(frames.filler(reader), frame)
-    place = Path.cwd()
-    for path, data in start["files"].items():
-        target = place / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+    directory = Path.cwd()
+    write_files(start["files"], directory)
     sys.dont_write_bytecode = True
-    sys.path[:0] = [str(place / root) for root in start["roots"]]
+    sys.path[:0] = [str(directory / root) for root in start["roots"]]
     importlib.invalidate_caches()
-    _seed(start["entropy"])
+    seed_generators(start["entropy"])
     frames.put_frame(frames.putter(writer), frames.FROM_CANDIDATE, {"ready": True}, frame.sequence)
-    _Server(reader, writer, start["limit"], _Sources(str(place), start["files"])).serve()
+    _Server(reader, writer, start["limit"], _Sources(str(directory), start["files"])).serve()
 
 
 def _above_stdio(stream: Any, mode: str) -> Any:
-    """The pipe off the standard streams, so that code which prints does not write into it."""
+    """Move the pipe off the standard streams, so that code which prints does not write into it."""
     if stream.fileno() > 2:
         return stream
     return os.fdopen(os.dup(stream.fileno()), mode, buffering=0)
 
 
 def _silence() -> None:
+    """Connect the standard streams to /dev/null."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
@@ -71,23 +70,16 @@ def _silence() -> None:
     sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
-def _seed(entropy: int) -> None:
-    """Code that draws from the global generators gives the same verdict when the grading's seed is given again."""
-    random.seed(entropy)
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed(entropy % 2**32)
-
-
 class _Sources:
-    """The candidate's own files: an exception is told by these lines and no others."""
+    """The candidate's own files. Reports of exceptions quote lines of these files only."""
 
-    def __init__(self, place: str, files: dict[str, bytes]) -> None:
-        self.place = place
+    def __init__(self, directory: str, files: dict[str, bytes]) -> None:
+        self.directory = directory
         self.files = files
 
-    def own(self, filename: str) -> str | None:
-        path = os.path.relpath(os.path.realpath(filename), self.place).replace(os.sep, "/")
+    def path_of(self, filename: str) -> str | None:
+        """The path of a file below the working directory; None where it is not the candidate's."""
+        path = os.path.relpath(os.path.realpath(filename), self.directory).replace(os.sep, "/")
         return path if path in self.files else None
 
     def line(self, path: str, number: int) -> str:
@@ -99,12 +91,12 @@ class _Sources:
         trace = error.__traceback__
         while trace is not None:
             code = trace.tb_frame.f_code
-            path = self.own(code.co_filename)
+            path = self.path_of(code.co_filename)
             if path is not None:
                 line = self.line(path, trace.tb_lineno)
                 found.append(f"{path}:{trace.tb_lineno} in {code.co_name}: {line}")
             trace = trace.tb_next
-        if isinstance(error, SyntaxError) and error.filename and (path := self.own(error.filename)):
+        if isinstance(error, SyntaxError) and error.filename and (path := self.path_of(error.filename)):
             number = error.lineno or 0
             found.append(f"{path}:{number}: {self.line(path, number)}")
         if len(found) > MAX_FRAMES:
@@ -114,7 +106,8 @@ class _Sources:
 
 
 class _Module:
-    """A module named in a request; imported when the request is answered, so that what that raises is the answer."""
+    """A module named in a request. It is imported when the request is answered, so that an exception of the import is
+    the answer."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -125,7 +118,7 @@ def _loaded(value: Any) -> Any:
 
 
 class _Callback:
-    """A function of the test's, as the code under test sees it."""
+    """A function of the test, as the code under test sees it."""
 
     def __init__(self, server: _Server, number: int) -> None:
         self._server = server
@@ -144,8 +137,8 @@ class _Server:
         self.objects: dict[int, Any] = {}
         self.count = 0
         self.process = os.getpid()
-        self.turn = threading.RLock()  # whoever holds it may use the pipe
-        self.calls = 0  # how many are being answered: a callback outside of one has nobody to answer it
+        self.pipe_lock = threading.RLock()
+        self.calls = 0  # calls being answered: a callback outside of one would get no reply
         self.sequence = frames.NO_SEQUENCE
 
     def serve(self) -> None:
@@ -160,7 +153,7 @@ class _Server:
         frame = frames.fill_prefix(self.fill, self.limit)
         self.sequence = frame.sequence
         request: dict[str, Any] = frames.fill_message(self.fill, frame, self.resolve)
-        if request.get("first"):  # of a case: no other case's objects are asked for again
+        if request.get("first"):  # of a case: objects of earlier cases are not used again
             self.objects.clear()
         for number in request.get("drop", ()):
             self.objects.pop(number, None)
@@ -170,22 +163,22 @@ class _Server:
         frames.put_frame(self.put, frames.FROM_CANDIDATE, message, self.sequence, self.refer)
 
     def answer(self, request: dict[str, Any]) -> None:
-        """Do what is asked. Whatever comes out of it, SystemExit too, is an answer."""
+        """Carry out a request and send the answer. Any exception, SystemExit too, is an answer."""
         self.calls += 1
         try:
-            answer = {"value": self.do(request)}
+            answer = {"value": self.perform(request)}
         except BaseException as error:  # noqa: BLE001 - the test decides what an exception of any kind means
-            answer = {"raised": self.account(error)}
+            answer = {"raised": self.exception_report(error)}
         self.calls -= 1
         if os.getpid() != self.process:
-            os._exit(0)  # the code forked and the child came back too: there is one pipe, and one to answer
-        with self.turn:
+            os._exit(0)  # the code forked, and the child returned too: only one process may answer
+        with self.pipe_lock:
             try:
                 self.send(answer)
             except frames.WireError as error:
                 self.send({"lost": str(error)})
 
-    def do(self, request: dict[str, Any]) -> Any:
+    def perform(self, request: dict[str, Any]) -> Any:
         name, target = request["op"], _loaded(request["target"])
         if name == "call":
             args = [_loaded(value) for value in request["args"]]
@@ -202,7 +195,7 @@ class _Server:
         raise ValueError(f"no such request: {name}")
 
     def get(self, target: Any, name: str) -> Any:
-        """An attribute; of a package, a submodule too, as `import package.name` would find it."""
+        """An attribute, or a submodule of a package, as `import package.name` would find it."""
         if not isinstance(target, type(sys)):
             return getattr(target, name)
         try:
@@ -218,7 +211,7 @@ class _Server:
                     raise
             raise
 
-    def account(self, error: BaseException) -> dict[str, Any]:
+    def exception_report(self, error: BaseException) -> dict[str, Any]:
         number = getattr(error, "_recode_callback", None)
         bases = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
         return {
@@ -234,13 +227,13 @@ class _Server:
             text = str(error.msg if isinstance(error, SyntaxError) else error)
         except BaseException as worse:  # noqa: BLE001 - a __str__ that fails must not hide the exception
             text = f"(its message cannot be read: {type(worse).__name__})"
-        text = text.replace(self.sources.place + os.sep, "")
+        text = text.replace(self.sources.directory + os.sep, "")
         return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 4] + " ..."
 
     def callback(self, number: int, args: Any, kwargs: Any) -> Any:
         if os.getpid() != self.process:
             raise RuntimeError("a function of the test cannot be called from another process")
-        with self.turn:
+        with self.pipe_lock:
             if not self.calls:
                 raise RuntimeError("a function of the test can be called only while a call of the test is running")
             self.send({"callback": number, "args": args, "kwargs": kwargs})
@@ -253,7 +246,7 @@ class _Server:
                 self.answer(request)  # the test's function calls the code under test
 
     def refer(self, value: Any) -> list[Any]:
-        """What is no plain data stays here and goes out as a number."""
+        """The reference by which a value that is not plain data travels: its kind and number. The value stays here."""
         if isinstance(value, type(sys)):
             return ["module", value.__name__]
         self.count += 1
@@ -279,7 +272,7 @@ class _Server:
 
 
 def _callback_error(request: dict[str, Any]) -> Any:
-    """What the test's function raised, as code that expects it would catch it; the test's words stay with the test."""
+    """An exception of the same builtin type as the test's function raised. The message stays with the test."""
     import builtins
 
     base: Any = getattr(builtins, request["base"], Exception)
@@ -290,7 +283,7 @@ def _callback_error(request: dict[str, Any]) -> Any:
 
 
 def _generator(kind: str, text: str) -> Any:
-    """A numpy random generator in the state that the test's was in."""
+    """A numpy random generator in the state of the test's generator."""
     import numpy as np
 
     state = json.loads(text)

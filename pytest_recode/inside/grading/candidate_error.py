@@ -1,7 +1,7 @@
 """The exception that a test gets where the candidate raised one.
 
 Runs in the grader process of separate judging. Raised by `separate_grader/candidate_link.py`, read by
-`case_outcome.py`. Must not hold an object of the candidate's: it carries text only.
+`case_outcome.py`. Must not hold an object of the candidate's; it carries text only.
 
 Stdlib only, Python 3.9+.
 """

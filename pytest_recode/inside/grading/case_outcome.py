@@ -11,24 +11,25 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from typing import Any
+from typing import Any, Optional, Protocol
 
 import pytest
 
+from ..wire.messages import PASSED, CaseOutcome, ExceptionReport
 from . import candidate_error, interface_names, symptoms
 
-MAX_MESSAGE = 20_000  # characters of a case's account
+MAX_MESSAGE = 20_000  # characters of a case's message
 _ADDRESS = re.compile(r"(?<=\bat )0x[0-9a-f]+", re.IGNORECASE)  # numpy writes capitals
-"""Of an object that a traceback shows. It differs in every grading, and a seed must repeat the whole message."""
+"""The address of an object in a traceback. It differs in every grading, but a seed must repeat the whole message."""
 
 
 def case_id(nodeid: str) -> str:
-    """A case's id, as the task's author would write it: below tests/."""
+    """The id of a case: the node id without `tests/`, as the task's author would write it."""
     return nodeid.removeprefix("tests/")
 
 
 def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
-    """Which interface a case tests; or what is wrong, naming the case and the choices."""
+    """The interface that a case tests, and ""; or "", and what is wrong, with the case and the choices."""
     mark = item.get_closest_marker("interface")
     if mark is not None:
         name = mark.args[0] if len(mark.args) == 1 and not mark.kwargs else None
@@ -40,12 +41,11 @@ def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
     return name, f"{case_id(item.nodeid)} {wrong}" if wrong else ""
 
 
-def returned(items: list[pytest.Item]) -> str:
-    """What is wrong with the first test whose code returns a value; "" if none does.
+def returned_value(items: list[pytest.Item]) -> str:
+    """Name the first test whose code returns a value, and what to do; "" if no test does.
 
-    Read at collection: pytest notices it when the test runs, and then the candidate decides whether the value is None. An error by
-    its choice would take the episode out of every share. Each file is parsed once and each function read once: this is part of
-    every grading.
+    Checked at collection. pytest would notice it when the test runs, where the candidate can decide whether the value
+    is None, and so whether its episode ends with an error. Each file is parsed once, because every grading does this.
     """
     files: dict[str, dict[int, ast.AST]] = {}
     for item in items:
@@ -59,17 +59,17 @@ def returned(items: list[pytest.Item]) -> str:
         value = _value_returned(function) if function is not None else None
         if value is not None:
             text = f"return {ast.unparse(value)}"[:80]
-            return f"{case_id(item.nodeid)}: `{text}`: a test is to assert, not to return something"
+            return f"{case_id(item.nodeid)}: `{text}`: a test must not return a value; use `assert`"
     return ""
 
 
 def _functions(file: str) -> dict[int, ast.AST]:
-    """By the line in which each begins, its decorators included."""
+    """The functions of a file, by the line in which each begins, its decorators included."""
     try:
         with open(file, "rb") as stream:
             tree = ast.parse(stream.read())
     except (OSError, SyntaxError, ValueError):
-        return {}  # code that was made has no file
+        return {}  # generated code has no file
     found = (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
     return {min([node.lineno, *(each.lineno for each in node.decorator_list)]): node for node in found}
 
@@ -86,8 +86,17 @@ def _value_returned(function: ast.AST) -> ast.expr | None:
     return None
 
 
-def account(reports: list[tuple[Any, BaseException | None]], link: Any, *, xpass: bool = False) -> dict[str, Any]:
-    """What a case comes to: passed, if setup, call and teardown passed and nothing went wrong that the test hid.
+class CandidateUse(Protocol):
+    """What the code under test contributed to one case (`separate_grader/candidate_link.py`)."""
+
+    answered: bool  # whether any answer of the candidate's reached the case
+    data_received: bool  # whether that was more than modules and functions to call
+    failure: tuple[str, str] | None  # kind and text of what fails the case, whatever the test did
+    test_fault: str  # what the test did that is not possible, whether or not it caught the exception
+
+
+def combined(reports: list[tuple[Any, BaseException | None]], use: CandidateUse, *, xpass: bool = False) -> CaseOutcome:
+    """The outcome of a case: passed if setup, call and teardown passed and the test hid no failure.
 
     `xpass`: whether a test that is marked as expected to fail, and ran to its end without a failure, has passed.
     """
@@ -98,41 +107,42 @@ def account(reports: list[tuple[Any, BaseException | None]], link: Any, *, xpass
         for report, error in reports
         if report.outcome != "passed" or (hasattr(report, "wasxfail") and not xpass)
     ]
-    texts, kind, exception, wrong = [], "", None, False
-    if ran and not bad and link.failed is None and not link.fault:
-        if link.heard:
-            return {"outcome": "passed", "kind": "", "message": "", "exception": None, "junit": "passed"}
+    texts, kind, wrong = [], "", False
+    exception: Optional[ExceptionReport] = None
+    if ran and not bad and use.failure is None and not use.test_fault:
+        if use.answered:
+            return PASSED.copy()
         texts.append(
-            "it asks nothing of the candidate, so that it passes whatever the candidate is (a test that imports the target needs"
-            " `oracle: {isolation: shared}` in task.yaml)"
+            "the test never uses the candidate, so it would pass for any candidate: use the `candidate` fixture (a test that"
+            " imports the target needs `oracle: {isolation: shared}` in task.yaml)"
         )
-    if link.failed is not None:
-        kind = link.failed[0]
-        texts.append(link.failed[1])
-    if link.fault:
-        texts.append(link.fault)
+    if use.failure is not None:
+        kind = use.failure[0]
+        texts.append(use.failure[1])
+    if use.test_fault:
+        texts.append(use.test_fault)
     for report, error in bad:
-        texts.append(f"{report.when}: {words(report)}")
+        texts.append(f"{report.when}: {text_of(report)}")
         if isinstance(error, pytest.PytestReturnNotNoneWarning):
             wrong = True
-            texts.append("a test is to assert, not to return something")
+            texts.append("a test must not return a value; use `assert`")
         if isinstance(error, candidate_error.CandidateError):
             exception = {"type": error.type, "message": error.message, "frames": error.frames}
             texts.append("\n".join([f"in the candidate's code: {error.type}: {error.message}", *error.frames]))
         kind = kind or _kind(error)
     if not texts:
         texts.append(f"the case ran only its {', '.join(phases) or 'nothing'}")
-    # What goes wrong after the candidate's data came in is laid to them, a value that cannot travel too: the reference
-    # has passed this very test, and otherwise a candidate could turn its failures into errors by what it returns.
-    # Of a value that cannot travel modules and functions to call are not the cause.
-    heard = link.told if link.fault and link.failed is None else link.heard
-    outcome = "failed" if (heard and not wrong) or link.failed is not None else "error"
+    # A failure after the candidate's data was received counts as caused by them, also a value that cannot be sent: the
+    # reference has passed this test, and otherwise a candidate could turn failures into errors by what it returns.
+    # Modules and functions to call are not the cause of a value that cannot be sent.
+    answered = use.data_received if use.test_fault and use.failure is None else use.answered
+    outcome = "failed" if (answered and not wrong) or use.failure is not None else "error"
     message = shortened("\n\n".join(texts))
     return {"outcome": outcome, "kind": kind, "message": message, "exception": exception, "junit": _junit(reports)}
 
 
 def _junit(reports: list[tuple[Any, BaseException | None]]) -> str:
-    """What pytest's JUnit report counts: a failure outside of the call is an error, an expected one is skipped."""
+    """The category in pytest's JUnit report: a failure outside of the call is an error, an expected one is skipped."""
     if any(report.failed and report.when != "call" for report, _ in reports):
         return "error"
     if any(report.failed for report, _ in reports):
@@ -141,17 +151,18 @@ def _junit(reports: list[tuple[Any, BaseException | None]]) -> str:
 
 
 def shortened(text: str) -> str:
-    """At most MAX_MESSAGE characters: where a test begins, and where it fails."""
+    """At most MAX_MESSAGE characters: the beginning, which shows the test, and the end, which shows the failure."""
     half = MAX_MESSAGE // 2 - 10
     return text if len(text) <= MAX_MESSAGE else f"{text[:half]}\n[…]\n{text[-half:]}"
 
 
-def words(report: Any) -> str:
+def text_of(report: Any) -> str:
+    """Why a report of pytest's is not a pass."""
     if hasattr(report, "wasxfail"):
-        return f"expected to fail ({report.wasxfail}), which is no pass"
+        return f"expected to fail ({report.wasxfail}), which does not count as a pass"
     if report.outcome == "skipped":
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        return f"skipped ({reason}), which is no pass"
+        return f"skipped ({reason}), which does not count as a pass"
     return _ADDRESS.sub("…", str(report.longreprtext))
 
 

@@ -1,4 +1,4 @@
-"""Runs pytest over hidden tests without this machine's configuration, repeatable by a seed.
+"""Runs pytest over hidden tests without this machine's configuration.
 
 Runs in the graders' processes. Called by `separate_grader/main.py` and the pytest runners of the shared judge. Must
 not load plugins or configuration files that are not the task's.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 import sys
 import types
 from collections.abc import Callable
@@ -34,26 +33,29 @@ EQUIVALENT: Equivalent = equivalence.assert_equivalent
 
 
 def run(root: Path, tests: Path, plugins: list[Any], *more: str, equivalent: Equivalent = EQUIVALENT) -> None:
-    """`more`: arguments of pytest's; `equivalent`: what the tests get as `assert_equivalent`."""
+    """Run pytest on `tests`, a file or directory below `root`.
+
+    `more`: further arguments of pytest; `equivalent`: what the tests import as `assert_equivalent`.
+    """
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:
         del os.environ[name]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.dont_write_bytecode = True
     _offer_testing(equivalent)
     places = ["-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}"]
-    pytest.main([*places, *_ARGUMENTS, *more, str(tests)], plugins=[LeftOut(), *plugins])
+    pytest.main([*places, *_ARGUMENTS, *more, str(tests)], plugins=[DisabledPluginOptions(), *plugins])
 
 
-class LeftOut:
-    """What pytest asks of plugins that are off."""
+class DisabledPluginOptions:
+    """Sets options of plugins that are disabled, which other parts of pytest read."""
 
     @staticmethod
     def pytest_configure(config: pytest.Config) -> None:
-        config.option.trace = config.option.usepdb = False  # unittest's classes ask
+        config.option.trace = config.option.usepdb = False  # read by pytest's unittest plugin
 
 
 def _offer_testing(equivalent: Equivalent) -> None:
-    """`from pytest_recode.testing import assert_equivalent` works here whether or not the package is installed."""
+    """Make `from pytest_recode.testing import assert_equivalent` work, whether or not the package is installed."""
     package, module = types.ModuleType("pytest_recode"), types.ModuleType("pytest_recode.testing")
     package.__path__ = []
     package.testing = module  # type: ignore[attr-defined]
@@ -62,13 +64,5 @@ def _offer_testing(equivalent: Equivalent) -> None:
 
 
 def entropy(seed: int, case: str) -> int:
-    """Of one case; with "" of what is drawn before there are cases."""
+    """Entropy for the random generators of one case; with "" for what is drawn while modules are imported."""
     return int.from_bytes(hashlib.sha256(f"{seed}\n{case}".encode()).digest()[:16], "big")
-
-
-def seed_everything(entropy: int) -> None:
-    """Tests and references that draw from the global generators are repeatable too."""
-    random.seed(entropy)
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed(entropy % 2**32)

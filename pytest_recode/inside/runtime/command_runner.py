@@ -24,13 +24,13 @@ from . import launch, linux_isolation, seccomp
 
 _POLL_SECONDS = 0.02
 _WIRE = 3
-_WHOLE = b"."  # after an answer, so that half of one is known
+_COMPLETE = b"."  # written after an answer, so that an incomplete one is detected
 _FIRST = ("first", "container")
 
 
 class Result(NamedTuple):
-    """`status` as `subprocess` has it: negative for a signal. `output`: stdout and stderr as they came, the
-    middle cut out past the limit. `timed_out`: its time was up and it was killed."""
+    """`status`: as in `subprocess`, negative for a signal. `output`: stdout and stderr as one stream; above the limit the
+    middle is cut out. `timed_out`: whether it was killed when its time was up."""
 
     status: int
     output: bytes
@@ -46,7 +46,7 @@ _settings = _Settings("plain", launch.Limits(2048, 512, 128, True))
 
 
 def configure(kind: str, limits: launch.Limits) -> None:
-    """Called by the sandbox, once, before the program runs."""
+    """Set how commands are isolated. Called by the sandbox, once, before the program runs."""
     global _settings
     _settings = _Settings(kind, limits)
     linux_isolation.adopt_orphans()
@@ -60,11 +60,11 @@ def run(
     output_limit: int,
     env: Mapping[str, str] | None = None,
 ) -> Result:
-    """Run `argv` (looked up on PATH) to its end, or for `seconds`; then nothing it started is left.
+    """Run `argv` (looked up on PATH) to its end, or for `seconds`. Afterwards no process that it started is left.
 
-    Its standard input is empty, its stdout and stderr are one stream of which `output_limit` bytes are kept. What
-    cannot be started ends as in a shell: status 126 or 127 and a line of output. More memory than the sandbox grants ends
-    it with signal 9 and a line of output that says so. Raises `OSError` where no process can be started at all.
+    Its standard input is empty; `output_limit` bytes of stdout and stderr are collected. A command that cannot be started
+    ends as in a shell: status 126 or 127 and a line of output. A command that exceeds a limit ends with signal 9 and a
+    line of output that names the limit. Raises `OSError` where no process can be started at all.
     """
     environ = dict(os.environ if env is None else env)
     output, writer = os.pipe()
@@ -73,21 +73,21 @@ def run(
         _start(list(argv), cwd, environ, writer, reporter)
     os.close(writer)
     os.close(reporter)
-    kept = _Output(output_limit)
+    collected = _Output(output_limit)
     try:
-        ending, timed_out = _follow(output, report, kept, time.monotonic() + seconds)
+        ending, timed_out = _follow(output, report, collected, time.monotonic() + seconds)
     finally:
         os.close(output)
         os.close(report)
-    return _result(ending, kept, timed_out)
+    return _result(ending, collected, timed_out)
 
 
-def aside(work: Callable[[], bytes], seconds: float) -> bytes:
-    """What `work` returns, called in a fork that has `seconds`, and memory that the sandbox can spare.
+def run_in_fork(work: Callable[[], bytes], seconds: float) -> bytes:
+    """Call `work` in a fork, limited to `seconds` and to memory that the sandbox can spare, and return its result.
 
-    For a look at what untrusted commands left, where its cost is in their hands: loops in C heed no signal. A
-    `MemoryError` comes up in `work`. Raises `TimeoutError`, and `OSError` where there is no fork to be had or it
-    ended without an answer.
+    For work on files that untrusted commands left, whose cost they control: loops in C do not react to signals. A
+    `MemoryError` is raised in `work`. Raises `TimeoutError`, and `OSError` where no fork can be made or it ended
+    without an answer.
     """
     answer, writer = os.pipe()
     try:
@@ -100,7 +100,7 @@ def aside(work: Callable[[], bytes], seconds: float) -> bytes:
     finally:
         os.close(writer)
     deadline = time.monotonic() + seconds
-    said = bytearray()
+    received = bytearray()
     poll = select.poll()
     poll.register(answer, select.POLLIN)
     poll.register(_WIRE, 0)  # hang-up alone
@@ -109,20 +109,20 @@ def aside(work: Callable[[], bytes], seconds: float) -> bytes:
             ready = dict(poll.poll(max(deadline - time.monotonic(), 0) * 1000))
             if _WIRE in ready:
                 _kill(pid)
-                os._exit(0)  # the host is gone
+                os._exit(0)  # the host has ended
             if not ready:
                 raise TimeoutError
             data = os.read(answer, 1 << 16)
             if not data:
                 break
-            said += data
+            received += data
     finally:
         os.close(answer)
         _kill(pid)
         os.waitpid(pid, 0)
-    if said[-1:] != _WHOLE:
-        raise OSError("it ended before its time")
-    return bytes(said[:-1])
+    if received[-1:] != _COMPLETE:
+        raise OSError("its process ended without an answer")
+    return bytes(received[:-1])
 
 
 def _work(work: Callable[[], bytes], answer: int) -> None:
@@ -130,23 +130,23 @@ def _work(work: Callable[[], bytes], answer: int) -> None:
         spare = _settings.limits.memory_mb * linux_isolation.MIB // 2
         linux_isolation.limit("RLIMIT_AS", linux_isolation.address_space() + spare)
         with open(answer, "wb") as file:
-            file.write(work() + _WHOLE)
+            file.write(work() + _COMPLETE)
     finally:
         os._exit(0)
 
 
-def _result(ending: dict[str, str], kept: _Output, timed_out: bool) -> Result:
+def _result(ending: dict[str, str], collected: _Output, timed_out: bool) -> Result:
     if "fault" in ending and not timed_out:
         raise OSError(ending["fault"])
     status = int(ending.get("status", -signal.SIGKILL))
     if "killed" in ending:
-        kept.note(f"[killed: {ending['killed']}]\n")
-    return Result(-signal.SIGKILL if timed_out else status, kept.bytes(), timed_out)
+        collected.note(f"[killed: {ending['killed']}]\n")
+    return Result(-signal.SIGKILL if timed_out else status, collected.bytes(), timed_out)
 
 
-def _follow(output: int, report: int, kept: _Output, deadline: float) -> tuple[dict[str, str], bool]:
-    """Collect output until the command has ended and everything that could still write is dead."""
-    said = b""
+def _follow(output: int, report: int, collected: _Output, deadline: float) -> tuple[dict[str, str], bool]:
+    """Collect output until the command and every process that could still write have ended."""
+    report_data = b""
     timed_out = False
     waiting = {output, report}
     poll = select.poll()
@@ -162,22 +162,22 @@ def _follow(output: int, report: int, kept: _Output, deadline: float) -> tuple[d
         for fd, _ in poll.poll(max(left, 0) * 1000 if running else None):
             if fd == _WIRE:
                 _end()
-                os._exit(0)  # the host is gone
+                os._exit(0)  # the host has ended
             data = os.read(fd, 1 << 16)
             if not data:
                 poll.unregister(fd)
                 waiting.remove(fd)
             if fd == output:
-                kept.add(data)
+                collected.add(data)
             else:
-                said += data
+                report_data += data
                 if not data:
                     _end()
-    return _parse(said), timed_out
+    return _parse(report_data), timed_out
 
 
-def _parse(said: bytes) -> dict[str, str]:
-    lines = [line.partition(" ") for line in said.decode("utf-8", "replace").splitlines()]
+def _parse(data: bytes) -> dict[str, str]:
+    lines = [line.partition(" ") for line in data.decode("utf-8", "replace").splitlines()]
     return {word: rest for word, _, rest in lines}
 
 
@@ -187,7 +187,7 @@ def _end() -> None:
         linux_isolation.end_descendants()
         return
     while not linux_isolation.reap_all():
-        # The first process of a namespace takes everything in it along
+        # When the first process of a namespace ends, everything in it ends
         for pid in [-1] if _settings.kind in _FIRST else linux_isolation.children(os.getpid()):
             _kill(pid)
         time.sleep(0.001)
@@ -219,22 +219,22 @@ def _start(argv: list[str], cwd: str, env: dict[str, str], output: int, report: 
             linux_isolation.mount("proc", "/proc", "proc", quiet)
             linux_isolation.forbid_user_namespaces()
             linux_isolation.dumpable(False)
-            _keep(argv, cwd, env, output, report, linux_isolation.pids_here)
+            _monitor(argv, cwd, env, output, report, linux_isolation.pids_here)
         elif _settings.kind in _FIRST:
             linux_isolation.dumpable(True)
             linux_isolation.first_to_go()
             linux_isolation.dumpable(False)
-            _keep(argv, cwd, env, output, report, linux_isolation.pids_here)
+            _monitor(argv, cwd, env, output, report, linux_isolation.pids_here)
         else:
             linux_isolation.adopt_orphans()
             me = os.getpid()
-            _keep(argv, cwd, env, output, report, lambda: linux_isolation.descendants(me))
+            _monitor(argv, cwd, env, output, report, lambda: linux_isolation.descendants(me))
     except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the program's code
-        launch.say(report, "fault", f"{type(exc).__name__}: {exc}")
+        launch.write_report(report, "fault", f"{type(exc).__name__}: {exc}")
         os._exit(1)
 
 
-def _keep(
+def _monitor(
     argv: list[str],
     cwd: str,
     env: dict[str, str],
@@ -242,7 +242,7 @@ def _keep(
     report: int,
     pids: Callable[[], list[int]],
 ) -> None:
-    """Start the command, wait for it, tell its status. Ends this process, and with it whoever depends on it."""
+    """Start the command, wait for it and report its status. Ends this process, and with it its pid namespace."""
     signal.pthread_sigmask(signal.SIG_BLOCK, launch.WAKING)
     pid = os.fork()
     if pid == 0:
@@ -253,11 +253,11 @@ def _keep(
         ended = launch.reap(pid)
         if ended is not None:
             status = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else -os.WTERMSIG(ended)
-            launch.say(report, "status", str(status))
+            launch.write_report(report, "status", str(status))
             os._exit(0)
         excess = launch.past(_settings.limits, pids())
         if excess:
-            launch.say(report, "killed", excess)
+            launch.write_report(report, "killed", excess)
             os._exit(0)
 
 
@@ -293,7 +293,7 @@ def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None
 
 
 class _Output:
-    """The first and the last half of what came."""
+    """The first and the last part of an output."""
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)

@@ -5,7 +5,7 @@ not let the program write to standard error, which carries its status reports.
 
 Standard input and output are the wire. Standard error is the report, lines of JSON that only this process can write:
 `{"ready": true}` or `{"fault": …, "module": …}`, and in the end `{"how": …}`. One byte on the wire starts the
-program. When the wire hangs up the host is gone, and the container ends.
+program. When the host closes the wire, the container ends.
 
 A persistent program runs in this very process, which no signal from inside the container can reach.
 
@@ -33,23 +33,25 @@ def run(setup: dict[str, Any], install: fork_server.Install) -> None:
     reader, writer, report = (os.dup(fd) for fd in (0, 1, 2))
     linux_isolation.silence()
     linux_isolation.dumpable(False)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process is immune to what it does not handle
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process ignores signals without a handler
     for name in ("work", "home"):
         os.mkdir(f"/tmp/{name}")
     os.chdir(launch.WORK)
     try:
         main = fork_server.warm(setup, install)
     except fork_server.Unimportable as exc:
-        _say(report, {"fault": str(exc), "module": exc.module})
+        _report(report, {"fault": str(exc), "module": exc.module})
         return
-    fork_server.grow(setup)
-    fork_server.held(sys.modules[setup["program"]["entry"]], lambda: _serve(setup, main, reader, writer, report))
+    fork_server.prepare(setup)
+    fork_server.serve_within(
+        sys.modules[setup["program"]["entry"]], lambda: _serve(setup, main, reader, writer, report)
+    )
 
 
 def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, report: int) -> None:
     fork_server.settle()
     limits = launch.Limits(**setup["limits"])
-    _say(report, {"ready": True})
+    _report(report, {"ready": True})
     if not os.read(reader, 1):
         return
     before = _kills()
@@ -60,18 +62,18 @@ def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, r
         base = linux_isolation.address_space()
         pid = os.fork()
         if pid == 0:
-            launch.run_payload(main, reader, writer, report, limits, base, jail_kind="container", say=_tell)
-        how = launch.watch(pid, limits, linux_isolation.pids_here, gone=_hang_up(reader, writer))
+            launch.run_payload(main, reader, writer, report, limits, base, jail_kind="container", say=_report_fault)
+        how = launch.watch(pid, limits, linux_isolation.pids_here, gone=_ended_check(reader, writer))
         if how == linux_isolation.ending(signal.SIGKILL) and _killed_for_memory(before):
             how = f"out of memory ({limits.memory_mb} MiB)"
-    _say(report, {"how": how})
+    _report(report, {"how": how})
     os._exit(0)
 
 
-def _hang_up(reader: int, writer: int) -> Callable[[], bool]:
-    """Says whether the host is gone, or the program has closed its output everywhere; gives `writer` away for it.
+def _ended_check(reader: int, writer: int) -> Callable[[], bool]:
+    """A function that returns whether the host has ended, or the program has closed its output everywhere. Closes `writer`.
 
-    An ending program closes its files a moment before it can be reaped: closed for two looks, that is.
+    An ending program closes its files a moment before it can be reaped, so the output must be closed at two checks.
     """
     output = os.open(f"/proc/self/fd/{writer}", os.O_RDONLY | os.O_NONBLOCK)
     os.close(writer)
@@ -92,7 +94,7 @@ def _run_here(main: launch.Main, reader: int, writer: int, limits: launch.Limits
 
 
 def _killed_for_memory(before: int) -> bool:
-    """The count follows the kill by a moment."""
+    """Whether the kernel has killed a process for memory. Its counter follows the kill by a moment."""
     limit = time.monotonic() + _LAG_SECONDS
     while time.monotonic() < limit:
         if _kills() > before:
@@ -113,11 +115,11 @@ def _kills() -> int:
     return 0
 
 
-def _tell(report: int, word: str, rest: str) -> None:
-    """What the program's process has to say before it is the program's."""
+def _report_fault(report: int, word: str, rest: str) -> None:
+    """Report a fault of the program's process, before it runs the program."""
     if word == "fault":
-        _say(report, {"how": f"could not be started: {rest}"})
+        _report(report, {"how": f"could not be started: {rest}"})
 
 
-def _say(report: int, message: dict[str, Any]) -> None:
+def _report(report: int, message: dict[str, Any]) -> None:
     os.write(report, json.dumps(message).encode() + b"\n")

@@ -1,7 +1,7 @@
-"""Event loop of a warm parent: forks a process for each launch and a second parent for each seed, and reports how they end.
+"""Event loop of a warm parent: forks a process for each launch and second parents, and reports how they end.
 
 Runs in the warm parent. Called by `fork_server.py`, which documents the messages of the control socket. Must not run
-code of a candidate's, and must end every launch when the host closes the socket.
+candidate code, and must end every launch when the host closes the socket.
 
 Stdlib only, Python 3.9+.
 """
@@ -20,13 +20,13 @@ from typing import Any, Optional
 
 from . import launch, linux_isolation
 
-KEEPER_SECONDS = 5.0  # how long a keeper may take to sweep before it is swept itself
+KEEPER_SECONDS = 5.0  # how long a keeper may take to end its processes before it is killed
 Second = Callable[[int, int, launch.Limits], None]
 """Called in a fork, with a control socket and a file: becomes a second parent and does not return."""
 
 
 class _Job:
-    """One launch. `pid` is its cell; `hold` the pipe whose closing ends a keeper."""
+    """One launch. `pid`: its first process (the cell, or the keeper); `hold`: the pipe whose closing ends a keeper."""
 
     def __init__(self, number: int, report: int, hold: Optional[int], directory: str) -> None:
         self.number = number
@@ -34,13 +34,14 @@ class _Job:
         self.hold = hold
         self.directory = directory
         self.pid = 0
-        self.said = b""
+        self.report_data = b""
         self.up = False
         self.killed = False
         self.deadline: Optional[float] = None
 
-    def words(self) -> dict[str, str]:
-        lines = [line.partition(" ") for line in self.said.decode("utf-8", "replace").splitlines()]
+    def report_lines(self) -> dict[str, str]:
+        """The lines of the report, by their first words."""
+        lines = [line.partition(" ") for line in self.report_data.decode("utf-8", "replace").splitlines()]
         return {word: rest for word, _, rest in lines}
 
 
@@ -52,7 +53,7 @@ class Parent:
         self._main = main
         self._second = second
         self._namespaces = namespaces
-        self._grown: set[int] = set()  # second parents
+        self._second_parents: set[int] = set()
         self._jobs: dict[int, _Job] = {}  # by the descriptor of its report
 
     def serve(self) -> None:
@@ -63,7 +64,7 @@ class Parent:
             ready = poll.poll(max(min(waits), 0) * 1000 if waits else None)
             for job in list(self._jobs.values()):
                 if job.deadline is not None and job.deadline < time.monotonic():
-                    _kill(job.pid)  # a keeper that does not answer: what it kept falls to this process
+                    _kill(job.pid)  # a keeper that does not answer: its processes become this one's
                     job.deadline = None
             for fd, _ in ready:
                 if fd != self._control.fileno():
@@ -84,12 +85,12 @@ class Parent:
             job = self._launch(order["launch"], wires[0], launch.Limits(**order["limits"]))
             self._jobs[job.report] = job
             poll.register(job.report, select.POLLIN)
-        elif "grow" in order:
-            self._reap_grown()
+        elif "prepare" in order:
+            self._reap_second_parents()
             pid = os.fork()
             if pid == 0:
                 self._second(wires[0], wires[1], launch.Limits(**order["limits"]))
-            self._grown.add(pid)
+            self._second_parents.add(pid)
             for fd in wires:
                 os.close(fd)
         else:
@@ -112,41 +113,41 @@ class Parent:
                 os.close(fd)
         job = _Job(number, report, hold, limits.directory)
         if self._namespaces:
-            os.waitpid(pid, 0)  # it has told the cell's pid, or its fault
-            self._hear(job, os.read(report, 1 << 16))
+            os.waitpid(pid, 0)  # it has reported the cell's pid, or a fault
+            self._read_report(job, os.read(report, 1 << 16))
         else:
             job.pid = pid
         return job
 
-    def _hear(self, job: _Job, data: bytes) -> None:
-        job.said += data
-        words = job.words()
-        if self._namespaces and not job.pid and "pid" in words:
-            job.pid = int(words["pid"])
-        if "up" in words and not job.up:
+    def _read_report(self, job: _Job, data: bytes) -> None:
+        job.report_data += data
+        lines = job.report_lines()
+        if self._namespaces and not job.pid and "pid" in lines:
+            job.pid = int(lines["pid"])
+        if "up" in lines and not job.up:
             job.up = True
-            self._say({"up": job.number})
+            self._send({"up": job.number})
 
     def _report(self, fd: int, poll: Any) -> None:
         job = self._jobs[fd]
         data = os.read(fd, 1 << 16)
         if data:
-            self._hear(job, data)
+            self._read_report(job, data)
             return
         poll.unregister(fd)
         os.close(fd)
         del self._jobs[fd]
         ended = self._reap(job)
-        words = job.words()
-        if "fault" in words:
-            self._say({"ended": job.number, "how": "", "fault": words["fault"]})
+        lines = job.report_lines()
+        if "fault" in lines:
+            self._send({"ended": job.number, "how": "", "fault": lines["fault"]})
         else:
-            if self._namespaces:  # nothing in them can end the cell
+            if self._namespaces:  # nothing inside can end the cell
                 ended = linux_isolation.FROM_OUTSIDE
-            self._say({"ended": job.number, "how": words.get("how", "" if job.killed else ended)})
+            self._send({"ended": job.number, "how": lines.get("how", "" if job.killed else ended)})
 
     def _reap(self, job: _Job) -> str:
-        """The report is closed, so the cell is ending: wait until it and all it held is gone."""
+        """Wait until the first process of a launch and everything below it have ended: its report is closed."""
         how = ""
         if job.hold is not None:
             os.close(job.hold)
@@ -154,17 +155,17 @@ class Parent:
             _kill(job.pid)
             how = linux_isolation.ending(os.waitpid(job.pid, 0)[1])
         if not self._namespaces:
-            self._sweep()
+            self._end_strays()
             shutil.rmtree(job.directory, ignore_errors=True)
         return how
 
-    def _reap_grown(self) -> None:
-        self._grown = {pid for pid in self._grown if not os.waitpid(pid, os.WNOHANG)[0]}
+    def _reap_second_parents(self) -> None:
+        self._second_parents = {pid for pid in self._second_parents if not os.waitpid(pid, os.WNOHANG)[0]}
 
-    def _sweep(self) -> None:
-        """End what a killed keeper left to this process: every child that is no keeper."""
+    def _end_strays(self) -> None:
+        """End the processes that a killed keeper left to this process: every child that is not a keeper."""
         while True:
-            keepers = {job.pid for job in self._jobs.values()} | self._grown
+            keepers = {job.pid for job in self._jobs.values()} | self._second_parents
             strays = [pid for pid in linux_isolation.children(os.getpid()) if pid not in keepers]
             if not strays:
                 return
@@ -185,7 +186,7 @@ class Parent:
             job.deadline = time.monotonic() + KEEPER_SECONDS
 
     def _end_all(self) -> None:
-        """With namespaces the kernel does it, as this process is the first of one."""
+        """End every launch. With namespaces the kernel does it, because this process is the first of one."""
         if self._namespaces:
             return
         for job in self._jobs.values():
@@ -199,19 +200,19 @@ class Parent:
             _kill(job.pid)
         jobs, self._jobs = self._jobs, {}
         limit = time.monotonic() + KEEPER_SECONDS
-        while self._grown and time.monotonic() < limit:  # the host has hung up on them before this one
+        while self._second_parents and time.monotonic() < limit:  # the host has closed their sockets before this one
             time.sleep(0.01)
-            self._reap_grown()
-        self._grown.clear()
-        self._sweep()
+            self._reap_second_parents()
+        self._second_parents.clear()
+        self._end_strays()
         for job in jobs.values():
             shutil.rmtree(job.directory, ignore_errors=True)
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         try:
             self._control.send(json.dumps(message).encode())
         except (BrokenPipeError, ConnectionError):
-            return  # the host is gone: the next read says so too
+            return  # the host has ended; the next read shows it too
 
 
 def _kill(pid: int, number: int = signal.SIGKILL) -> None:

@@ -1,13 +1,13 @@
 """The warm parent: imports what a program needs once, then forks a process for each launch (`fork_loop.py`).
 
 Runs in the first process of a bubblewrap or process sandbox. `bootstrap.py` calls `run`; `container_init.py` calls
-`warm`, `grow`, `settle` and `held`. Must not run code of a candidate's: every launch inherits its state.
+`warm`, `prepare`, `settle` and `serve_within`. Must not run candidate code: every launch inherits its state.
 
 It talks over a control socket (SOCK_SEQPACKET, a JSON object a message). From the host: `{"launch": n, "limits": …}`
-with the wire's descriptor, `{"kill": n}`, and `{"grow": true, "limits": …}` with a control socket and a file: a
-second warm parent is forked, has the program grow what is in the file, and serves that socket. To the host:
+with the wire's descriptor, `{"kill": n}`, and `{"prepare": true, "limits": …}` with a control socket and a file: a
+second warm parent is forked, calls the program's `prepare` with the contents of the file, and serves that socket. To the host:
 `{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, and `{"ended": n, "how": …}` or with `fault` where the
-walls could not be raised. The host's hang-up is its end, and that of everything below.
+process could not be isolated. When the host closes the socket, this process and everything below it end.
 
 Stdlib only, Python 3.9+.
 """
@@ -29,7 +29,7 @@ from typing import Any, Optional
 from . import fork_loop, launch, linux_isolation
 
 Install = Callable[[str, str], Any]
-Grow = Callable[[bytes], None]
+Prepare = Callable[[bytes], None]
 
 
 class Unimportable(Exception):
@@ -41,8 +41,9 @@ class Unimportable(Exception):
 
 
 def warm(setup: dict[str, Any], install: Install) -> launch.Main:
-    """Import what is to be preloaded, then the program; `warm()` it. Its `main`. No garbage is collected until `settle`."""
-    gc.disable()  # imports make hardly any, and looking for it takes a quarter of their time
+    """Import the modules to preload, then the program, call its `warm`, and return its `main`. Garbage collection is off
+    until `settle`."""
+    gc.disable()  # imports produce hardly any garbage, and collections take a quarter of their time
     program = setup["program"]
     for module in program["preload"]:
         try:
@@ -61,44 +62,44 @@ def warm(setup: dict[str, Any], install: Install) -> launch.Main:
     return main
 
 
-def grow(setup: dict[str, Any]) -> None:
-    """Where there is no second parent: what one would do."""
+def prepare(setup: dict[str, Any]) -> None:
+    """Call the program's `prepare` in this process, where there is no second parent to do it."""
     program = setup["program"]
-    if program["seed"]:
-        sys.modules[program["entry"]].grow(program["seed"].encode("latin-1"))
+    if program["preparation"]:
+        sys.modules[program["entry"]].prepare(program["preparation"].encode("latin-1"))
 
 
 def settle() -> None:
-    """Before the first fork: so that collections in a fork copy no pages."""
+    """Freeze all objects before the first fork, so that collections in a fork copy no pages."""
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
 def run(setup: dict[str, Any], install: Install) -> None:
-    """`setup` has `control`, a descriptor; `uid` to become, or None; and `mode`.
+    """Warm up, then serve. `setup` has `control`, a descriptor; `uid`, the user to become, or None; and `mode`.
 
-    "nested" forks each launch into namespaces of its own, "plain" into none; "alone" is good for one launch, with the
-    namespaces that are there.
+    "nested" forks each launch into namespaces of its own, "plain" into none; "alone" serves one launch, in the
+    existing namespaces.
     """
     control = socket.socket(fileno=setup["control"])
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.set_inheritable(control.fileno(), False)
     null = os.open("/dev/null", os.O_RDWR)
     os.dup2(null, 0)
-    os.dup2(null, 1)  # its stderr stays: the host quotes it where this process cannot start
+    os.dup2(null, 1)  # stderr stays open: the host quotes it if this process cannot start
     os.close(null)
     if setup["uid"] is not None:
         _become(setup["uid"])
     if setup["mode"] == "plain":
         linux_isolation.adopt_orphans()
-    else:  # bwrap, of which this is the first process
+    else:  # bwrap's first process
         linux_isolation.die_with_parent()
     if setup["mode"] == "alone":
         for name in ("work", "home"):
             os.mkdir(f"/tmp/{name}")
     if setup["mode"] != "plain":
-        os.chdir(launch.WORK)  # where each launch will work, in a directory of its own at this place
+        os.chdir(launch.WORK)  # each launch will work in a directory of its own at this path
     _end_at_hang_up(control)
     try:
         main = warm(setup, install)
@@ -106,7 +107,7 @@ def run(setup: dict[str, Any], install: Install) -> None:
         control.send(json.dumps({"fault": str(exc), "module": exc.module}).encode())
         return
     if setup["mode"] == "alone":
-        grow(setup)
+        prepare(setup)
 
     def serve() -> None:
         settle()
@@ -116,17 +117,17 @@ def run(setup: dict[str, Any], install: Install) -> None:
         if setup["mode"] == "alone":
             _alone(control, main)
         else:
-            _serve(control, main, getattr(entry, "grow", None), setup["mode"] == "nested")
+            _serve(control, main, getattr(entry, "prepare", None), setup["mode"] == "nested")
 
     entry = sys.modules[setup["program"]["entry"]]
-    if setup["mode"] == "plain":  # where a launch works is not known yet
+    if setup["mode"] == "plain":  # the working directory of a launch is not known yet
         serve()
     else:
-        held(entry, serve)
+        serve_within(entry, serve)
 
 
-def held(entry: Any, serve: Callable[[], None]) -> None:
-    """Serve from within what the program wants to be in the middle of when its `main` begins, if it does."""
+def serve_within(entry: Any, serve: Callable[[], None]) -> None:
+    """Call `serve` by way of the program's `hold`, if it has one, so that each `main` begins in the middle of it."""
     served = []
 
     def once() -> None:
@@ -140,16 +141,17 @@ def held(entry: Any, serve: Callable[[], None]) -> None:
 
 
 def _or_end(serve: Callable[[], None]) -> None:
-    """Nothing that fails in `serve` is for the program that calls it to handle."""
+    """End the process if `serve` fails: the program that calls it must not handle the exception."""
     try:
         serve()
-    except BaseException:  # noqa: BLE001  said where the host finds it, and the end of this process
+    except BaseException:  # noqa: BLE001  the host reads it from stderr
         traceback.print_exc()
         os._exit(1)
 
 
 def _become(uid: int) -> None:
-    """Started by root: mount /proc uncovered, as nested ones must be seen to lose nothing by it, and step down."""
+    """Change to another user. Started by root: /proc is mounted without covers first, because the kernel allows a nested
+    /proc only then."""
     linux_isolation.make_devices_read_only()
     linux_isolation.mount(
         "proc", "/proc", "proc", linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV | linux_isolation.MS_NOEXEC
@@ -161,10 +163,11 @@ def _become(uid: int) -> None:
 
 
 def _end_at_hang_up(control: socket.socket, on: bool = True, first: bool = True) -> None:
-    """While an import runs nobody reads the socket; the host sends nothing before `ready`, so a signal is its end.
+    """End this process by a signal when the host closes the socket, which no code reads while an import runs. The host
+    sends nothing before `ready`, so any signal means that.
 
-    `first`: what may be the first process of its namespace dies of no signal that it does not handle; another dies at
-    once, in the middle of native code too.
+    `first`: the first process of a namespace ignores signals without a handler; any other ends at once, also in the
+    middle of native code.
     """
     if on:
         signal.signal(signal.SIGIO, (lambda *_: os._exit(1)) if first else signal.SIG_DFL)
@@ -207,24 +210,24 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
     control.send(json.dumps({"ended": number, "how": how}).encode())
 
 
-def _serve(control: socket.socket, main: launch.Main, grow: Optional[Grow], namespaces: bool) -> None:
-    """Until the host hangs up. `grow`: what a second parent does; None where this is one."""
+def _serve(control: socket.socket, main: launch.Main, prepare: Optional[Prepare], namespaces: bool) -> None:
+    """Serve until the host closes the socket. `prepare`: what a second parent calls; None where this is one."""
 
     def second(control: int, data: int, limits: launch.Limits) -> None:
-        _second(control, data, main, grow, namespaces, limits)
+        _second(control, data, main, prepare, namespaces, limits)
 
     fork_loop.Parent(control, main, second, namespaces).serve()
 
 
 def _second(
-    control_fd: int, data: int, main: launch.Main, grow: Optional[Grow], namespaces: bool, limits: launch.Limits
+    control_fd: int, data: int, main: launch.Main, prepare: Optional[Prepare], namespaces: bool, limits: launch.Limits
 ) -> None:
-    """In a fork of the warm parent: be one for a seed, in a directory of its own. Does not return."""
+    """In a fork of the warm parent: become a second parent, in a directory of its own. Does not return."""
     try:
         linux_isolation.close_all_but(0, 1, 2, control_fd, data)
         control = socket.socket(fileno=control_fd)
         os.setsid()
-        linux_isolation.adopt_orphans()  # the cells, whose first parent ends at once
+        linux_isolation.adopt_orphans()  # the first processes of launches, whose parent ends at once
         if namespaces:
             linux_isolation.dumpable(True)  # /proc/self/uid_map must be ours to write
             linux_isolation.new_user_namespace(linux_isolation.NEWNS, launch.UID, launch.UID)
@@ -234,9 +237,9 @@ def _second(
             os.environ.update(HOME=f"{limits.directory}/tmp/home", TMPDIR=f"{limits.directory}/tmp")
         _end_at_hang_up(control, first=False)
         with open(data, "rb") as file:
-            seed = file.read()
-        if grow is not None:
-            grow(seed)
+            preparation = file.read()
+        if prepare is not None:
+            prepare(preparation)
         settle()
         _end_at_hang_up(control, False)
         linux_isolation.dumpable(False)

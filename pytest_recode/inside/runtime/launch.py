@@ -6,8 +6,8 @@ into the code of the warm parent.
 
     zygote ── cell (the first process of its own pid namespace, or a keeper) ── payload (runs the program)
 
-The cell's process holds one descriptor, the report: lines `pid N`, `up`, then `how …` or `fault …`; its end is the
-end of everything the payload started. The payload holds the wire and nothing else.
+The cell has one descriptor, the report: lines `pid N`, `up`, then `how …` or `fault …`. When it ends, everything that
+the payload started ends too. The payload has the wire and no other descriptor.
 
 Stdlib only, Python 3.9+.
 """
@@ -32,22 +32,22 @@ WORK = "/tmp/work"
 POLL_SECONDS = 0.05
 INODES_PER_MIB = 256
 OPEN_FILES = 256
-WAKING = [signal.SIGCHLD, signal.SIGTERM]  # a child has ended; look whether it is time to end
+WAKING = [signal.SIGCHLD, signal.SIGTERM]  # a child has ended; check whether to end
 
 
 class Limits(NamedTuple):
-    """What one launch may use; `persistent` as in `Program`. MiB, and numbers of processes."""
+    """What one launch may use: MiB, and a number of processes. `persistent` as in `Program`."""
 
     memory_mb: int
     disk_mb: int
     pids: int
     persistent: bool
-    directory: str = ""  # without namespaces: the one to work in and to remove
-    kept: Sequence[str] = ()  # paths below /tmp that are to be seen in spite of the tmpfs there
+    directory: str = ""  # without namespaces: the working directory, which is removed afterwards
+    kept: Sequence[str] = ()  # paths below /tmp that stay visible above the new tmpfs
 
 
-def say(report: int, word: str, rest: str) -> None:
-    """A line of the report."""
+def write_report(report: int, word: str, rest: str) -> None:
+    """Write a line of the report."""
     os.write(report, f"{word} {rest}".strip().encode("utf-8", "replace") + b"\n")
 
 
@@ -55,11 +55,11 @@ def say(report: int, word: str, rest: str) -> None:
 
 
 def start_namespaced(main: Main, wire: int, report: int, limits: Limits) -> None:
-    """In a fork of the warm parent: raise the walls, start the payload, end this process."""
+    """In a fork of the warm parent: enter namespaces, start the cell, end this process."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setsid()  # kill(0) reaches a process group across pid namespaces
-        linux_isolation.dumpable(True)  # /proc/self/uid_map must be ours to write
+        linux_isolation.dumpable(True)  # so that /proc/self/uid_map can be written
         flags = (
             linux_isolation.NEWPID
             | linux_isolation.NEWNS
@@ -71,20 +71,20 @@ def start_namespaced(main: Main, wire: int, report: int, limits: Limits) -> None
         pid = os.fork()
         if pid == 0:
             _first(main, wire, report, limits)
-        say(report, "pid", str(pid))
+        write_report(report, "pid", str(pid))
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
         _fail(report, exc)
 
 
 def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
-    """The first process of the pid namespace: mounts, starts the payload, watches it."""
+    """The cell, first process of the pid namespace: mounts, starts the payload and monitors it."""
     try:
         linux_isolation.close_all_but(0, 1, 2, wire, report)
         _mounts(limits)
         linux_isolation.loopback_up()
         linux_isolation.small_queues()
-        # A persistent program walls in each command by one more level
+        # A persistent program isolates each command by one more level
         linux_isolation.forbid_user_namespaces(16 if limits.persistent else 0)
         linux_isolation.dumpable(False)
         signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
@@ -96,14 +96,14 @@ def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
             run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
         linux_isolation.close_all_but(report)
         how = watch(pid, limits, linux_isolation.pids_here)
-        say(report, "how", how)
+        write_report(report, "how", how)
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001
         _fail(report, exc)
 
 
 def _mounts(limits: Limits) -> None:
-    """A /proc and /dev/pts of its own, and one fresh tmpfs behind every directory that can be written."""
+    """Mount a new /proc and /dev/pts, and one new tmpfs for every directory that can be written."""
     quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
     linux_isolation.mount("devpts", "/dev/pts", "devpts", quiet, "newinstance,ptmxmode=0666,mode=620")
     linux_isolation.make_devices_read_only()
@@ -112,7 +112,7 @@ def _mounts(limits: Limits) -> None:
 
 
 def fresh_tmp(limits: Limits) -> None:
-    """An empty /tmp in this mount namespace, with a directory to work in, which is gone to."""
+    """Mount an empty /tmp in this mount namespace and change to a working directory in it."""
     quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
     kept = [(path, os.open(path, os.O_PATH), os.path.isdir(path)) for path in limits.kept]
     size = f"size={limits.disk_mb}m,nr_inodes={most_files(limits)},mode=1777"
@@ -126,7 +126,7 @@ def fresh_tmp(limits: Limits) -> None:
             os.close(os.open(path, os.O_CREAT))
         linux_isolation.mount(
             f"/proc/self/fd/{fd}", path, "", linux_isolation.MS_BIND | linux_isolation.MS_REC
-        )  # with what covers parts of it
+        )  # including mounts on parts of it
         os.close(fd)
     os.chdir(WORK)
 
@@ -135,9 +135,9 @@ def fresh_tmp(limits: Limits) -> None:
 
 
 def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits) -> None:
-    """In a fork of the warm parent, which is the keeper of this launch: start the payload, end all it left.
+    """In a fork of the warm parent, the keeper of this launch: start the payload, and end everything that it left.
 
-    `watched` is a pipe whose hang-up means: end it.
+    `watched`: a pipe; when its other end is closed, the launch ends.
     """
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -145,7 +145,7 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         linux_isolation.adopt_orphans()
         linux_isolation.close_all_but(0, 1, 2, wire, report, watched)
         own_directory(limits)
-        say(report, "pid", str(os.getpid()))
+        write_report(report, "pid", str(os.getpid()))
         signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
         pid = os.fork()
         if pid == 0:
@@ -158,13 +158,14 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         linux_isolation.end_descendants()
         os.chdir("/")
         shutil.rmtree(limits.directory, ignore_errors=True)
-        say(report, "how", how)
+        write_report(report, "how", how)
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001
         _fail(report, exc)
 
 
 def own_directory(limits: Limits) -> None:
+    """Create the directories of a launch without namespaces, and change to the working directory."""
     for name in ("work", "tmp", "tmp/home"):
         os.mkdir(f"{limits.directory}/{name}")
     os.chdir(f"{limits.directory}/work")
@@ -180,10 +181,10 @@ def watch(
     *,
     gone: Callable[[], bool] | None = None,
 ) -> str:
-    """Wait for the payload to end, reaping whatever comes; says how it ended, "" if `gone` became true first.
+    """Wait for the payload to end and reap all children. Returns how it ended, "" if `gone` became true first.
 
-    `WAKING` must be blocked. `pids` lists all that counts as the payload's: past the limits together, they end. A
-    persistent program is trusted, and `command_runner` holds its commands to the limits, one at a time.
+    `WAKING` must be blocked. `pids` lists the processes that count as the payload's; above the limits together, they
+    end. A persistent program is trusted; `command_runner` limits each of its commands.
     """
     while True:
         signal.sigtimedwait(WAKING, POLL_SECONDS)
@@ -199,24 +200,26 @@ def watch(
 
 
 def past(limits: Limits, pids: list[int]) -> str:
-    """Which limit these processes together have passed, or ""."""
+    """Describe the limit that these processes together exceed, or ""."""
     if len(pids) > limits.pids:
         return f"too many processes ({limits.pids})"
     if not limits.directory and files_past(limits):
         return f"too many files ({most_files(limits)})"
-    unread = 0 if limits.directory else socket_memory.unread()  # without namespaces they would be everybody's
+    unread = (
+        0 if limits.directory else socket_memory.unread()
+    )  # without namespaces the sockets would be the whole machine's
     if linux_isolation.memory_past(pids, limits.memory_mb * linux_isolation.MIB - unread):
         return f"out of memory ({limits.memory_mb} MiB)"
     return ""
 
 
 def most_files(limits: Limits) -> int:
-    """Of a launch, directories too: each takes a kilobyte of the kernel's."""
+    """The number of files and directories of a launch: each takes a kilobyte of kernel memory."""
     return limits.disk_mb * INODES_PER_MIB + 1024
 
 
 def files_past(limits: Limits) -> bool:
-    """For where a tmpfs cannot be given a number of files (bwrap's own)."""
+    """Whether there are too many files, where a tmpfs cannot be mounted with a limit (bwrap's own)."""
     for path in ("/tmp", "/dev/shm"):
         try:
             found = os.statvfs(path)
@@ -228,7 +231,7 @@ def files_past(limits: Limits) -> bool:
 
 
 def reap(pid: int) -> int | None:
-    """Reap everything that has ended; the status of `pid` if it is among it."""
+    """Reap all children that have ended. Returns the status of `pid` if it is one of them."""
     found = None
     while True:
         try:
@@ -250,11 +253,11 @@ def run_payload(
     base: int,
     *,
     jail_kind: str,
-    say: Callable[[int, str, str], None] = say,
+    say: Callable[[int, str, str], None] = write_report,
 ) -> None:
-    """Become the program: the wire on descriptors 3 and 4, nothing else, every limit set. Does not return.
+    """Become the program: the wire on descriptors 3 and 4, no other descriptor, every limit set. Does not return.
 
-    `base` is what was mapped before, in bytes: no use of the program's.
+    `base`: bytes that were mapped before, which do not count for the program.
     """
     report = _above(report)
     try:
@@ -271,7 +274,7 @@ def run_payload(
             linux_isolation.dumpable(True)
             if jail_kind == "container":
                 linux_isolation.first_to_go()
-            if jail_kind in ("nested", "first"):  # the others share the count of their user with strangers
+            if jail_kind in ("nested", "first"):  # elsewhere the user has other processes
                 linux_isolation.limit_processes(limits.pids)
             if jail_kind != "plain":
                 seccomp.refuse()
@@ -284,14 +287,14 @@ def run_payload(
     try:
         os.close(report)
         status = call(main, 3, 4)
-    except BaseException:  # noqa: BLE001 - this process is the program's: its end is the program's end
+    except BaseException:  # noqa: BLE001 - this process is the program's and ends with it
         traceback.print_exc()
     finally:
         os._exit(status)
 
 
 def wire_on_3_and_4(reader: int, writer: int, *keep: int) -> tuple[int, int]:
-    """Close all else, but for `keep`; /dev/null on the standard streams."""
+    """Put the wire on descriptors 3 and 4 and /dev/null on the standard streams, and close all others except `keep`."""
     ends = _above(reader), _above(writer)
     linux_isolation.silence()
     linux_isolation.close_all_but(0, 1, 2, *ends, *keep)
@@ -302,19 +305,19 @@ def wire_on_3_and_4(reader: int, writer: int, *keep: int) -> tuple[int, int]:
 
 
 def _above(fd: int) -> int:
-    """A copy, clear of 0 to 4."""
+    """A copy of a descriptor, with a number above 4."""
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 5)
 
 
 def shield(jail_kind: str, limits: Limits) -> None:
-    """A persistent program: out of reach for what it starts by `command_runner.run`."""
-    jail: Any = sys.modules[f"{__package__}.command_runner"]
+    """Protect a persistent program from the commands that it starts by `command_runner.run`."""
+    runner: Any = sys.modules[f"{__package__}.command_runner"]
     linux_isolation.dumpable(False)
-    jail.configure(jail_kind, limits)
+    runner.configure(jail_kind, limits)
 
 
 def call(main: Main, reader: int, writer: int) -> int:
-    """Run the program; its exit status."""
+    """Run the program and return its exit status."""
     try:
         main(open(reader, "rb", buffering=0), open(writer, "wb", buffering=0))
     except SystemExit as exc:
@@ -324,6 +327,6 @@ def call(main: Main, reader: int, writer: int) -> int:
 
 def _fail(report: int, exc: BaseException) -> None:
     try:
-        say(report, "fault", f"{type(exc).__name__}: {exc}")
+        write_report(report, "fault", f"{type(exc).__name__}: {exc}")
     finally:
         os._exit(1)

@@ -20,58 +20,60 @@ from ..grading import candidate_error
 from ..wire import codec, frames
 from . import handles
 
-__tracebackhide__ = True  # a failure is told from the test's own line, and pytest parses a file for every line it tells
+__tracebackhide__ = True  # tracebacks end at the test's own line; pytest parses each file that a traceback shows
 
 MAX_TEXT, MAX_LINE, MAX_FRAMES = 2000, 600, 25  # of an exception: characters, characters of a frame, frames
-_MERE = (handles.RemoteModule, handles.CallableHandle)  # as attributes: nothing in them can go wrong in a test
-MAX_CALLBACKS = 50  # how deep a function of the test's and the code under test may call each other
+_NO_DATA = (handles.RemoteModule, handles.CallableHandle)  # attributes that carry no data into a test
+MAX_CALLBACKS = 50  # how deep a function of the test and the code under test may call each other
 
 
 class CandidateLost(Exception):
-    """There is no answer: the candidate is dead, too slow, or sent what is no answer. The case fails, caught or not."""
+    """There is no answer: the candidate has ended, is too slow, or sent something else. The case fails, even if the
+    test catches this."""
 
 
 class Link:
-    """One case's line to the candidate. What `failed` holds at the end of the case fails it whatever the test did."""
+    """The connection of one case to the candidate. If `failure` is set at the end, the case fails whatever the test did."""
 
     def __init__(self, reader: Any, writer: Any, limit: int) -> None:
         self.fill = frames.filler(reader)
         self.put = frames.putter(writer)
         self.limit = limit
         self.case = 0
-        self.count = 0  # of functions: a number is never given twice
-        self.renew()
+        self.function_count = 0  # numbers of functions are never reused
+        self.start_case()
 
-    def renew(self) -> None:
-        """A new case: nothing of the last one is known here any more."""
+    def start_case(self) -> None:
+        """Forget everything about the previous case."""
         self.case += 1
-        self.heard = False  # whether anything of the candidate's reached this case
-        self.told = False  # whether that was more than modules and functions to call
-        self.failed: tuple[str, str] | None = None  # kind, text
-        self.fault = ""  # what the test did that cannot be done, caught or not
-        self.lost = ""  # why no answer comes any more in this case
+        self.answered = False  # whether any answer of the candidate's reached this case
+        self.data_received = False  # whether that was more than modules and functions to call
+        self.failure: tuple[str, str] | None = None  # kind and text
+        self.test_fault = ""  # what the test did that is not possible, whether or not it caught the exception
+        self.disconnected = ""  # why no further answer comes in this case
         self.functions: dict[int, Callable[..., Any]] = {}
         self.first = True
-        self.raised: list[BaseException] = []  # by functions of the test's, within a call
+        self.raised: list[BaseException] = []  # by functions of the test, within a call
         self.dropped: list[int] = []
         self.depth = 0
-        self.wording = (
-            False  # whether pytest words an assertion that has failed: nothing it asks of a handle is the test's
+        self.explaining = (
+            False  # whether pytest explains a failed assertion: what it does to a handle is not the test's
         )
 
     def fail(self, kind: str, text: str) -> None:
-        if self.failed is None:
-            self.failed = (kind, text)
+        """Make the case fail, even if the test catches the exception. The first reason counts."""
+        if self.failure is None:
+            self.failure = (kind, text)
 
-    def blame(self, text: str) -> handles.TestFault:
-        """The fault to raise; on record here, so that a test which catches it does not pass."""
-        self.fault = self.fault or text
+    def record_test_fault(self, text: str) -> handles.TestFault:
+        """The exception to raise. It is recorded, so that a test which catches it does not pass."""
+        self.test_fault = self.test_fault or text
         return handles.TestFault(text)
 
-    def ask(self, op: str, **request: Any) -> Any:
-        """One request and its answer. Callbacks are served in between."""
+    def request(self, op: str, **arguments: Any) -> Any:
+        """Send one request and return its answer. Callbacks are served in between."""
         drop, self.dropped = self.dropped, []
-        message = {"op": op, "drop": drop, "first": self.first, **request}
+        message = {"op": op, "drop": drop, "first": self.first, **arguments}
         self.first = False
         while True:
             answer = self.exchange(message)
@@ -80,48 +82,51 @@ class Link:
             if "raised" in answer:
                 raise self.error(answer["raised"])
             if "lost" in answer:
-                text = f"the candidate returned what cannot travel: {str(answer['lost'])[:MAX_TEXT]}"
+                text = f"the candidate returned a value that cannot be sent: {str(answer['lost'])[:MAX_TEXT]}"
                 self.fail("protocol", text)
                 raise CandidateLost(text)
             message = self.serve(answer)
 
     def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
-        if self.lost:
-            raise CandidateLost(self.lost)
-        sequence = os.urandom(8)  # no answer can be there before its question
+        if self.disconnected:
+            raise CandidateLost(self.disconnected)
+        sequence = os.urandom(8)  # so that no answer can be prepared before its request
         try:
             frames.put_frame(self.put, frames.TO_CANDIDATE, message, sequence, self.refer)
         except frames.WireError as error:
-            raise self.blame(f"the test passes a value that cannot travel: {error}") from None
-        answer = _Answer(self.fill)
+            raise self.record_test_fault(f"the test passes a value that cannot be sent: {error}") from None
+        answer = _AnswerStream(self.fill)
         try:
-            told, self.heard, self.told = self.told, True, True
-            frame = frames.fill_prefix(answer.take, self.limit)
-            reply = frames.fill_message(answer.take, frame, self.resolve)
-            if message["op"] == "get" and isinstance(reply, dict) and isinstance(reply.get("value"), _MERE):
-                self.told = told
+            before, self.answered, self.data_received = self.data_received, True, True
+            frame = frames.fill_prefix(answer.fill_from, self.limit)
+            reply = frames.fill_message(answer.fill_from, frame, self.resolve)
+            if message["op"] == "get" and isinstance(reply, dict) and isinstance(reply.get("value"), _NO_DATA):
+                self.data_received = before
             if not isinstance(reply, dict) or not reply.keys() & {"value", "raised", "lost", "callback"}:
-                raise frames.WireError("no answer")
+                raise frames.WireError("no field of an answer")
         except frames.WireError as error:
             answer.drain()
-            raise self.lose("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
-        except _NoAnswer as lost:
-            raise self.lose(lost.kind, lost.text) from None
+            raise self.disconnect("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
+        except _NoAnswer as reason:
+            raise self.disconnect(reason.kind, reason.text) from None
         answer.drain()
         return reply
 
-    def lose(self, kind: str, text: str) -> CandidateLost:
+    def disconnect(self, kind: str, text: str) -> CandidateLost:
+        """The exception to raise. No later request of this case gets an answer either."""
         self.fail(kind, text)
-        self.lost = text
+        self.disconnected = text
         return CandidateLost(text)
 
     def serve(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Run the function of the test's that the candidate calls back."""
+        """Run the function of the test that the candidate calls back."""
         try:
             function = self.functions[answer["callback"]]
             args, kwargs = tuple(answer["args"]), dict(answer["kwargs"])
         except (LookupError, TypeError):
-            raise self.lose("protocol", "the candidate called a function that the test did not give it") from None
+            raise self.disconnect(
+                "protocol", "the candidate called a function that the test did not pass to it"
+            ) from None
         self.depth += 1
         try:
             if self.depth > MAX_CALLBACKS:
@@ -130,10 +135,12 @@ class Link:
             codec.dump(value, self.refer)
             return {"op": "return", "value": value}
         except frames.WireError as error:
-            raise self.blame(f"a function of the test returns a value that cannot travel: {error}") from None
-        except (CandidateLost, handles.Misuse, handles.TestFault):
+            raise self.record_test_fault(
+                f"a function of the test returns a value that cannot be sent: {error}"
+            ) from None
+        except (CandidateLost, handles.HandleMisuse, handles.TestFault):
             raise
-        except Exception as error:  # noqa: BLE001 - it is the candidate's to catch or to let through
+        except Exception as error:  # noqa: BLE001 - the candidate decides whether to catch it
             if isinstance(error, AssertionError):
                 self.fail("assertion", f"an assertion failed in a function that the candidate calls: {error}")
             self.raised.append(error)
@@ -143,32 +150,33 @@ class Link:
         finally:
             self.depth -= 1
 
-    def error(self, told: Any) -> BaseException:
-        """The exception to raise in the test, of checked parts."""
+    def error(self, report: Any) -> BaseException:
+        """The exception to raise in the test, built from checked parts of the candidate's report."""
         try:
-            number = told["callback"]
+            number = report["callback"]
             if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.raised):
-                return self._own(self.raised[number])
-            kind, text = str(told["type"])[:200], str(told["message"])[:MAX_TEXT]
-            frames = tuple(str(frame)[:MAX_LINE] for frame in told["frames"][:MAX_FRAMES])
-            base = _builtin([str(name) for name in told["bases"]])
+                return self._from_callback(self.raised[number])
+            kind, text = str(report["type"])[:200], str(report["message"])[:MAX_TEXT]
+            frames = tuple(str(frame)[:MAX_LINE] for frame in report["frames"][:MAX_FRAMES])
+            base = _builtin([str(name) for name in report["bases"]])
         except (LookupError, TypeError):
-            return self.lose("protocol", "the candidate sent garbage instead of an exception")
+            return self.disconnect("protocol", "the candidate sent garbage instead of an exception")
         try:
             made: BaseException = _error_type(kind, base)(kind, text, frames)
             if isinstance(made, AttributeError):
-                made.name = None  # else a traceback asks the candidate's object for names alike
+                made.name = None  # otherwise a traceback would look for similar names in the candidate's object
             return made
         except TypeError:  # a builtin that cannot be combined (ExceptionGroup)
             return candidate_error.CandidateError(kind, text, frames)
 
-    def _own(self, error: BaseException) -> BaseException:
-        """What a function of the test's raised, let through by the candidate, as `_builtin` has it."""
+    def _from_callback(self, error: BaseException) -> BaseException:
+        """An exception that a function of the test raised and the candidate let through, with the rule of `_builtin`."""
         if isinstance(error, (StopIteration, StopAsyncIteration)):
             return candidate_error.CandidateError(type(error).__name__, "raised by a function of the test", ())
         return error
 
     def refer(self, value: Any) -> list[Any]:
+        """The reference by which a value that is not plain data travels. Raises `TestFault` where it has none."""
         if isinstance(value, handles.RemoteModule):
             return ["module", value._recode_name]
         if isinstance(value, handles.Handle):
@@ -179,20 +187,21 @@ class Link:
         if np is not None and isinstance(value, (np.random.Generator, np.random.RandomState)):
             return _generator(value)
         if callable(value):
-            self.count += 1
-            self.functions[self.count] = value
-            return ["callback", self.count]
+            self.function_count += 1
+            self.functions[self.function_count] = value
+            return ["callback", self.function_count]
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        raise self.blame(f"the test passes a value that cannot travel: an object of type {kind}")
+        raise self.record_test_fault(f"the test passes a value that cannot be sent: an object of type {kind}")
 
     def resolve(self, items: list[Any]) -> Any:
+        """The handle for a reference that the candidate sent."""
         kind = items[0]
         if kind == "module":
             return handles.RemoteModule(self, str(items[1]))
         if kind == "type":
-            return handles.named(self, int(items[1]), str(items[2]))
+            return handles.type_handle(self, int(items[1]), str(items[2]))
         if kind == "own":
-            return handles.OwnHandle(self, int(items[1]), self.functions[items[2]])
+            return handles.CallbackHandle(self, int(items[1]), self.functions[items[2]])
         return handles.KINDS[kind](self, int(items[1]), str(items[2]))
 
 
@@ -203,40 +212,42 @@ class _NoAnswer(Exception):
         self.text = text
 
 
-class _Answer:
-    """The candidate's bytes, as the host passes them on: in pieces, so that it can say in between that no more come."""
+class _AnswerStream:
+    """The bytes of one answer, which the host forwards in pieces, so that it can report in between that the rest will
+    not come."""
 
     def __init__(self, fill: frames.Fill) -> None:
         self.fill = fill
         self.left = 0
         self.last = False
 
-    def take(self, view: memoryview) -> None:
+    def fill_from(self, view: memoryview) -> None:
+        """Fill `view` with the next bytes. Raises `_NoAnswer` where the host reports that there are none."""
         while view:
-            self.piece()
+            self.next_piece()
             if not self.left:
-                raise frames.WireError("an answer that is too short")
+                raise frames.WireError("the answer is too short")
             count = min(self.left, len(view))
             self.fill(view[:count])
             self.left -= count
             view = view[count:]
 
-    def piece(self) -> None:
+    def next_piece(self) -> None:
         while not self.left and not self.last:
             frame = frames.fill_prefix(self.fill, 1 << 40)
             if frame.kind == frames.LOST:
                 self.last = True
-                told = frames.fill_message(self.fill, frame)
-                raise _NoAnswer(told["kind"], told["text"])
+                reason = frames.fill_message(self.fill, frame)
+                raise _NoAnswer(reason["kind"], reason["text"])
             self.last = frame.kind == frames.LAST
             self.left = frame.body
 
     def drain(self) -> None:
-        """Read what is left of it, so that the next answer starts at its start."""
+        """Read the rest of the answer, so that the next one starts at its beginning."""
         scrap = memoryview(bytearray(frames.CHUNK))
         try:
             while not self.last or self.left:
-                self.piece()
+                self.next_piece()
                 while self.left:
                     count = min(self.left, len(scrap))
                     self.fill(scrap[:count])
@@ -247,7 +258,7 @@ class _Answer:
 
 def _error_type(name: str, base: type[BaseException]) -> type[candidate_error.CandidateError]:
     bases = (candidate_error.CandidateError,) if base is Exception else (candidate_error.CandidateError, base)
-    # of no module, so that a failure names it as the candidate does
+    # without a module name, so that a failure shows the name that the candidate uses
     return type(name if name.isidentifier() else "candidate_error.CandidateError", bases, {"__module__": "builtins"})
 
 

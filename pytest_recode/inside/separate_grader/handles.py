@@ -14,37 +14,37 @@ from typing import Any, Protocol
 
 from ..wire import codec
 
-__tracebackhide__ = True  # a failure is told from the test's own line, and pytest parses a file for every line it tells
+__tracebackhide__ = True  # tracebacks end at the test's own line; pytest parses each file that a traceback shows
 
 
-class Misuse(TypeError):
-    """The test did with a handle what cannot be done with one. The case fails, caught or not."""
+class HandleMisuse(TypeError):
+    """The test used a handle in a way that is not supported. The case fails, even if the test catches this."""
 
 
 class TestFault(Exception):
-    """The test did what cannot be done. Its own fault, unless an answer of the candidate's came in before."""
+    """The test did something that is not possible. The fault is the test's, unless it had received an answer before."""
 
     __test__ = False
 
 
 class Link(Protocol):
-    """`candidate_link.Link`, as far as a handle asks it."""
+    """The part of `candidate_link.Link` that handles use."""
 
     case: int
     dropped: list[int]
-    wording: bool
+    explaining: bool
 
-    def ask(self, op: str, **request: Any) -> Any: ...
+    def request(self, op: str, **arguments: Any) -> Any: ...
     def fail(self, kind: str, text: str) -> None: ...
-    def blame(self, text: str) -> TestFault: ...
+    def record_test_fault(self, text: str) -> TestFault: ...
 
 
 class _Opaque:
-    """What stays with the candidate. Only attributes are passed on, by name."""
+    """Something that stays with the candidate. Only attributes are forwarded, by name."""
 
     __slots__ = ("__weakref__", "_recode_link", "_recode_type")
     _recode_opaque = True
-    _recode_kind = "protocol"  # of a case that a refused operation fails
+    _recode_kind = "protocol"  # the kind of a case that fails by a refused operation
 
     def __init__(self, link: Link, type_name: str) -> None:
         object.__setattr__(self, "_recode_link", link)
@@ -53,14 +53,14 @@ class _Opaque:
 
     def __getattr__(self, name: str) -> Any:
         _no_special(name)
-        return self._recode_link.ask("get", target=self, name=name)
+        return self._recode_link.request("get", target=self, name=name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._recode_link.ask("set", target=self, name=name, value=value)
+        self._recode_link.request("set", target=self, name=name, value=value)
 
 
 class RemoteModule(_Opaque):
-    """A module of the candidate's, imported there at the first use of a name in it."""
+    """A module of the candidate's. It is imported in the candidate's process when a name in it is first used."""
 
     __slots__ = ("_recode_name",)
 
@@ -112,11 +112,11 @@ class CallableHandle(Handle):
     __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._recode_link.ask("call", target=self, args=args, kwargs=kwargs)
+        return self._recode_link.request("call", target=self, args=args, kwargs=kwargs)
 
 
 class IteratorHandle(Handle):
-    """A generator or another true iterator of the candidate's: every item comes when it is asked for."""
+    """A generator or another iterator of the candidate's. Each item is requested when it is needed."""
 
     __slots__ = ()
 
@@ -124,50 +124,50 @@ class IteratorHandle(Handle):
         return self
 
     def __next__(self) -> Any:
-        item = self._recode_link.ask("next", target=self)
+        item = self._recode_link.request("next", target=self)
         if not item:
             raise StopIteration
         return item[0]
 
     def __len__(self) -> int:
-        raise TypeError("a candidate's iterator has no length")  # list() asks for one, so it is no misuse
+        raise TypeError("a candidate's iterator has no length")  # list() calls this, so it is not recorded as a misuse
 
     def __length_hint__(self) -> Any:
         return NotImplemented
 
 
-class OwnHandle(CallableHandle):
-    """A function that the test passed, come back. It equals that function; a call of it is the candidate's to pass on."""
+class CallbackHandle(CallableHandle):
+    """A function of the test that the candidate returned. It equals that function; a call goes through the candidate."""
 
-    __slots__ = ("_recode_own",)
+    __slots__ = ("_recode_function",)
 
     def __init__(self, link: Link, number: int, function: Callable[..., Any]) -> None:
         super().__init__(link, number, "function of the test")
-        object.__setattr__(self, "_recode_own", function)
+        object.__setattr__(self, "_recode_function", function)
 
     def __eq__(self, other: object) -> bool:
-        return self._recode_own is (other._recode_own if isinstance(other, OwnHandle) else other)
+        return self._recode_function is (other._recode_function if isinstance(other, CallbackHandle) else other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        return hash(self._recode_own)
+        return hash(self._recode_function)
 
 
-class _Named:
-    """A builtin or numpy type, or a dtype, that the candidate named. The name is data: it is compared here, by value, and
-    numpy takes it where a dtype is asked for. Calls and attributes are the candidate's."""
+class _NamedType:
+    """A builtin or numpy type, or a dtype, that the candidate named. The name is data: it is compared here, by value,
+    and numpy accepts the handle as a dtype. Calls and attributes go to the candidate."""
 
     __slots__ = ()
     _recode_type: str
-    _recode_kind = "dtype"  # the reference's result could do what was asked: this is a result of another type
+    _recode_kind = "dtype"  # the reference's result supports the operation, so this result has another type
 
     def __repr__(self) -> str:
         return f"<{self._recode_type} of the candidate>"
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, _Named):
+        if isinstance(other, _NamedType):
             other = codec.named_type(other._recode_type)
         return bool(codec.named_type(self._recode_type) == other)
 
@@ -179,20 +179,20 @@ class _Named:
 
     @property
     def dtype(self) -> Any:
-        """numpy's own, of this process: it executes nothing."""
+        """numpy's dtype of this name, in this process. It executes no candidate code."""
         import numpy as np
 
         found = np.dtype(codec.named_type(self._recode_type))
-        if codec.type_name(found) is None:  # list, say, would be a dtype of objects
-            raise AttributeError(f"{self._recode_type} is no dtype of plain data")
+        if codec.type_name(found) is None:  # `list`, for example, would be a dtype of objects
+            raise AttributeError(f"{self._recode_type} is not a dtype of plain data")
         return found
 
 
-class TypeHandle(_Named, CallableHandle):
+class TypeHandle(_NamedType, CallableHandle):
     __slots__ = ()
 
 
-class DtypeHandle(_Named, Handle):
+class DtypeHandle(_NamedType, Handle):
     __slots__ = ()
 
 
@@ -203,14 +203,14 @@ KINDS: dict[str, type[Handle]] = {
 }
 
 
-def named(link: Link, number: int, name: str) -> Handle:
-    """The handle of a type or dtype. Raises `WireError` for a name that is not that of a plain one."""
+def type_handle(link: Link, number: int, name: str) -> Handle:
+    """The handle of a type or dtype. Raises `WireError` where `name` is not that of a plain type."""
     codec.named_type(name)
     return (DtypeHandle if name.startswith("dtype ") else TypeHandle)(link, number, name)
 
 
-class _Refused:
-    """A special method that numpy and others look up on the object to see what it can do: looking is using."""
+class _RefusedAttribute:
+    """A special method that numpy and other libraries look up to see what an object supports: the lookup is refused."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -219,7 +219,7 @@ class _Refused:
         return self.function if handle is None else self.function(handle)
 
 
-_REFUSED = (  # noqa: SIM905 - names to read, not a list of strings
+_REFUSED = (  # noqa: SIM905 - easier to read than a list of strings
     "eq ne lt le gt ge bool len contains getitem setitem delitem reversed hash int float complex index str format "
     "bytes add radd iadd sub rsub isub mul rmul imul matmul rmatmul imatmul truediv rtruediv itruediv floordiv "
     "rfloordiv ifloordiv mod rmod imod divmod rdivmod pow rpow ipow lshift rlshift ilshift rshift rrshift irshift "
@@ -235,17 +235,17 @@ def _refuse(name: str) -> Callable[..., Any]:
             f"__{name}__ of {self._recode_type}: this is an opaque candidate object (type {self._recode_type}); read a "
             "plain value from it instead: an attribute or the result of a method"
         )
-        if not self._recode_link.wording:
+        if not self._recode_link.explaining:
             self._recode_link.fail(_kind_of(self, name, others), text)
-        raise Misuse(text)
+        raise HandleMisuse(text)
 
     return refused
 
 
 def _kind_of(handle: _Opaque, name: str, others: tuple[Any, ...]) -> str:
-    """What a refused operation says of the result. A class in the place of a type that travels is of another type."""
+    """The kind of failure that a refused operation shows: "dtype" for a comparison with a type that can be sent."""
     asked_for_a_type = name in ("eq", "ne") and any(
-        isinstance(other, _Named) or codec.type_name(other) is not None for other in others
+        isinstance(other, _NamedType) or codec.type_name(other) is not None for other in others
     )
     looked_up = name == "hash" and isinstance(handle, CallableHandle)
     return "dtype" if asked_for_a_type or looked_up else handle._recode_kind
@@ -255,19 +255,31 @@ for _name in (*_REFUSED, "iter", "next"):
     if f"__{_name}__" not in vars(_Opaque):
         setattr(_Opaque, f"__{_name}__", _refuse(_name))
 for _name in "array array_interface array_struct array_ufunc array_function array_wrap fspath getitem contains".split():  # noqa: SIM905
-    setattr(_Opaque, f"__{_name}__", _Refused(_refuse(_name)))
-for _kind in (_Opaque, RemoteModule, Handle, CallableHandle, IteratorHandle, OwnHandle, TypeHandle, DtypeHandle):
-    _kind.__doc__ = _Refused(_refuse("doc"))  # type: ignore[assignment]  # else the text above would be the answer
+    setattr(_Opaque, f"__{_name}__", _RefusedAttribute(_refuse(_name)))
+for _kind in (
+    _Opaque,
+    RemoteModule,
+    Handle,
+    CallableHandle,
+    IteratorHandle,
+    CallbackHandle,
+    TypeHandle,
+    DtypeHandle,
+):
+    _kind.__doc__ = _RefusedAttribute(_refuse("doc"))  # type: ignore[assignment]  # otherwise a test would read the docstrings above
 
 
 def number(handle: Handle) -> int:
+    """The number by which the candidate knows the object. Raises `TestFault` for a handle of an earlier case."""
     if handle._recode_case != handle._recode_link.case:
-        text = f"{handle!r} belongs to an earlier test: a candidate's object lives as long as its test"
-        raise handle._recode_link.blame(text)
+        text = (
+            f"{handle!r} belongs to an earlier test: use an object of the candidate's only in the test that received it"
+        )
+        raise handle._recode_link.record_test_fault(text)
     return handle._recode_number  # type: ignore[no-any-return]
 
 
 def _no_special(name: str) -> None:
-    """Python and libraries look special names up to find out what a thing is: never the candidate's to answer."""
+    """Raise `AttributeError` for a special name: Python and libraries look these up, and the candidate must not answer."""
     if (name.startswith("__") and name.endswith("__")) or name.startswith("_recode_"):
-        raise AttributeError(f"{name} of a candidate's object is not passed on")
+        raise AttributeError(f"{name} of a candidate's object is not forwarded")

@@ -23,30 +23,31 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 import pytest
 
 from ..grading import case_outcome, pytest_session
-from ..wire import frames
+from ..setup.files import write_files
+from ..setup.random_generators import seed_generators
+from ..wire import frames, messages
 from . import candidate_link, handles, reference_fixture
 
 
 def warm() -> None:
-    """Once in the warm parent: what a first run of pytest imports and compiles, every later one finds done.
+    """Run pytest once in the warm parent, so that later runs need not import and compile its modules.
 
-    A warm parent may have nowhere to write, so the run is over a file that every Python has.
+    A warm parent may have no writable directory, so the run collects a file that every Python has.
     """
     importlib.invalidate_caches()  # imports importlib.metadata
     if "numpy" in sys.modules:
         importlib.import_module("numpy.random")
     paths = list(sys.path)
     file = Path(keyword.__file__)
-    start = {"only": None, "interfaces": ["warm"], "seed": 0}
     plugin = _Plugin()
-    plugin.follow(_Unheard(), start)
+    plugin.configure(_NoLink(), interfaces=["warm"], seed=0, only=None, rehearsal=False)
     pytest_session.run(file.parent, file, [plugin, _OneTest()])
     sys.path[:] = paths
 
@@ -55,30 +56,31 @@ def _no_test(reference: Any) -> None:
     assert reference is not None
 
 
-_held: list[tuple[Path, pytest.Session, "_Plugin"]] = []
+_suspended: list[tuple[Path, pytest.Session, "_Plugin"]] = []
+"""The session of pytest in whose middle the forks are made: its directory, the session and its plugin."""
 
 
 def hold(serve: Callable[[], None]) -> None:
-    """Have pytest all but collecting when the forks are made: its own start costs more than most tests do.
+    """Start pytest and call `serve`, which forks, just before it collects: its start takes longer than most tests.
 
-    `serve` is called from within pytest, whose session each fork that works at this very place goes on with.
+    Each fork that works in the same directory resumes this session.
     """
-    place = Path.cwd()
+    directory = Path.cwd()
     plugin = _Plugin()
 
-    class Holder:
+    class ServeBeforeCollection:
         @pytest.hookimpl(tryfirst=True)
         def pytest_collection(self, session: pytest.Session) -> None:
-            if not _held:
-                _held.append((place, session, plugin))
+            if not _suspended:
+                _suspended.append((directory, session, plugin))
                 serve()
-                os._exit(0)  # the host is gone
+                os._exit(0)  # the host has ended
 
-    pytest_session.run(place, place / "tests", [plugin, Holder()])
+    pytest_session.run(directory, directory / "tests", [plugin, ServeBeforeCollection()])
 
 
 class _OneTest:
-    """Lets a function of a file that has no tests pass for one."""
+    """Makes pytest collect a function of a file without tests as a test."""
 
     def pytest_pycollect_makeitem(self, collector: Any, name: str) -> Any:
         if name != "iskeyword":
@@ -87,67 +89,69 @@ class _OneTest:
 
 
 def main(reader: Any, writer: Any) -> None:
-    start = frames.read_message(reader, 1 << 40)
-    place = Path.cwd()
-    for room in ("tests", "reference"):
-        (place / room).mkdir()
-        for path, data in start[room].items():
-            target = place / room / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+    start = cast(messages.GraderStart, frames.read_message(reader, 1 << 40))
+    directory = Path.cwd()
+    for name, files in (("tests", start["tests"]), ("reference", start["reference"])):
+        (directory / name).mkdir()
+        write_files(files, directory / name)
     for root in reversed(start["roots"]):
-        sys.path.insert(0, str(place / "reference" / root))
+        sys.path.insert(0, str(directory / "reference" / root))
     importlib.invalidate_caches()
-    gc.disable()  # until the tests run: in a fork, a collection copies every page it looks at
-    held = _held[0] if _held and _held[0][0] == place and not _early_hooks(start["tests"]) else None
-    plugin = held[2] if held else _Plugin()
-    plugin.follow(candidate_link.Link(reader, writer, start["limit"]), start)
+    gc.disable()  # until the tests run: in a fork, a collection copies every page that it visits
+    resumes = bool(_suspended) and _suspended[0][0] == directory and not _has_conftest(start["tests"])
+    plugin = _suspended[0][2] if resumes else _Plugin()
+    plugin.configure(
+        candidate_link.Link(reader, writer, start["limit"]),
+        interfaces=start["interfaces"],
+        seed=start["seed"],
+        only=start["only"],
+        rehearsal=start["rehearsal"],
+    )
     if any(b"numpy" in data for data in start["tests"].values()):
-        with contextlib.suppress(ImportError):  # it is the tests' to complain
+        with contextlib.suppress(ImportError):  # the tests' own import will report it
             importlib.import_module("numpy.random")
-    # What would let anything pass is an error, though the plugin that shows warnings is off.
+    # A test that would pass whatever happens is an error, although pytest's warnings plugin is disabled.
     warnings.filterwarnings("error", category=pytest.PytestReturnNotNoneWarning)
     for category in (SyntaxWarning, pytest.PytestAssertRewriteWarning):
         warnings.filterwarnings("error", "assertion is always true", category)
-    pytest_session.seed_everything(
-        pytest_session.entropy(start["seed"], "")
-    )  # what is drawn while modules are imported is repeatable too
-    with contextlib.redirect_stderr(plugin.complaints):
-        if held:
-            _go_on(held[1], plugin)
+    seed_generators(pytest_session.entropy(start["seed"], ""))  # for what is drawn while modules are imported
+    with contextlib.redirect_stderr(plugin.stderr):
+        if resumes:
+            _resume(_suspended[0][1], plugin)
         else:
-            pytest_session.run(place, place / "tests", [plugin])
+            pytest_session.run(directory, directory / "tests", [plugin])
     if not plugin.collected:
-        plugin.broke(f"pytest could not start\n{plugin.complaints.getvalue()}")
+        plugin.report_broken(f"pytest could not start\n{plugin.stderr.getvalue()}")
     if not plugin.broken and not plugin.rehearsal:
-        plugin.say({"op": "done"})
+        plugin.send(messages.DONE)
 
 
-def _early_hooks(tests: dict[str, bytes]) -> bool:
-    """A conftest.py may have hooks that pytest calls before it collects."""
+def _has_conftest(tests: Mapping[str, bytes]) -> bool:
+    """Whether there is a conftest.py: it may have hooks that pytest calls before it collects."""
     return any(path.rpartition("/")[2] == "conftest.py" for path in tests)
 
 
-def _go_on(session: pytest.Session, plugin: _Plugin) -> None:
-    """What `pytest.main` does with a session from where it collects, its ways to stop included."""
+def _resume(session: pytest.Session, plugin: _Plugin) -> None:
+    """Do what `pytest.main` does with a session from collection on, including its ways to stop."""
     hook = session.config.hook
     try:
         hook.pytest_collection(session=session)
         hook.pytest_runtestloop(session=session)
     except (pytest.exit.Exception, session.Interrupted, session.Failed, KeyboardInterrupt):
-        return  # what is not reported is missed by the host
+        return  # the host notices which cases were not reported
     except pytest.UsageError as error:
-        plugin.complaints.write("".join(f"ERROR: {told}\n" for told in error.args))
-    except BaseException:  # noqa: BLE001  as pytest does: it is told, and the grading gives no verdict
-        plugin.broke(f"pytest failed: {traceback.format_exc()}")
+        plugin.stderr.write("".join(f"ERROR: {text}\n" for text in error.args))
+    except BaseException:  # noqa: BLE001  as pytest does: it is reported, and the grading gives no verdict
+        plugin.report_broken(f"pytest failed: {traceback.format_exc()}")
 
 
-class _Unheard:
-    """In place of a Link where nothing is judged."""
+class _NoLink:
+    """Replaces a Link where nothing is judged."""
 
-    heard, failed, fault, wording = True, None, "", False
+    answered = data_received = True
+    failure, test_fault, explaining = None, "", False
 
-    def renew(self) -> None: ...
+    def start_case(self) -> None: ...
 
     def put(self, data: Any) -> None: ...
 
@@ -159,31 +163,29 @@ class _Plugin:
         self.interfaces: list[str] = []
         self.seed = 0
         self.broken = self.collected = self.rehearsal = False
-        self.lacking = ""  # a module that an import of the tests or the reference did not find
-        self.complaints = io.StringIO()  # what pytest says on stderr before there are tests to run
+        self.missing_module = ""  # a module that an import of the tests or the reference did not find
+        self.stderr = io.StringIO()  # what pytest writes there before it runs tests
         self.errors: list[str] = []
         self.reports: list[tuple[Any, BaseException | None]] = []
 
-    def follow(self, link: Any, start: dict[str, Any]) -> None:
-        """Whom to tell, and what is asked: known only where a grading begins."""
-        self.link = link
-        self.only = start["only"]
-        self.interfaces = start["interfaces"]
-        self.seed = start["seed"]
-        self.rehearsal = start.get("rehearsal", False)
+    def configure(
+        self, link: Any, *, interfaces: list[str], seed: int, only: Optional[list[str]], rehearsal: bool
+    ) -> None:
+        self.link, self.interfaces, self.seed = link, interfaces, seed
+        self.only, self.rehearsal = only, rehearsal
 
-    def say(self, message: dict[str, Any]) -> None:
-        frames.put_frame(self.link.put, frames.TO_HOST, message)
+    def send(self, step: messages.GraderStep) -> None:
+        frames.put_frame(self.link.put, frames.TO_HOST, step)
 
-    def broke(self, text: str) -> None:
+    def report_broken(self, text: str) -> None:
         if not self.broken:
-            self.say(
-                {
-                    "op": "broken",
-                    "text": text[: case_outcome.MAX_MESSAGE],
-                    "lacking": self.lacking,
-                    "python": sys.executable,
-                }
+            self.send(
+                messages.Broken(
+                    op="broken",
+                    text=text[: case_outcome.MAX_MESSAGE],
+                    lacking=self.missing_module,
+                    python=sys.executable,
+                )
             )
         self.broken = True
 
@@ -197,17 +199,19 @@ class _Plugin:
     @pytest.fixture(scope="session")
     def reference(self) -> Any:
         """The authors' implementation: `reference.module.name`."""
-        for interface in self.interfaces:  # now: later, what the candidate returned could be what an import fails by
-            reference_fixture.reach_interface(interface)
+        for interface in self.interfaces:  # now: later, an answer of the candidate's could make an import fail
+            reference_fixture.import_interface(interface)
         return reference_fixture.Reference()
 
     @pytest.fixture
     def rng(self, request: pytest.FixtureRequest) -> Any:
-        """A numpy Generator of this grading's secret seed and this case: the order of the cases plays no part."""
+        """A numpy Generator seeded by this grading's secret seed and the case, so independent of the order of cases."""
         try:
             import numpy as np
         except ImportError:
-            raise handles.TestFault("the rng fixture needs numpy in the interpreter that runs the tests") from None
+            raise handles.TestFault(
+                "the rng fixture needs numpy: install it for the interpreter that runs the tests"
+            ) from None
         return np.random.default_rng(pytest_session.entropy(self.seed, case_outcome.case_id(request.node.nodeid)))
 
     # collecting
@@ -217,12 +221,12 @@ class _Plugin:
 
     def pytest_exception_interact(self, call: pytest.CallInfo[Any], report: Any) -> None:
         if isinstance(report, pytest.CollectReport) and call.excinfo is not None:
-            self.lacking = self.lacking or reference_fixture.lacking(call.excinfo.value)
+            self.missing_module = self.missing_module or reference_fixture.missing_module(call.excinfo.value)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.skipped:
             self.errors.append(
-                f"{case_outcome.case_id(report.nodeid)}: {case_outcome.words(report)}: what is skipped is not tested"
+                f"{case_outcome.case_id(report.nodeid)}: {case_outcome.text_of(report)}; do not skip hidden tests"
             )
         if report.failed:
             self.errors.append(f"{case_outcome.case_id(report.nodeid) or 'tests'}: {report.longreprtext}")
@@ -230,22 +234,22 @@ class _Plugin:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         if self.errors:
-            self.broke("the hidden tests cannot be collected\n" + "\n".join(self.errors))
+            self.report_broken("the hidden tests cannot be collected\n" + "\n".join(self.errors))
             items[:] = []
             return
-        cases = []
+        cases: list[messages.CollectedCase] = []
         for item in items:
             interface, wrong = case_outcome.interface_of(item, self.interfaces)
             if wrong:
-                self.broke(wrong)
+                self.report_broken(wrong)
                 items[:] = []
                 return
             cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
-        if wrong := case_outcome.returned(items):
-            self.broke(wrong)
+        if wrong := case_outcome.returned_value(items):
+            self.report_broken(wrong)
             items[:] = []
             return
-        self.say({"op": "collected", "cases": cases})
+        self.send(messages.Collected(op="collected", cases=cases))
         self.collected = True
         sys.stderr = sys.__stderr__
         if self.rehearsal:
@@ -261,44 +265,44 @@ class _Plugin:
     def _rehearse(self) -> None:
         try:
             for interface in self.interfaces:
-                reference_fixture.reach_interface(interface)
+                reference_fixture.import_interface(interface)
         except handles.TestFault as fault:
-            self.lacking = reference_fixture.lacking(fault)
-            self.broke(str(fault))
+            self.missing_module = reference_fixture.missing_module(fault)
+            self.report_broken(str(fault))
         else:
-            self.say({"op": "ready"})
+            self.send(messages.READY)
 
     def pytest_internalerror(self, excrepr: Any) -> None:
-        self.broke(f"pytest failed: {excrepr}")
+        self.report_broken(f"pytest failed: {excrepr}")
 
     # running
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_assertrepr_compare(self) -> Generator[None, None, None]:
-        """pytest iterates over the operands, sorts and formats them to say how they differ. The assertion has failed by then."""
-        self.link.wording = True
+        """Allow pytest to iterate over, sort and format the operands. The assertion has already failed."""
+        self.link.explaining = True
         try:
             yield
         finally:
-            self.link.wording = False
+            self.link.explaining = False
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self.link.renew()
+        self.link.start_case()
         self.reports = []
-        pytest_session.seed_everything(pytest_session.entropy(self.seed, case_outcome.case_id(nodeid)))
-        self.say({"op": "started", "id": case_outcome.case_id(nodeid)})
+        seed_generators(pytest_session.entropy(self.seed, case_outcome.case_id(nodeid)))
+        self.send(messages.started(case_outcome.case_id(nodeid)))
 
-    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an image may bring an older pytest (7 and newer will do)
+    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an image may have an older pytest (7 or newer)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
         report = (yield).get_result()
         self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        comes_to = case_outcome.account(self.reports, self.link)
-        self.say({"op": "finished", "id": case_outcome.case_id(nodeid), **comes_to})
+        outcome = case_outcome.combined(self.reports, self.link)
+        self.send(messages.finished(case_outcome.case_id(nodeid), outcome))
         self.reports = []
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
-            if hasattr(sys, name):  # pytest keeps a failure there, and with it all that the test got
+            if hasattr(sys, name):  # pytest stores a failure there, and with it all that the test received
                 delattr(sys, name)
-        if comes_to["outcome"] != "passed":
-            gc.collect()  # a traceback and its frames hold each other
+        if outcome["outcome"] != "passed":
+            gc.collect()  # a traceback and its frames refer to each other

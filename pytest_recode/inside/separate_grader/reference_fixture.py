@@ -24,23 +24,23 @@ class Reference:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            return _reach_submodules(importlib.import_module(name))
-        except Exception as error:  # whatever an import does, the candidate has no part in it
+            return _import_submodules_on_access(importlib.import_module(name))
+        except Exception as error:  # the candidate is never the cause of what this import raises
             raise handles.TestFault(
                 f"the reference's module {name} cannot be imported: {type(error).__name__}: {error}"
             ) from error
 
 
-def reach_interface(name: str) -> None:
-    """Import the module that an interface of the reference's is in, or is."""
+def import_interface(name: str) -> None:
+    """Import the module of the reference that contains an interface, or is one."""
     parts = name.split(".")
     if importlib.util.find_spec(parts[0]) is None:
-        return  # none of the reference's: a test that needs it says so
+        return  # not a module of the reference: a test that needs it will fail
     module = getattr(Reference(), parts[0])
     for part in parts[1:]:
         try:
             module = getattr(module, part, None)
-        except Exception as error:  # as above
+        except Exception as error:  # as in `Reference`
             raise handles.TestFault(
                 f"the reference's {name} cannot be imported: {type(error).__name__}: {error}"
             ) from error
@@ -48,8 +48,8 @@ def reach_interface(name: str) -> None:
             return
 
 
-def lacking(error: BaseException | None) -> str:
-    """The module that was not found, where that is what an import failed by; "" otherwise."""
+def missing_module(error: BaseException | None) -> str:
+    """The module that was not found, if an import failed for that reason; "" otherwise."""
     for _ in range(10):
         if isinstance(error, ModuleNotFoundError):
             return (error.name or "")[:100]
@@ -57,18 +57,18 @@ def lacking(error: BaseException | None) -> str:
     return ""
 
 
-def _reach_submodules(module: Any) -> Any:
+def _import_submodules_on_access(module: Any) -> Any:
     """Make `reference.package.module` work without an import in between, as it does for the candidate (PEP 562)."""
 
-    def reach(name: str) -> Any:
+    def import_submodule(name: str) -> Any:
         full = f"{module.__name__}.{name}"
         if not name.startswith("__") and importlib.util.find_spec(full) is not None:
-            return _reach_submodules(importlib.import_module(full))
+            return _import_submodules_on_access(importlib.import_module(full))
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
     if hasattr(module, "__path__") and "__getattr__" not in vars(module):
-        module.__getattr__ = reach
+        module.__getattr__ = import_submodule
     for name, below in list(sys.modules.items()):
         if name.startswith(f"{module.__name__}.") and "__getattr__" not in vars(below) and hasattr(below, "__path__"):
-            _reach_submodules(below)  # a package that this one imported by itself
+            _import_submodules_on_access(below)  # a package that this one has imported
     return module

@@ -14,84 +14,90 @@ from pathlib import Path
 from typing import Any, Optional
 
 from ..grading import symptoms
+from ..wire import messages
 from .concealment import memory_modules
 
-MAX_MESSAGE = 4_000  # characters of a case's account
+MAX_MESSAGE = 4_000  # characters of a case's message
 MAX_FRAMES = 20
 HIDDEN = "<tests>"
-"""Where what only the tests may see seems to lie: there is no such directory."""
+"""The directory in which tracebacks show hidden files. It does not exist."""
 
-_home: list[str] = []
-
-
-def settle(place: Path) -> None:
-    """Where the repository lies, for a runner that goes elsewhere before it runs tests."""
-    _home[:] = [str(place)]
+_repository: list[str] = []
 
 
-def account(exc: BaseException) -> dict[str, Any]:
-    """`exception` is told by the candidate's own frames, and only where it was raised by code, not by an assertion of the tests."""
-    with memory_modules.quoted():
-        return _account(exc)
+def set_repository(directory: Path) -> None:
+    """Set the repository's directory, for a runner that changes the working directory before it runs tests."""
+    _repository[:] = [str(directory)]
 
 
-def _account(exc: BaseException) -> dict[str, Any]:
-    place = _home[0] if _home else str(Path.cwd())
-    frames, theirs = [], False  # whether the candidate's is the innermost frame of those that are its or the tests'
+def failure_report(exc: BaseException) -> messages.FailureReport:
+    """Describe an exception that failed a case.
+
+    `exception` is set where code raised it, not an assertion of the tests. It has the candidate's own frames only.
+    """
+    with memory_modules.sources_in_linecache():
+        return _failure_report(exc)
+
+
+def _failure_report(exc: BaseException) -> messages.FailureReport:
+    directory = _repository[0] if _repository else str(Path.cwd())
+    frames, candidate_raised = [], False  # whether the innermost frame of candidate and tests is the candidate's
     for frame in traceback.extract_tb(exc.__traceback__):
-        if frame.filename.startswith((f"{place}/", f"{HIDDEN}/")):
-            theirs = not frame.filename.startswith(HIDDEN) and Path(frame.filename).exists()
-            if theirs:
-                path = frame.filename[len(place) + 1 :]
+        if frame.filename.startswith((f"{directory}/", f"{HIDDEN}/")):
+            candidate_raised = not frame.filename.startswith(HIDDEN) and Path(frame.filename).exists()
+            if candidate_raised:
+                path = frame.filename[len(directory) + 1 :]
                 frames.append(f"{path}:{frame.lineno} in {_cut(frame.name, 200)}: {_cut(frame.line or '', 200)}")
     if isinstance(exc, SyntaxError) and exc.filename:
-        frames.append(f"{exc.filename.replace(place + '/', '')}:{exc.lineno}: {_cut((exc.text or '').strip(), 200)}")
-    text = "".join(traceback.format_exception(type(exc), exc, _from_the_tests_on(exc, place)))[-MAX_MESSAGE:]
-    assertion = not theirs and _of_the_tests(exc, place)
-    told: Optional[dict[str, Any]] = None
+        frames.append(
+            f"{exc.filename.replace(directory + '/', '')}:{exc.lineno}: {_cut((exc.text or '').strip(), 200)}"
+        )
+    text = "".join(traceback.format_exception(type(exc), exc, _traceback_from_tests(exc, directory)))[-MAX_MESSAGE:]
+    assertion = not candidate_raised and _may_quote_tests(exc, directory)
+    report: Optional[messages.ExceptionReport] = None
     if not assertion:
-        told = {
+        report = {
             "type": _cut(type(exc).__name__, 200),
-            "message": _cut(_words(exc), MAX_MESSAGE),
+            "message": _cut(_text_of(exc), MAX_MESSAGE),
             "frames": frames[-MAX_FRAMES:],
         }
-    return {"kind": symptoms.symptom(exc) if assertion else "exception", "message": text, "exception": told}
+    return {"kind": symptoms.symptom(exc) if assertion else "exception", "message": text, "exception": report}
 
 
-_INTERPRETERS = (ImportError, AttributeError, TypeError, NameError)
+_FROM_INTERPRETER = (ImportError, AttributeError, TypeError, NameError)
+"""Exceptions whose text the interpreter itself often makes: for a missing name, or a call with wrong arguments."""
 
 
-def _of_the_tests(exc: BaseException, place: str) -> bool:
-    """Of one that the tests stumbled over: whether its text may be theirs. A name that is missing and a call with the wrong arguments
-    are told of in the interpreter's own words."""
+def _may_quote_tests(exc: BaseException, directory: str) -> bool:
+    """Whether the text of an exception that was raised in the tests may be the tests' own."""
     if isinstance(exc, SyntaxError):
         return False
     tb = exc.__traceback__
     while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
-    if not isinstance(exc, _INTERPRETERS) or tb is None:
+    if not isinstance(exc, _FROM_INTERPRETER) or tb is None:
         return True
     file = tb.tb_frame.f_code.co_filename
-    if file.startswith((f"{place}/", f"{HIDDEN}/")) and not Path(file).exists():
+    if file.startswith((f"{directory}/", f"{HIDDEN}/")) and not Path(file).exists():
         return tb.tb_frame.f_code.co_code[tb.tb_lasti] == dis.opmap["RAISE_VARARGS"]
     return not isinstance(exc, ImportError)
 
 
 def _cut(text: str, most: int) -> str:
-    """Its first characters, also where the candidate made a class of text that has its own."""
+    """The first characters, without calling a method of a candidate's subclass of `str`."""
     return str.__getitem__(text, slice(most))
 
 
-def _words(exc: BaseException) -> str:
+def _text_of(exc: BaseException) -> str:
     try:
         return str(exc)
-    except Exception:  # noqa: BLE001  the candidate's own class may raise here, and the other cases are still to run
-        return "<its text cannot be had>"
+    except Exception:  # noqa: BLE001  the candidate's own class may raise here
+        return "<its message cannot be read>"
 
 
-def _from_the_tests_on(exc: BaseException, place: str) -> Any:
-    """The traceback without what led to the tests."""
+def _traceback_from_tests(exc: BaseException, directory: str) -> Any:
+    """The traceback without the frames of the judge and pytest that led to the tests."""
     tb = exc.__traceback__
-    while tb is not None and not tb.tb_frame.f_code.co_filename.startswith((f"{place}/", f"{HIDDEN}/")):
+    while tb is not None and not tb.tb_frame.f_code.co_filename.startswith((f"{directory}/", f"{HIDDEN}/")):
         tb = tb.tb_next
     return tb or exc.__traceback__

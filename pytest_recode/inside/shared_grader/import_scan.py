@@ -1,6 +1,6 @@
 """Lists the modules from outside a repository that a script will import, by its source.
 
-Runs in the shared judge's warm parent and on the host. Called by the runners before `grow` imports those modules, and
+Runs in the shared judge's warm parent and on the host. Called by the runners before `judge.prepare` imports those modules, and
 by `oracle/shared.py`. Must not run any of the code that it reads.
 
 Stdlib only, Python 3.9+.
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 
-def outside(script: str, files: Mapping[str, bytes]) -> list[str]:
+def external_imports(script: str, files: Mapping[str, bytes]) -> list[str]:
     """Dotted names, in the order of import, of what the script and the files it reaches import at their top level."""
     found: dict[str, None] = {}
     seen: set[str] = set()
@@ -24,26 +24,26 @@ def outside(script: str, files: Mapping[str, bytes]) -> list[str]:
             continue
         seen.add(path)
         for name in _imports(path, files[path]):
-            own = [place for place in _places(name) if place in files]
-            if own:
-                queue += own
-            elif not any(place.startswith(f"{name.split('.')[0]}/") for place in files):
+            local = [file for file in _files_of(name) if file in files]
+            if local:
+                queue += local
+            elif not any(file.startswith(f"{name.split('.')[0]}/") for file in files):
                 found[name] = None
     return list(found)
 
 
-@lru_cache(maxsize=1024)  # the tasks of one repository differ in one file
+@lru_cache(maxsize=1024)  # tasks of one repository differ in one file
 def _imports(path: str, source: bytes) -> tuple[str, ...]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return ()
     package = path.rpartition("/")[0].replace("/", ".")
-    names = [name.split(".") for node in tree.body for name in _of(node, package)]
+    names = [name.split(".") for node in tree.body for name in _imported_names(node, package)]
     return tuple(".".join(parts[:end]) for parts in names for end in range(1, len(parts) + 1))
 
 
-def _of(node: ast.stmt, package: str) -> Iterator[str]:
+def _imported_names(node: ast.stmt, package: str) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -55,6 +55,6 @@ def _of(node: ast.stmt, package: str) -> Iterator[str]:
         yield from (f"{base}.{alias.name}" for alias in node.names if node.level or base == package)
 
 
-def _places(name: str) -> tuple[str, str]:
+def _files_of(name: str) -> tuple[str, str]:
     path = name.replace(".", "/")
     return f"{path}.py", f"{path}/__init__.py"

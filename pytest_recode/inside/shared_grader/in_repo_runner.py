@@ -23,12 +23,15 @@ from typing import Any, Optional
 import pytest
 
 from ..grading import pytest_session
+from ..setup.random_generators import seed_generators
+from ..wire import messages
 from . import assertion_messages, exception_report, import_scan, judge, pytest_reporter, traceback_arguments
 from .concealment import import_overrides, memory_modules
+from .runner import Report, Runner
 
 _ANCHOR = Path(sys.executable)
-"""A file that is always there: pytest begins with one, and the tests lie on no disk."""
-_OFF = (
+"""A file that always exists: pytest needs one to start from, and the tests are not on disk."""
+_DISABLED = (
     *(
         "assertion",
         "debugging",
@@ -43,15 +46,17 @@ _OFF = (
     ),
     *("stepwise", "threadexception", "unraisableexception", "warnings"),
 )
-"""Plugins of pytest's, the first two of which leave what leads to the tests where anybody finds it. What a test may ask for (capsys, caplog, tmpdir) stays, and marks need not be known: it is a benchmark's."""
+"""Plugins of pytest that are disabled. The global state of the first two would lead candidate code to the tests. Plugins
+with fixtures that a benchmark's test may use (capsys, caplog, tmpdir) stay, and unknown marks are allowed."""
 
 
 warm = judge.warm
 
 
-def grow(data: bytes) -> None:
-    """`order` has `test`, `base`, `cwd`, `roots` (paths in the repository) and `expected` (the interface of each case) too."""
-    judge.grow(data, RUNNER)
+def prepare(data: bytes) -> None:
+    """As `judge.prepare`. The message also has `test`, `base`, `cwd`, `roots` (paths in the repository) and `expected`
+    (the interface of each case)."""
+    judge.prepare(data, RUNNER)
 
 
 def main(reader: Any, writer: Any) -> None:
@@ -62,19 +67,26 @@ def _roots(order: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([order["base"], *order["roots"]]))
 
 
-def _names(order: dict[str, Any]) -> list[str]:
-    """From any directory, and by themselves, too. Whatever the repository has of the same name is no secret."""
+def _hidden_modules(order: dict[str, Any]) -> list[str]:
+    """Names of hidden modules, as imported from a root or from any directory. Names that the repository has too are
+    left out."""
     roots = _roots(order)
-    own = memory_modules.Hidden({path: b"" for path in order["repo"] if path not in order["hidden"]}, roots=roots)
-    taken = {name[:end] for name in own.sources for end in [*(at for at, sign in enumerate(name) if sign == "."), None]}
-    names = list(memory_modules.Hidden(order["hidden"], roots=roots).sources)
+    repository = memory_modules.HiddenModules(
+        {path: b"" for path in order["repo"] if path not in order["hidden"]}, roots=roots
+    )
+    taken = {
+        name[:end]
+        for name in repository.sources
+        for end in [*(at for at, sign in enumerate(name) if sign == "."), None]
+    }
+    names = list(memory_modules.HiddenModules(order["hidden"], roots=roots).sources)
     names += [".".join(parts[at:]) for name in names for parts in [name.split(".")] for at in range(1, len(parts))]
     return [name for name in dict.fromkeys(names) if name not in taken]
 
 
-def _outside(order: dict[str, Any]) -> list[str]:
+def _external_imports(order: dict[str, Any]) -> list[str]:
     files = {**order["repo"], **order["hidden"]}
-    names = list(dict.fromkeys(name for path in order["hidden"] for name in import_scan.outside(path, files)))
+    names = list(dict.fromkeys(name for path in order["hidden"] for name in import_scan.external_imports(path, files)))
     tops = {
         path[len(prefix) :].partition("/")[0]
         for root in [*_roots(order), *(os.path.dirname(path) or "." for path in order["hidden"])]
@@ -85,82 +97,81 @@ def _outside(order: dict[str, Any]) -> list[str]:
     return [name for name in names if not {name.partition(".")[0], f"{name.partition('.')[0]}.py"} & tops]
 
 
-def _run(order: dict[str, Any], say: judge.Say, seed: int) -> None:
-    place = Path.cwd()
-    exception_report.settle(place)
-    secrets = memory_modules.Hidden(
+def _run(order: dict[str, Any], report: Report, seed: int) -> None:
+    directory = Path.cwd()
+    exception_report.set_repository(directory)
+    hidden = memory_modules.HiddenModules(
         order["hidden"],
         roots=_roots(order),
-        place=str(place),
-        shown=exception_report.HIDDEN,
-        others=[f"{place}/{path}" for path in order["repo"] if path not in order["hidden"]],
-        alone=[name for name in _names(order) if not _elsewhere(name.partition(".")[0])],
+        directory=str(directory),
+        displayed=exception_report.HIDDEN,
+        repository_paths=[f"{directory}/{path}" for path in order["repo"] if path not in order["hidden"]],
+        exclusive=[name for name in _hidden_modules(order) if not _is_installed(name.partition(".")[0])],
     )
-    secrets.compilers[order["test"]] = assertion_messages.compiled
-    del order["repo"]  # the authors' lines
-    secrets.stand_ins.update(import_overrides.stand_ins(secrets, str(place)))
+    hidden.compilers[order["test"]] = assertion_messages.compiled
+    del order["repo"]  # it has the reference's source
+    hidden.overrides.update(import_overrides.overrides(hidden, str(directory)))
     for root in reversed(order["roots"]):
-        sys.path.insert(0, os.path.normpath(place / root))
-    (place / order["cwd"]).mkdir(parents=True, exist_ok=True)
-    os.chdir(place / order["cwd"])
+        sys.path.insert(0, os.path.normpath(directory / root))
+    (directory / order["cwd"]).mkdir(parents=True, exist_ok=True)
+    os.chdir(directory / order["cwd"])
     importlib.invalidate_caches()
-    plugin = _Plugin(order, say, seed, secrets, place)
+    plugin = _Plugin(order, report, seed, hidden, directory)
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:
         del os.environ[name]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.dont_write_bytecode = True
-    pytest_session.seed_everything(pytest_session.entropy(0, ""))
-    off = [part for name in _OFF for part in ("-p", f"no:{name}")]
-    places = ["-c", os.devnull, f"--rootdir={place}", f"--confcutdir={place}"]
-    complaints = io.StringIO()
-    with contextlib.redirect_stderr(complaints):
+    seed_generators(pytest_session.entropy(0, ""))
+    disabled = [part for name in _DISABLED for part in ("-p", f"no:{name}")]
+    locations = ["-c", os.devnull, f"--rootdir={directory}", f"--confcutdir={directory}"]
+    stderr = io.StringIO()
+    with contextlib.redirect_stderr(stderr):
         pytest.main(
             [
-                *places,
-                *off,
+                *locations,
+                *disabled,
                 "-q",
                 "-s",
                 f"--tb={traceback_arguments.STYLE}",
                 "--continue-on-collection-errors",
                 str(_ANCHOR),
             ],
-            plugins=[pytest_session.LeftOut(), plugin, plugin.teller],
+            plugins=[pytest_session.DisabledPluginOptions(), plugin, plugin.reporter],
         )
     if not plugin.collected:
-        raise RuntimeError(f"pytest could not start\n{complaints.getvalue()}")
+        raise RuntimeError(f"pytest could not start\n{stderr.getvalue()}")
 
 
-def _elsewhere(top: str) -> bool:
+def _is_installed(top: str) -> bool:
     """Whether the environment has a module of that name."""
     return importlib.machinery.PathFinder.find_spec(top) is not None
 
 
 class _Plugin:
     def __init__(
-        self, order: dict[str, Any], say: judge.Say, seed: int, secrets: memory_modules.Hidden, place: Path
+        self, order: dict[str, Any], report: Report, seed: int, hidden: memory_modules.HiddenModules, directory: Path
     ) -> None:
-        self.say, self.seed, self.secrets = say, seed, secrets
-        self.teller = pytest_reporter.Teller(
-            say, xpass=True
-        )  # RECODE-H reads pytest's JUnit report, where it is a pass
+        self.report, self.seed, self.hidden = report, seed, hidden
+        # RECODE-H reads pytest's JUnit report, where an unexpected pass is a pass
+        self.reporter = pytest_reporter.PytestReporter(report, xpass=True)
         self.test: str = order["test"]
-        self.name = memory_modules.name_of(self.test, order["base"])
-        self.place = place
+        self.name = memory_modules.name_below(self.test, order["base"])
+        self.directory = directory
         self.expected: dict[str, str] = order["expected"]
         self.only: Optional[list[str]] = order["only"]
-        self.of: dict[str, str] = {}  # the case of each item, by node id
-        self.left: Counter[str] = Counter()  # items of each case that have not run
-        self.worst: dict[str, dict[str, Any]] = {}  # of the items of one case
+        self.case_by_node: dict[str, str] = {}
+        self.remaining: Counter[str] = Counter()  # items of each case that have not run
+        self.worst: dict[str, messages.CaseOutcome] = {}  # the worst outcome of the items of each case
         self.collected = False
 
     @pytest.fixture
     def monkeypatch(self) -> Iterator[pytest.MonkeyPatch]:
-        """Finds what is hidden by its name, too."""
+        """pytest's `monkeypatch`, which also finds hidden modules by their names."""
         patch = pytest.MonkeyPatch()
-        put = patch.setattr
+        real = patch.setattr
 
         def setattr_(target: Any, *rest: Any, **more: Any) -> None:
-            put(*(import_overrides.holder(self.secrets, target) or (target,)), *rest, **more)
+            real(*(import_overrides.hidden_attribute(self.hidden, target) or (target,)), *rest, **more)
 
         patch.setattr = setattr_  # type: ignore[method-assign]
         yield patch
@@ -171,9 +182,9 @@ class _Plugin:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> Any:
         if file_path != _ANCHOR:
             return None
-        room = _Room.from_parent(parent, path=file_path)
-        room.plugin = self
-        return room
+        collector = _HiddenFile.from_parent(parent, path=file_path)
+        collector.plugin = self
+        return collector
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -181,22 +192,21 @@ class _Plugin:
         for item in items:
             case = self._case(item)
             if case:
-                self.of[item.nodeid] = case
-        missing = [case for case in self.expected if case not in self.of.values()]
+                self.case_by_node[item.nodeid] = case
+        missing = [case for case in self.expected if case not in self.case_by_node.values()]
         if missing:
-            were = "was" if len(missing) == 1 else "were"
-            self.teller.wrong(
-                f"{', '.join(missing)}: expected by test_cases, and {were} not collected from {Path(self.test).name}"
+            self.reporter.stop(
+                f"{', '.join(missing)}: test_cases expects this, but {Path(self.test).name} has no such test"
             )
         items[:] = [
             item
             for item in items
-            if item.nodeid in self.of and (self.only is None or self.of[item.nodeid] in self.only)
+            if item.nodeid in self.case_by_node and (self.only is None or self.case_by_node[item.nodeid] in self.only)
         ]
-        self.left.update(self.of[item.nodeid] for item in items)
+        self.remaining.update(self.case_by_node[item.nodeid] for item in items)
 
     def _case(self, item: pytest.Item) -> str:
-        """What is expected by the item's own name, or by that with its class's."""
+        """The expected case with the item's name, or with its class and name; "" for none."""
         below = item.nodeid.partition("::")[2]
         return next(
             (name for name in (below, "::".join(below.split("::")[-2:]), item.name) if name in self.expected), ""
@@ -205,29 +215,29 @@ class _Plugin:
     # running
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        case = self.of[nodeid]
-        pytest_session.seed_everything(pytest_session.entropy(self.seed, case))
-        self.say({"op": "started", "id": case})
+        case = self.case_by_node[nodeid]
+        seed_generators(pytest_session.entropy(self.seed, case))
+        self.report(messages.started(case))
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Two tests of one name are one case, which passes where both do."""
-        case = self.of[nodeid]
-        comes_to = self.teller.comes_to()
+        """Report a case after its last test: tests with one name are one case, which passes if all of them do."""
+        case = self.case_by_node[nodeid]
+        outcome = self.reporter.outcome()
         if case not in self.worst or self.worst[case]["outcome"] == "passed":
-            self.worst[case] = comes_to
-        self.left[case] -= 1
-        if not self.left[case]:
-            self.say({"op": "finished", "id": case, "interface": self.expected[case], **self.worst[case]})
+            self.worst[case] = outcome
+        self.remaining[case] -= 1
+        if not self.remaining[case]:
+            self.report(messages.finished_of(case, self.expected[case], self.worst[case]))
 
 
-class _Room(pytest.File):
-    """Stands where pytest was sent to."""
+class _HiddenFile(pytest.File):
+    """Replaces the file that pytest was started with."""
 
     plugin: _Plugin
 
     def collect(self) -> Any:
         plugin = self.plugin
-        module = _Module.from_parent(self, path=plugin.place / plugin.test, nodeid=plugin.test)
+        module = _Module.from_parent(self, path=plugin.directory / plugin.test, nodeid=plugin.test)
         module.plugin = plugin
         yield module
 
@@ -237,14 +247,14 @@ class _Module(pytest.Module):
 
     def collect(self) -> Any:
         plugin = self.plugin
-        plugin.teller.load(self, lambda: plugin.secrets.load(plugin.name))
+        plugin.reporter.load(self, lambda: plugin.hidden.load(plugin.name))
         return super().collect()
 
 
-RUNNER = judge.Runner(
+RUNNER = Runner(
     run=_run,
-    names=_names,
-    outside=_outside,
+    hidden_modules=_hidden_modules,
+    external_imports=_external_imports,
     packages=("pytest", "_pytest", "pluggy", *(name for name in sys.modules if f"{name}.".startswith("_recode."))),
     canaries=pytest_reporter.canaries,
 )

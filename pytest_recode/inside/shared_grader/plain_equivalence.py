@@ -15,7 +15,7 @@ from ..wire import codec
 
 
 def assert_equivalent(actual: Any, expected: Any, **how: Any) -> None:
-    """As in separate judging: `actual` is taken apart and put together as plain data, so that none of its own methods is asked."""
+    """As in separate judging. `actual` is encoded and decoded as plain data, so that none of its own methods is called."""
     __tracebackhide__ = True
     try:
         header, buffers = codec.dump(actual, lambda value: [f"{type(value).__module__}.{type(value).__qualname__}"])

@@ -23,86 +23,95 @@ from typing import Any, Optional
 import pytest
 
 from ..grading import case_outcome, equivalence, pytest_session
+from ..setup.files import write_files
+from ..setup.random_generators import seed_generators
+from ..wire import messages
 from . import exception_report, import_scan, judge, plain_equivalence, pytest_reporter, traceback_arguments
 from .concealment import module_namespaces
+from .runner import Report, Runner
 
 _ANCHOR = Path(sys.executable)
-"""A file that is always there: pytest begins with one, and the tests lie on no disk."""
-_ROOM = "tests"
+"""A file that always exists: pytest needs one to start from, and the tests are not on disk."""
+_DIRECTORY = "tests"
 _CONFTEST = "conftest.py"
 
 
 warm = judge.warm
 
 
-def grow(data: bytes) -> None:
-    """`order` has `roots`, `interfaces` and `targets` (their paths) too, and its hidden files are those below tests/."""
-    judge.grow(data, RUNNER)
+def prepare(data: bytes) -> None:
+    """As `judge.prepare`. The message also has `roots`, `interfaces` and `targets` (paths); its hidden files are those
+    below tests/."""
+    judge.prepare(data, RUNNER)
 
 
 def main(reader: Any, writer: Any) -> None:
     judge.main(reader, writer, RUNNER)
 
 
-def _tests(order: dict[str, Any]) -> module_namespaces.World:
+def _tests(order: dict[str, Any]) -> module_namespaces.Namespace:
     files = order["hidden"]
-    return module_namespaces.World(files, exception_report.HIDDEN, package=_ROOM if "__init__.py" in files else "")
+    return module_namespaces.Namespace(
+        files, exception_report.HIDDEN, package=_DIRECTORY if "__init__.py" in files else ""
+    )
 
 
-def _names(order: dict[str, Any]) -> list[str]:
-    own = module_namespaces.World(order["repo"], "", roots=order["roots"])
-    return [name for name in _tests(order).sources if name not in own.sources]
+def _hidden_modules(order: dict[str, Any]) -> list[str]:
+    repository = module_namespaces.Namespace(order["repo"], "", roots=order["roots"])
+    return [name for name in _tests(order).sources if name not in repository.sources]
 
 
-def _outside(order: dict[str, Any]) -> list[str]:
+def _external_imports(order: dict[str, Any]) -> list[str]:
     files = {**order["repo"], **order["hidden"]}
-    return list(dict.fromkeys(name for path in order["hidden"] for name in import_scan.outside(path, files)))
+    return list(dict.fromkeys(name for path in order["hidden"] for name in import_scan.external_imports(path, files)))
 
 
-def _run(order: dict[str, Any], say: judge.Say, seed: int) -> None:
-    place = Path.cwd()
+def _run(order: dict[str, Any], report: Report, seed: int) -> None:
+    directory = Path.cwd()
     for root in reversed(order["roots"]):
-        sys.path.insert(0, str(place / root))
+        sys.path.insert(0, str(directory / root))
     tests = _tests(order)
     repo = order.pop("repo")
     reference = None
     if any(b"reference" in data for data in order["hidden"].values()):
-        elsewhere = tempfile.mkdtemp()
+        reference_directory = tempfile.mkdtemp()
         public = {
             path: data for path, data in repo.items() if not path.endswith(".py") and path not in order["targets"]
         }
-        judge.lay_out(public, Path(elsewhere))  # the authors' code may read them from beside itself
-        reference = module_namespaces.World(repo, elsewhere, roots=order["roots"])
+        write_files(public, Path(reference_directory))  # the reference may read data files next to its sources
+        reference = module_namespaces.Namespace(repo, reference_directory, roots=order["roots"])
     del repo
-    border = module_namespaces.Worlds(*filter(None, (tests, reference)))
-    plugin = _Plugin(order, say, seed, border, tests, reference)
-    complaints = io.StringIO()
-    # What is drawn while modules are imported is the same in every grading: the cases are those the reference passed.
-    pytest_session.seed_everything(pytest_session.entropy(0, ""))
+    namespaces = module_namespaces.Namespaces(*filter(None, (tests, reference)))
+    plugin = _Plugin(order, report, seed, namespaces, tests, reference)
+    stderr = io.StringIO()
+    # Imports draw the same numbers in every grading, so that the cases are those that the reference passed.
+    seed_generators(pytest_session.entropy(0, ""))
     warnings.filterwarnings("error", category=pytest.PytestReturnNotNoneWarning)
-    with contextlib.redirect_stderr(complaints):
+    with contextlib.redirect_stderr(stderr):
         pytest_session.run(
-            place,
+            directory,
             _ANCHOR,
-            [plugin, plugin.teller],
+            [plugin, plugin.reporter],
             "--continue-on-collection-errors",
             f"--tb={traceback_arguments.STYLE}",
-            *("-p", "no:assertion"),  # it leaves what leads to the tests where anybody finds it
+            *("-p", "no:assertion"),  # its global state would lead candidate code to the tests
             equivalent=plain_equivalence.assert_equivalent,
         )
     if not plugin.collected:
-        raise RuntimeError(f"pytest could not start\n{complaints.getvalue()}")
+        raise RuntimeError(f"pytest could not start\n{stderr.getvalue()}")
 
 
 class _Reference:
     """The `reference` fixture: its attributes are the authors' own modules."""
 
-    def __init__(self, border: module_namespaces.Worlds, world: module_namespaces.World, interfaces: list[str]) -> None:
-        self._load = partial(border.load, world)
+    def __init__(
+        self, namespaces: module_namespaces.Namespaces, reference: module_namespaces.Namespace, interfaces: list[str]
+    ) -> None:
+        self._load = partial(namespaces.load, reference)
         for interface in interfaces:
             parts = interface.split(".")
             for end in range(1, len(parts) + 1):
-                if ".".join(parts[:end]) in world.sources:
+                if ".".join(parts[:end]) in reference.sources:
                     self._load(".".join(parts[:end]))
 
     def __getattr__(self, name: str) -> Any:
@@ -115,21 +124,21 @@ class _Plugin:
     def __init__(
         self,
         order: dict[str, Any],
-        say: judge.Say,
+        report: Report,
         seed: int,
-        border: module_namespaces.Worlds,
-        tests: module_namespaces.World,
-        reference: Optional[module_namespaces.World],
+        namespaces: module_namespaces.Namespaces,
+        tests: module_namespaces.Namespace,
+        reference: Optional[module_namespaces.Namespace],
     ) -> None:
-        self.say, self.teller = say, pytest_reporter.Teller(say)
+        self.report, self.reporter = report, pytest_reporter.PytestReporter(report)
         self.seed = seed
-        self.border, self.tests = border, tests
+        self.namespaces, self.tests = namespaces, tests
         self.hidden: Mapping[str, bytes] = types.MappingProxyType(order["hidden"])
         self.only: Optional[list[str]] = order["only"]
         self.interfaces: list[str] = order["interfaces"]
-        # Now: while the candidate's code runs, its import has no business on the way.
-        self.authors = None if reference is None else _Reference(border, reference, self.interfaces)
-        self.of: dict[str, str] = {}  # the interface of each case
+        # The reference is imported now, before candidate code runs.
+        self.authors_modules = None if reference is None else _Reference(namespaces, reference, self.interfaces)
+        self.interface_by_case: dict[str, str] = {}
         self.collected = False
 
     # fixtures
@@ -137,22 +146,23 @@ class _Plugin:
     @pytest.fixture
     def candidate(self) -> Any:
         pytest.fail(
-            "there is no `candidate` where tests and candidate share a process: import its modules", pytrace=False
+            "there is no `candidate` fixture where tests and candidate share a process; import the candidate's modules",
+            pytrace=False,
         )
 
     @pytest.fixture(scope="session")
     def reference(self) -> Any:
         """The authors' implementation: `reference.module.name`."""
-        return self.authors
+        return self.authors_modules
 
     @pytest.fixture(scope="session")
     def hidden_files(self) -> Mapping[str, bytes]:
-        """What lies in tests/, by path: it is on no disk."""
+        """The contents of the files in tests/, by path. They are not on disk."""
         return self.hidden
 
     @pytest.fixture
     def rng(self, request: pytest.FixtureRequest) -> Any:
-        """A numpy Generator of this grading's secret seed and this case: the order of the cases plays no part."""
+        """A numpy Generator seeded by this grading's secret seed and the case, so independent of the order of cases."""
         import numpy as np
 
         return np.random.default_rng(pytest_session.entropy(self.seed, case_outcome.case_id(request.node.nodeid)))
@@ -165,9 +175,9 @@ class _Plugin:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> Any:
         if file_path != _ANCHOR:
             return None
-        room = _Room.from_parent(parent, path=file_path, nodeid=_ROOM)
-        room.plugin = self
-        return room
+        directory = _TestsDirectory.from_parent(parent, path=file_path, nodeid=_DIRECTORY)
+        directory.plugin = self
+        return directory
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -175,13 +185,13 @@ class _Plugin:
         for item in items:
             case = case_outcome.case_id(item.nodeid)
             interface, wrong = case_outcome.interface_of(item, self.interfaces)
-            if case in self.of:
+            if case in self.interface_by_case:
                 wrong = f"two cases have the id {case}"
             if wrong:
-                self.teller.wrong(wrong)
+                self.reporter.stop(wrong)
                 items[:] = []
                 return
-            self.of[case] = interface
+            self.interface_by_case[case] = interface
         if self.only is not None:
             items[:] = [item for item in items if case_outcome.case_id(item.nodeid) in self.only]
 
@@ -189,16 +199,16 @@ class _Plugin:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         case = case_outcome.case_id(nodeid)
-        pytest_session.seed_everything(pytest_session.entropy(self.seed, case))
-        self.say({"op": "started", "id": case})
+        seed_generators(pytest_session.entropy(self.seed, case))
+        self.report(messages.started(case))
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         case = case_outcome.case_id(nodeid)
-        self.say({"op": "finished", "id": case, "interface": self.of[case], **self.teller.comes_to()})
+        self.report(messages.finished_of(case, self.interface_by_case[case], self.reporter.outcome()))
 
 
-class _Room(pytest.File):
-    """tests/, which is on no disk."""
+class _TestsDirectory(pytest.File):
+    """tests/, which is not on disk."""
 
     plugin: _Plugin
 
@@ -208,17 +218,17 @@ class _Room(pytest.File):
         for path in paths:
             if path.endswith(f"/{_CONFTEST}"):
                 raise self.CollectError(
-                    f"tests/{path}: where tests share a process, there is one conftest.py, in tests/ itself"
+                    f"tests/{path}: with a shared oracle only tests/conftest.py is supported; move its contents there"
                 )
         if _CONFTEST in plugin.hidden:
-            loaded = plugin.border.load(plugin.tests, plugin.tests.name_of(_CONFTEST))
-            everywhere = types.ModuleType("conftest")  # without a file, by which pytest would tell for what it holds
-            vars(everywhere).update({name: value for name, value in vars(loaded).items() if name != "__file__"})
-            self.config.pluginmanager.register(everywhere, "the hidden tests' own")
+            loaded = plugin.namespaces.load(plugin.tests, plugin.tests.name_of(_CONFTEST))
+            conftest = types.ModuleType("conftest")  # without `__file__`, so that pytest applies it to all tests
+            vars(conftest).update({name: value for name, value in vars(loaded).items() if name != "__file__"})
+            self.config.pluginmanager.register(conftest, "the hidden tests' own")
         for path in paths:
             if path.rpartition("/")[2].startswith("test_"):
-                place = self.config.rootpath / _ROOM / path
-                module = _Module.from_parent(self, path=place, nodeid=f"{_ROOM}/{path}")
+                file = self.config.rootpath / _DIRECTORY / path
+                module = _Module.from_parent(self, path=file, nodeid=f"{_DIRECTORY}/{path}")
                 module.plugin, module.source = plugin, path
                 yield module
 
@@ -229,14 +239,14 @@ class _Module(pytest.Module):
 
     def collect(self) -> Any:
         plugin = self.plugin
-        plugin.teller.load(self, lambda: plugin.border.load(plugin.tests, plugin.tests.name_of(self.source)))
+        plugin.reporter.load(self, lambda: plugin.namespaces.load(plugin.tests, plugin.tests.name_of(self.source)))
         return super().collect()
 
 
 def _canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
     same, mismatch = plain_equivalence.assert_equivalent, equivalence.Mismatch
 
-    def tells_apart() -> bool:
+    def detects_mismatch() -> bool:
         try:
             same([1.0], [2.0])
         except mismatch:
@@ -244,14 +254,14 @@ def _canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
         return False
 
     yield from pytest_reporter.canaries()
-    yield "assert_equivalent does not fail", tells_apart
+    yield "assert_equivalent does not fail", detects_mismatch
     yield "assert_equivalent fails", lambda: same([1.0], [1.0]) is None
 
 
-RUNNER = judge.Runner(
+RUNNER = Runner(
     run=_run,
-    names=_names,
-    outside=_outside,
+    hidden_modules=_hidden_modules,
+    external_imports=_external_imports,
     packages=("pytest", "_pytest", "pluggy", "pytest_recode"),
     canaries=_canaries,
 )

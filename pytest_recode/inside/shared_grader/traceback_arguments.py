@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any, Optional
 
-try:  # pytest has no public way to do it
+try:  # pytest has no public way to do this
     from _pytest._code import code as _private
     from _pytest._io.saferepr import saferepr as _saferepr
 
@@ -21,10 +21,10 @@ except (ImportError, AttributeError):
     _private = None  # type: ignore[assignment]
 
 STYLE = "short" if _private is None else "long"
-"""Of tracebacks: without arguments where this pytest has other private parts."""
+"""The style of tracebacks. "short" has no arguments, for versions of pytest with other private parts."""
 _ADDRESS = re.compile(r"0x[0-9a-f]{8,}", re.IGNORECASE)  # numpy writes capitals
-"""Other ones in every grading."""
-_MOST_FRAMES = 200
+"""Addresses differ in every grading."""
+_MAX_FRAMES = 200
 _texts: dict[int, list[tuple[str, Any]]] = {}
 
 
@@ -37,19 +37,19 @@ class _Text:
 
 
 def prepare(error: Optional[BaseException]) -> None:
-    """Make the texts of the arguments of every function that the exception, and what led to it, went through."""
+    """Format the arguments of every function in the tracebacks of the exception, its causes and contexts."""
     _texts.clear()
     if _private is None:
         return
     pending, seen = [error], set()
-    while pending and len(_texts) < _MOST_FRAMES:
+    while pending and len(_texts) < _MAX_FRAMES:
         each = pending.pop()
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
         pending += [each.__cause__, each.__context__]
         tb = each.__traceback__
-        while tb is not None and len(_texts) < _MOST_FRAMES:
+        while tb is not None and len(_texts) < _MAX_FRAMES:
             frame = tb.tb_frame
             if id(frame) not in _texts:
                 _texts[id(frame)] = [
@@ -61,14 +61,14 @@ def prepare(error: Optional[BaseException]) -> None:
 def _text(value: Any) -> str:
     try:
         return _ADDRESS.sub("…", str.__str__(_saferepr(value)))
-    except BaseException:  # noqa: BLE001  a candidate's class may raise whatever it likes here
+    except BaseException:  # noqa: BLE001  a candidate's class may raise anything here
         return "…"
 
 
-def _told(self: Any, var: bool = False) -> list[tuple[str, Any]]:
-    """In place of pytest's own: no value is asked for anything."""
+def _prepared_arguments(self: Any, var: bool = False) -> list[tuple[str, Any]]:
+    """Replaces `Frame.getargs` of pytest: no method of a value is called."""
     return _texts.get(id(self.raw), [])
 
 
 if _private is not None:
-    _private.Frame.getargs = _told  # type: ignore[method-assign]
+    _private.Frame.getargs = _prepared_arguments  # type: ignore[method-assign]

@@ -16,84 +16,73 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from ..wire import messages
 from . import exception_report, import_scan, judge
 from .concealment import memory_modules
+from .runner import Report, Runner
 
 warm = judge.warm
 
 
-def grow(data: bytes) -> None:
-    """`order` has `script` too: the path of the tests' program among the hidden files, to be run from the repository's root."""
-    judge.grow(data, RUNNER)
+def prepare(data: bytes) -> None:
+    """As `judge.prepare`. The message also has `script`: the path of the unittest script among the hidden files. It is
+    run from the repository's root."""
+    judge.prepare(data, RUNNER)
 
 
 def main(reader: Any, writer: Any) -> None:
     judge.main(reader, writer, RUNNER)
 
 
-def _names(order: dict[str, Any]) -> list[str]:
-    return list(memory_modules.Hidden(order["hidden"]).sources)
+def _hidden_modules(order: dict[str, Any]) -> list[str]:
+    return list(memory_modules.HiddenModules(order["hidden"]).sources)
 
 
-def _outside(order: dict[str, Any]) -> list[str]:
-    return import_scan.outside(order["script"], {**order["repo"], **order["hidden"]})
+def _external_imports(order: dict[str, Any]) -> list[str]:
+    return import_scan.external_imports(order["script"], {**order["repo"], **order["hidden"]})
 
 
-def _run(order: dict[str, Any], say: judge.Say, seed: int) -> None:
-    """The script as a program, from its directory: `unittest.main()` but for the exit status, which says nothing here."""
+def _run(order: dict[str, Any], report: Report, seed: int) -> None:
+    """Run the script from its directory, as `unittest.main()` does. Its exit status does not count."""
     script: str = order["script"]
-    del order["repo"]  # the authors' lines
-    secrets = memory_modules.Hidden(order["hidden"])
+    del order["repo"]  # it has the reference's source
+    hidden = memory_modules.HiddenModules(order["hidden"])
     sys.path.insert(0, str(Path.cwd()))
     sys.argv[:] = [script]
     importlib.invalidate_caches()
     module = types.ModuleType(Path(script).stem)
     module.__file__ = str(Path.cwd() / script)
-    source = order["hidden"][script]
-    memory_modules.remember(module.__file__, source)
-    secrets.admit(module.__dict__)
-    exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)
+    memory_modules.run_source(module.__dict__, order["hidden"][script], module.__file__, hidden.builtins)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "default"
-        )  # as unittest's own runner: what the import of a candidate made errors is none here
-        unittest.TestLoader().loadTestsFromModule(module).run(_Result(say))
+        # as unittest's own runner does; a candidate's import may have turned warnings into errors
+        warnings.simplefilter("default")
+        unittest.TestLoader().loadTestsFromModule(module).run(_Result(report))
 
 
 class _Result(unittest.TestResult):
-    """Says of each test what came of it, once it has ended."""
+    """Reports the outcome of each test when it has ended."""
 
-    def __init__(self, say: judge.Say) -> None:
+    def __init__(self, report: Report) -> None:
         super().__init__()
-        self._say_it = say
-        self._bad: dict[str, dict[str, Any]] = {}
-        self._good: set[str] = set()
+        self._report = report
+        self._failures: dict[str, messages.CaseOutcome] = {}
+        self._passed: set[str] = set()
 
     def startTest(self, test: Any) -> None:
         super().startTest(test)
-        self._say_it({"op": "started", "id": _id(test)})
+        self._report(messages.started(_id(test)))
 
     def stopTest(self, test: Any) -> None:
         super().stopTest(test)
         case = _id(test)
-        if case in self._bad:
-            self._say_it({"op": "finished", "id": case, "outcome": "failed", "junit": "failure", **self._bad[case]})
-        elif case in self._good:
-            self._say_it(
-                {
-                    "op": "finished",
-                    "id": case,
-                    "outcome": "passed",
-                    "kind": "",
-                    "message": "",
-                    "exception": None,
-                    "junit": "passed",
-                }
-            )
+        if case in self._failures:
+            self._report(messages.finished(case, self._failures[case]))
+        elif case in self._passed:
+            self._report(messages.finished(case, messages.PASSED))
 
     def addSuccess(self, test: Any) -> None:
         super().addSuccess(test)
-        self._good.add(_id(test))
+        self._passed.add(_id(test))
 
     def addError(self, test: Any, err: Any) -> None:
         super().addError(test, err)
@@ -110,28 +99,35 @@ class _Result(unittest.TestResult):
 
     def addSkip(self, test: Any, reason: str) -> None:
         super().addSkip(test, reason)
-        self._note(test, "skipped", f"skipped ({reason}), which is no pass", "skipped")
+        text = f"skipped ({reason}), which does not count as a pass"
+        self._add(test, {"kind": "skipped", "message": text, "exception": None}, junit="skipped")
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
         super().addExpectedFailure(test, err)
-        self._note(test, "assertion", "expected to fail, which is no pass")
+        self._add_expected(test)
 
     def addUnexpectedSuccess(self, test: Any) -> None:
         super().addUnexpectedSuccess(test)
-        self._note(test, "assertion", "expected to fail, which is no pass")
+        self._add_expected(test)
+
+    def _add_expected(self, test: Any) -> None:
+        text = "expected to fail, which does not count as a pass"
+        self._add(test, {"kind": "assertion", "message": text, "exception": None})
 
     def _failed(self, test: Any, exc: BaseException) -> None:
-        if not isinstance(test, unittest.TestCase):  # setUpModule or setUpClass: none of its tests runs
-            self._say_it({"op": "ended", **exception_report.account(exc)})
-            return
-        self._bad.setdefault(_id(test), exception_report.account(exc))
+        failure = exception_report.failure_report(exc)
+        if isinstance(test, unittest.TestCase):
+            self._add(test, failure)
+        else:  # setUpModule or setUpClass: none of its tests runs
+            self._report(messages.ended(failure))
 
-    def _note(self, test: Any, kind: str, message: str, junit: str = "failure") -> None:
-        self._bad.setdefault(_id(test), {"kind": kind, "message": message, "exception": None, "junit": junit})
+    def _add(self, test: Any, failure: messages.FailureReport, junit: str = "failure") -> None:
+        outcome = messages.CaseOutcome(outcome="failed", junit=junit, **failure)
+        self._failures.setdefault(_id(test), outcome)
 
 
 def _id(test: Any) -> str:
     return ".".join(str(test.id()).split(".")[-2:])
 
 
-RUNNER = judge.Runner(run=_run, names=_names, outside=_outside)
+RUNNER = Runner(run=_run, hidden_modules=_hidden_modules, external_imports=_external_imports)

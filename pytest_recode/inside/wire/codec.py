@@ -35,12 +35,12 @@ _NON_FINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 Buffer = Union[bytes, bytearray, memoryview]
 Refer = Callable[[Any], "list[Any]"]
-"""Value that is no plain data -> strings and ints that name it; raises `WireError` where it cannot travel."""
+"""Value that is no plain data -> strings and ints that name it; raises `WireError` where it cannot be sent."""
 Resolve = Callable[["list[Any]"], Any]
 
 
 class WireError(Exception):
-    """A value that cannot travel, or bytes that are no frame."""
+    """A value that cannot be sent, or bytes that are no frame."""
 
 
 _TYPES = {kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)}
@@ -93,7 +93,7 @@ _found: dict[str, type] = {}
 
 def cannot_travel(value: Any) -> list[Any]:
     """The default `refer`."""
-    raise WireError(f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot travel")
+    raise WireError(f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot be sent")
 
 
 class _Encoder:
@@ -106,9 +106,9 @@ class _Encoder:
     def tree(self, value: Any, depth: int = 0) -> Any:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise WireError(f"a value of more than {MAX_NODES} parts cannot travel")
+            raise WireError(f"a value of more than {MAX_NODES} parts cannot be sent")
         if depth > MAX_DEPTH:
-            raise WireError(f"a value nested more than {MAX_DEPTH} deep cannot travel")
+            raise WireError(f"a value nested more than {MAX_DEPTH} deep cannot be sent")
         kind = type(value)  # not `isinstance`: a proxy passes for what it stands for, and is none
         if value is None or kind is bool or kind is str:
             return value
@@ -154,7 +154,7 @@ class _Encoder:
         if -(1 << 63) <= value < 1 << 63:
             return value
         if value.bit_length() > MAX_INT_BITS:
-            raise WireError(f"an int of more than {MAX_INT_BITS} bits cannot travel")
+            raise WireError(f"an int of more than {MAX_INT_BITS} bits cannot be sent")
         return ["i", hex(value)]
 
     def _float(self, value: float) -> Any:
@@ -177,7 +177,7 @@ class _Encoder:
         np: Any = self.numpy
         name = value.dtype.str
         if value.dtype.fields is not None or not _DTYPE.fullmatch(name):
-            raise WireError(f"a numpy value of dtype {value.dtype} cannot travel")
+            raise WireError(f"a numpy value of dtype {value.dtype} cannot be sent")
         if isinstance(value, np.generic):
             return ["n", name, self._buffer(value.tobytes()[: value.dtype.itemsize])]
         value = np.ndarray.view(value, np.ndarray)
@@ -236,7 +236,7 @@ class _Decoder:
         shape, order, index = rest if tag == "a" else ([], "C", *rest)
         data = self.buffers[index]
         if not isinstance(name, str) or not _DTYPE.fullmatch(name):
-            raise WireError("an array of a dtype that may not travel")
+            raise WireError("an array of a dtype that may not be sent")
         if not (isinstance(shape, list) and len(shape) <= 32 and order in ("C", "F")):
             raise WireError("an array without a shape")
         count = 1
@@ -247,7 +247,7 @@ class _Decoder:
         try:
             import numpy as np
         except ImportError:
-            raise WireError("a numpy value cannot travel: numpy is not installed on the other side") from None
+            raise WireError("a numpy value cannot be sent: numpy is not installed on the other side") from None
         dtype = np.dtype(name)
         if count * dtype.itemsize != len(data) or (dtype.itemsize == 0 and count > MAX_NODES):
             raise WireError("an array whose shape is not that of its data")
@@ -273,7 +273,7 @@ def dump(message: Any, refer: Refer = cannot_travel) -> tuple[bytes, list[Buffer
     lengths = [len(data) for data in encoder.buffers]
     header = json.dumps([tree, lengths], separators=(",", ":"), allow_nan=False).encode("ascii")
     if len(header) > MAX_HEADER:
-        raise WireError(f"a value of more than {MAX_HEADER >> 20} MiB besides its arrays and bytes cannot travel")
+        raise WireError(f"a value of more than {MAX_HEADER >> 20} MiB besides its arrays and bytes cannot be sent")
     body: list[Buffer] = []
     for data in encoder.buffers:
         body.append(data)

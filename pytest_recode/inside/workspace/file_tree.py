@@ -16,11 +16,11 @@ from typing import Optional
 
 MAX_LISTED = 5000  # paths
 _SKIPPED = {"__pycache__", ".git", ".pytest_cache"}
-_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # nonblocking: a pipe with nobody at its end would hold us
+_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # nonblocking: opening a pipe without a writer would block
 
 
 class Refusal(Exception):
-    """The text is for the agent."""
+    """An operation cannot be carried out. The text is shown to the agent."""
 
 
 class TooLarge(Refusal):
@@ -28,7 +28,7 @@ class TooLarge(Refusal):
 
 
 class Tree:
-    """The working directory, which nobody changes. Raises `Refusal`, `OSError`."""
+    """The files below the working directory. Every method raises `Refusal` or `OSError`."""
 
     def __init__(self) -> None:
         self.path = os.path.realpath(".")
@@ -46,7 +46,7 @@ class Tree:
         return parts
 
     def _directory(self, parts: list[str], *, make: bool = False) -> int:
-        """An open descriptor of it; no part of the way may be a symbolic link."""
+        """An open descriptor of a directory. No part of the path may be a symbolic link."""
         here = os.dup(self.root)
         for at, part in enumerate(parts):
             try:
@@ -96,7 +96,7 @@ class Tree:
         return data
 
     def write(self, parts: list[str], data: bytes, mode: Optional[int] = None) -> None:
-        """All of the file or nothing: a full disk leaves the old one as it was. `mode`: of its permissions, not as they are."""
+        """Replace a file completely or not at all, also on a full disk. `mode`: its permissions; by default they stay."""
         if not parts:
             raise Refusal("the workspace itself is a directory: give the path of a file")
         where = self._directory(parts[:-1], make=True)
@@ -134,7 +134,7 @@ class Tree:
             os.close(where)
 
     def clear(self, path: str) -> None:
-        """Remove the directory `path` where nothing but empty directories is left in it: a file took its place."""
+        """Remove the directory `path`, which has only empty directories, so that a file can take its place."""
         if os.path.isdir(path) and not os.path.islink(path):
             for below, _, _ in os.walk(path, topdown=False):
                 os.rmdir(below)
@@ -152,7 +152,7 @@ class Tree:
             try:
                 with os.scandir(at or ".") as entries:
                     names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
-            except OSError:  # told at the end of the listing
+            except OSError:  # reported at the end of the listing
                 unread += 1
                 continue
             for name, _ in (pair for pair in names if not pair[1]):

@@ -26,13 +26,13 @@ from ..runtime import command_runner
 from ..wire import frames
 from .file_tree import Refusal, TooLarge, Tree
 
-MAX_READ = 1 << 20  # bytes of a file that is read, searched or handed in
+MAX_READ = 1 << 20  # bytes of a file that is read, searched or submitted
 MAX_FOUND = 200  # lines
 MAX_PATTERN = 1000  # characters
 MAX_LINE = 300  # characters of a line found
-OP_SECONDS = 10.0  # of one look at the files: a pattern may take for ever, a directory hold a million names
+OP_SECONDS = 10.0  # of one operation: a pattern may never end, a directory may have a million entries
 OUTPUT_LIMIT = 64 << 10
-MAX_CHANGES = 32 << 20  # bytes of files that are kept of a workspace between turns
+MAX_CHANGES = 32 << 20  # bytes of changed files that are stored between turns
 _REQUEST = 64 << 20  # bytes
 
 
@@ -41,23 +41,23 @@ class _OutOfTime(Exception):
 
 
 def main(reader: Any, writer: Any) -> None:
-    """Take the files, then serve until the pipe closes."""
+    """Serve requests until the pipe closes. The first carries the files."""
     os.umask(0o022)
     signal.signal(signal.SIGALRM, _too_long)
     workspace = _Workspace()
     ops = {name[3:]: getattr(workspace, name) for name in dir(workspace) if name.startswith("op_")}
-    limit = 1 << 40  # the repository is the host's own word; its size is the disk's concern
+    limit = 1 << 40  # the first message comes from the host alone; the disk limits its files
     while True:
         try:
-            asked = frames.read_message(reader, limit)
+            request = frames.read_message(reader, limit)
         except EOFError:
             return
         limit = _REQUEST
         try:
-            answer = {"ok": ops[asked.pop("op")](**asked)}
+            answer = {"ok": ops[request.pop("op")](**request)}
         except Refusal as refusal:
             answer = {"refused": str(refusal)}
-        except _OutOfTime:  # it came between the last line of the look and the end of its guard
+        except _OutOfTime:  # the alarm came between the last line of the operation and the end of its guard
             answer = {"refused": f"it took longer than {OP_SECONDS:.0f} s"}
         frames.write_message(writer, answer)
 
@@ -67,7 +67,7 @@ def _too_long(*_: object) -> None:
 
 
 class _Guard:
-    """Bounds one look at the files and words what the system refuses."""
+    """Limits the time of one operation on files, and turns errors of the system into refusals."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -98,10 +98,10 @@ class _Workspace:
         return True
 
     def op_changes(self) -> dict[str, Any]:
-        """What is not as it was opened: contents and modes of files, the paths of those that are gone; `whole` tells whether
-        all of it is there. Links, pipes and empty directories are no files."""
+        """The changes since `op_open`: contents and modes of files, and the paths of removed files. `whole`: whether they are
+        complete. Links, pipes and empty directories are left out."""
         found: dict[str, list[Any]] = {}
-        room = MAX_CHANGES
+        bytes_left = MAX_CHANGES
         notes: list[str] = []
         with _Guard("the workspace"):
             seen = list(self.tree.walk("", notes, sys.maxsize))
@@ -110,16 +110,16 @@ class _Workspace:
                 if not stat.S_ISREG(mode) or (path in self.untouched and _stamp(path) == self.untouched[path]):
                     continue
                 try:
-                    data = self.tree.read(path, room)
+                    data = self.tree.read(path, bytes_left)
                 except TooLarge:
                     return {"files": {}, "removed": [], "whole": False}
-                room -= len(data)
+                bytes_left -= len(data)
                 found[path] = [data, stat.S_IMODE(mode)]
         removed = [] if notes else sorted(self.untouched.keys() - set(seen))
         return {"files": found, "removed": removed, "whole": not notes}
 
     def op_lay(self, files: dict[str, list[Any]], removed: list[str]) -> bool:
-        """The inverse, on what was just opened."""
+        """Apply changes of `op_changes` to a workspace that was just opened."""
         for path in removed:
             with _Guard(path):
                 self.tree.remove(path)
@@ -132,7 +132,7 @@ class _Workspace:
     def op_check(self, path: str, pattern: Optional[str]) -> str:
         """`path` from the root on; refuses what would be refused whatever the files are."""
         if pattern is not None:
-            self._aside(lambda: self._checked(pattern))
+            self._in_fork(lambda: self._checked(pattern))
         with _Guard(path):
             return "/".join(self.tree.parts_of(path)) or "."
 
@@ -151,12 +151,12 @@ class _Workspace:
         return True
 
     def op_grep(self, pattern: str, path: str) -> list[str]:
-        return self._aside(lambda: self._found(pattern, path))
+        return self._in_fork(lambda: self._found(pattern, path))
 
-    def _aside(self, look: Callable[[], list[str]]) -> list[str]:
-        """What `look` finds, in a process of its own: a pattern may take all time or memory."""
+    def _in_fork(self, look: Callable[[], list[str]]) -> list[str]:
+        """Call `look` in a process of its own, because a pattern may take any time or memory."""
         try:
-            kind, found = json.loads(command_runner.aside(lambda: self._told(look), OP_SECONDS))
+            kind, found = json.loads(command_runner.run_in_fork(lambda: self._report(look), OP_SECONDS))
         except TimeoutError:
             raise Refusal(f"it took longer than {OP_SECONDS:.0f} s") from None
         except OSError as error:
@@ -166,7 +166,7 @@ class _Workspace:
         lines: list[str] = found
         return lines
 
-    def _told(self, look: Callable[[], list[str]]) -> bytes:
+    def _report(self, look: Callable[[], list[str]]) -> bytes:
         try:
             return json.dumps(["ok", look()]).encode()
         except Refusal as refusal:
@@ -211,7 +211,7 @@ class _Workspace:
             done = command_runner.run(
                 [shell, "-c", command], cwd=self.tree.path, seconds=seconds, output_limit=OUTPUT_LIMIT
             )
-        except (OSError, ValueError) as error:  # too long, a null character, no process to be had
+        except (OSError, ValueError) as error:  # too long, a null character, or no process can be started
             raise Refusal(f"the command cannot be started: {error}") from None
         return {
             "status": done.status,
@@ -221,7 +221,7 @@ class _Workspace:
         }
 
     def op_targets(self, paths: list[str]) -> dict[str, dict[str, Any]]:
-        """Their contents; and of those that are no plain file of at most MAX_READ bytes, why they do not count."""
+        """The contents of the targets, and why other targets do not count: no plain file, or more than MAX_READ bytes."""
         files: dict[str, bytes] = {}
         ignored: dict[str, str] = {}
         for path in paths:
@@ -240,7 +240,7 @@ class _Workspace:
             why = f"it has more than {MAX_READ} bytes" if isinstance(error, TooLarge) else error.strerror
             yield f"{path}: not searched: {why}"
             return
-        except Refusal:  # a link or a pipe holds no lines
+        except Refusal:  # a link or a pipe has no lines
             return
         if b"\0" in data:
             return
@@ -251,7 +251,7 @@ class _Workspace:
 
 
 def _stamp(path: str) -> Optional[tuple[int, ...]]:
-    """What no write to a file leaves as it is: the time of a change cannot be set."""
+    """Values of which every write to a file changes one: the time of a change cannot be set."""
     try:
         found = os.lstat(path)
     except OSError:

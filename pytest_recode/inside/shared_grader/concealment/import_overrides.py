@@ -25,45 +25,46 @@ from . import memory_modules
 
 
 class _Loader:
-    """Loads a hidden source under whatever name the tests give it."""
+    """Loads a hidden source under the name that the tests give it."""
 
-    def __init__(self, known: memory_modules.Hidden, full: str) -> None:
-        self._secrets, self._full = known, full
+    def __init__(self, hidden: memory_modules.HiddenModules, full: str) -> None:
+        self._hidden, self._full = hidden, full
 
     def create_module(self, spec: Any) -> None: ...
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """While it runs, under a name that nobody guesses: what it imports may import the candidate."""
+        """Run the source. Meanwhile the module has an unpredictable name, because its imports may run candidate code."""
         name = module.__name__
         module.__name__ = f"{name}_{secrets.token_hex(8)}"
         try:
-            self._secrets.fill(module, self._full)
+            self._hidden.fill(module, self._full)
         finally:
             module.__name__ = name
 
 
-def stand_ins(known: memory_modules.Hidden, place: str) -> dict[str, types.ModuleType]:
-    """By name. `place`: the absolute path of the directory that the hidden files seem to lie in."""
-    files = {os.path.normpath(f"{place}/{path}"): full for full, (path, _) in known.sources.items()}
+def overrides(hidden: memory_modules.HiddenModules, directory: str) -> dict[str, types.ModuleType]:
+    """The replacements by name. `directory`: the absolute path in which the hidden files appear to be."""
+    files = {os.path.normpath(f"{directory}/{path}"): full for full, (path, _) in hidden.sources.items()}
 
     def import_module(name: str, package: Optional[str] = None) -> Any:
         full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
-        return known.load(full) if known.has(full) else importlib.import_module(name, package)
+        return hidden.load(full) if hidden.has(full) else importlib.import_module(name, package)
 
     def spec_from_file_location(name: str, location: Any = None, *rest: Any, **more: Any) -> Any:
         full = files.get(os.path.abspath(location)) if isinstance(location, (str, os.PathLike)) else None
         if full is None:
             return importlib.util.spec_from_file_location(name, location, *rest, **more)
-        return importlib.util.spec_from_loader(name, _Loader(known, full), origin=str(location))  # type: ignore[arg-type]
+        return importlib.util.spec_from_loader(name, _Loader(hidden, full), origin=str(location))  # type: ignore[arg-type]
 
     def patch(target: Any, *rest: Any, **more: Any) -> Any:
-        found = holder(known, target)
+        found = hidden_attribute(hidden, target)
         if found is None:
             return unittest.mock.patch(target, *rest, **more)
         return unittest.mock.patch.object(*found, *rest, **more)
 
     def getsourcelines(thing: Any) -> Any:
-        """Where anybody could read meanwhile, nothing is laid for it: of a class there is none."""
+        """The lines of a hidden function. Sources are not put where candidate code could read them, so for a hidden
+        class there are none."""
         code = inspect.unwrap(thing).__code__ if type(thing) is types.FunctionType else None
         lines = memory_modules.lines(code.co_filename) if type(code) is types.CodeType else []
         if code is None or not lines:
@@ -85,13 +86,14 @@ def stand_ins(known: memory_modules.Hidden, place: str) -> dict[str, types.Modul
     }
 
 
-def holder(known: memory_modules.Hidden, target: Any) -> Optional[tuple[Any, str]]:
-    """What holds the attribute that a dotted name ends in, and its name; None where it begins with no hidden module."""
+def hidden_attribute(hidden: memory_modules.HiddenModules, target: Any) -> Optional[tuple[Any, str]]:
+    """The object and the attribute name for a dotted name like "module.Class.name"; None where no hidden module is
+    meant."""
     parts = target.split(".") if isinstance(target, str) else []
     for end in range(len(parts) - 1, 0, -1):
-        if known.has(".".join(parts[:end])):
-            held: Any = known.load(".".join(parts[:end]))
+        if hidden.has(".".join(parts[:end])):
+            holder: Any = hidden.load(".".join(parts[:end]))
             for part in parts[end:-1]:
-                held = getattr(held, part)
-            return held, parts[-1]
+                holder = getattr(holder, part)
+            return holder, parts[-1]
     return None

@@ -1,4 +1,4 @@
-"""Hidden modules that only the tests can import, from memory.
+"""Imports source from memory: hidden modules that only the tests can import, and the lines that tracebacks quote.
 
 Runs in the shared judge, in one process with the candidate. Called by import statements of hidden code, through its
 own `__import__`, and by the runners. Must not leave a hidden source on disk, a hidden module in `sys.modules` under
@@ -21,13 +21,16 @@ from typing import Any, Optional
 
 _texts: dict[str, str] = {}
 _loading: dict[str, types.ModuleType] = {}
-_OF_ANNOTATIONS = ("typing", "dataclasses")
+_ANNOTATION_MODULES = ("typing", "dataclasses")
+
+Compiler = Callable[[bytes, str, "dict[str, Any]"], Any]
+"""Compiles a source, given the file name for tracebacks and the namespace in which it will run."""
 
 
-class Hidden:
-    """Sources by path. They may be imported by code whose builtins are theirs: that of such a module, or of the tests.
+class HiddenModules:
+    """Modules that only code with `self.builtins` can import: the tests and the hidden modules themselves.
 
-    Nothing leads to them from where other code can look: no entry of `sys.modules`, no change of the builtins that all share.
+    Nothing that other code can reach leads to them: no entry of `sys.modules`, no change of the shared builtins.
     """
 
     def __init__(
@@ -35,75 +38,73 @@ class Hidden:
         files: Mapping[str, bytes],
         *,
         roots: Sequence[str] = (".",),
-        place: str = "",
-        shown: str = "",
-        others: Iterable[str] = (),
-        alone: Iterable[str] = (),
+        directory: str = "",
+        displayed: str = "",
+        repository_paths: Iterable[str] = (),
+        exclusive: Iterable[str] = (),
     ) -> None:
-        """`roots` as of `sys.path`: a file has a name below each. `place`: where the modules think that they lie; `shown`:
-        where tracebacks say so. `others`: the repository's other files; `alone`: names that nobody else's modules have."""
-        self.sources: dict[str, tuple[str, bytes]] = {}
-        for root in roots:
-            prefix = "" if root == "." else f"{root}/"
-            for path, data in files.items():
-                if path.startswith(prefix) and path.endswith(".py"):
-                    self.sources.setdefault(_name(path[len(prefix) :]), (path, data))
-        self.stand_ins: dict[str, types.ModuleType] = {}
-        """Modules of everybody's that hidden code gets in another version, by their names."""
-        self.builtins = {**vars(builtins), "__import__": self.imported}
-        self.compilers: dict[str, Callable[[bytes, str, dict[str, Any]], Any]] = {}
-        """Of files that are not compiled as they are, by their paths: a source, where it lies, and the namespace it will run in."""
-        self._place, self._shown = place, shown
+        """Contents of files by path.
+
+        `roots`: entries of `sys.path`; a file has a name below each. `directory`: the directory in the modules'
+        `__file__`; `displayed`: the directory in tracebacks. `repository_paths`: the repository's other files.
+        `exclusive`: names that no other module has.
+        """
+        self.sources = sources_below(files, roots)
+        self.overrides: dict[str, types.ModuleType] = {}
+        """Modules that hidden code gets in place of the ordinary ones, by name."""
+        self.builtins = {**vars(builtins), "__import__": self.import_}
+        self.compilers: dict[str, Compiler] = {}
+        """Compilers of particular files, by path; other files are compiled as they are."""
+        self._directory, self._displayed = directory, displayed
         self._files = {path: data for path, data in files.items() if path.endswith(".py")}
-        self._others, self._alone = frozenset(others), frozenset(alone)
+        self._repository_paths, self._exclusive = frozenset(repository_paths), frozenset(exclusive)
         self._loaded: dict[str, types.ModuleType] = {}
         self._import: Callable[..., Any] = builtins.__import__
 
-    def admit(self, namespace: dict[str, Any]) -> None:
-        """Before its code is run: what is imported by it and by the functions it defines passes here first."""
-        namespace["__builtins__"] = self.builtins
-
     def has(self, full: str) -> bool:
-        """Whether it is a hidden module's name: below a root, or a directory that is on `sys.path` now. Raises
-        `ModuleNotFoundError` where a hidden module alone could have it: what the candidate calls so is not asked for."""
+        """Whether a hidden module has this name, below a root or below a directory that is on `sys.path` now.
+
+        Raises `ModuleNotFoundError` for an exclusive name that is not found: a module of the candidate's must not be
+        imported by it.
+        """
         if full in self.sources:
             return True
-        beside = self._directories(full) if self._place else {}
+        candidates = self._directories(full) if self._directory else {}
         top = full.partition(".")[0]
-        for entry in list(sys.path) if beside else ():
+        for entry in list(sys.path) if candidates else ():
             directory = os.path.abspath(entry) if type(entry) is str else ""
-            if directory in beside:
-                self.sources[full] = beside[directory]
+            if directory in candidates:
+                self.sources[full] = candidates[directory]
                 return True
-            if {f"{directory}/{top}.py", f"{directory}/{top}/__init__.py"} & self._others:
+            if {f"{directory}/{top}.py", f"{directory}/{top}/__init__.py"} & self._repository_paths:
                 return False
-        if full in self._alone:
+        if full in self._exclusive:
             raise ModuleNotFoundError(f"No module named {full!r}", name=full)
         return False
 
     def _directories(self, full: str) -> dict[str, tuple[str, bytes]]:
-        """From where files would have that name, and what they hold."""
+        """The directories below which a hidden file would have this name, with its path and contents."""
         tail = "/" + full.replace(".", "/")
         found = {}
         for path, data in self._files.items():
-            stem = f"{self._place}/{path[: -len('.py')]}"
+            stem = f"{self._directory}/{path[: -len('.py')]}"
             stem = stem[: -len("/__init__")] if stem.endswith("/__init__") else stem
             if stem.endswith(tail):
                 found[stem[: -len(tail)]] = (path, data)
         return found
 
-    def imported(
+    def import_(
         self,
         name: str,
-        globals: Optional[Mapping[str, Any]] = None,  # noqa: A002  the builtin's own names
+        globals: Optional[Mapping[str, Any]] = None,  # noqa: A002  the names of the builtin
         locals: Optional[Mapping[str, Any]] = None,  # noqa: A002
         fromlist: Any = (),
         level: int = 0,
     ) -> Any:
-        full = absolute(name, globals, level)
+        full = absolute_name(name, globals, level)
         top = full.partition(".")[0]
-        if full in self.stand_ins:
-            return self.stand_ins[full if fromlist else top]
+        if full in self.overrides:
+            return self.overrides[full if fromlist else top]
         if self.has(full):
             module = self.load(full)
             return module if fromlist or "." not in full else self._package(top)
@@ -124,7 +125,7 @@ class Hidden:
         return _Package(top, below, self._import)
 
     def load(self, full: str) -> types.ModuleType:
-        """Under a name that nobody guesses. In `sys.modules` is something of that name, and only while it runs."""
+        """Load a hidden module, under an unpredictable name. While it runs, `sys.modules` has a substitute of that name."""
         if full not in self._loaded:
             module = types.ModuleType(f"{full}_{secrets.token_hex(8)}")
             self._loaded[full] = module
@@ -136,18 +137,15 @@ class Hidden:
         return self._loaded[full]
 
     def fill(self, module: types.ModuleType, full: str) -> None:
-        """Run the source of that name in a module."""
+        """Run the source of the hidden module `full` in `module`."""
         path, data = self.sources[full]
-        module.__file__ = f"{self._place}/{path}" if self._place else path
+        module.__file__ = f"{self._directory}/{path}" if self._directory else path
         module.__package__ = full.rpartition(".")[0] if not path.endswith("__init__.py") else full
-        file = f"{self._shown}/{path}" if self._shown else path
-        self.admit(module.__dict__)
-        remember(file, data)
+        file = f"{self._displayed}/{path}" if self._displayed else path
         _loading[module.__name__] = module
-        sys.modules[module.__name__] = _Apparent(module.__name__)
+        sys.modules[module.__name__] = _LoadingModule(module.__name__)
         try:
-            make = self.compilers.get(path, _compiled)
-            exec(make(data, file, module.__dict__), module.__dict__)
+            run_source(module.__dict__, data, file, self.builtins, self.compilers.get(path, _compiled))
         finally:
             sys.modules.pop(module.__name__, None)
             del _loading[module.__name__]
@@ -157,42 +155,42 @@ def _compiled(source: bytes, file: str, namespace: dict[str, Any]) -> Any:
     return compile(source, file, "exec", dont_inherit=True)
 
 
-class _Apparent(types.ModuleType):
-    """A hidden module while it runs, as `sys.modules` has it: a dataclass looks there for what its annotations mean. No more of it
-    is to be found, as the candidate may be imported meanwhile, and look there too."""
+class _LoadingModule(types.ModuleType):
+    """Substitute in `sys.modules` for a hidden module while it runs. It shows only what a dataclass needs to evaluate
+    annotations, because the module may import the candidate, which can look there too."""
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         space = vars(_loading[self.__name__]) if self.__name__ in _loading else {}
-        return {name: value for name, value in space.items() if _of_annotations(value)}
+        return {name: value for name, value in space.items() if _is_for_annotations(value)}
 
 
-def _of_annotations(value: Any) -> bool:
-    of = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    return of in _OF_ANNOTATIONS
+def _is_for_annotations(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return name in _ANNOTATION_MODULES
 
 
 class _Package(types.ModuleType):
-    """What `import package.hidden` binds: the package, with the hidden modules below it."""
+    """The result of `import package.hidden`: the package, with the hidden modules below it."""
 
     def __init__(self, top: str, modules: Mapping[str, types.ModuleType], real: Callable[..., Any]) -> None:
         super().__init__(top)
         self.__dict__["_real"] = real(top)
         for full, module in modules.items():
-            place: Any = self
-            *way, last = full.split(".")[1:]
-            for name in way:
-                if name not in place.__dict__:
-                    place.__dict__[name] = Overlay(getattr(place, name), {})
-                place = place.__dict__[name]
-            place.__dict__[last] = module
+            parent: Any = self
+            *above, last = full.split(".")[1:]
+            for name in above:
+                if name not in parent.__dict__:
+                    parent.__dict__[name] = Overlay(getattr(parent, name), {})
+                parent = parent.__dict__[name]
+            parent.__dict__[last] = module
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_real"], name)
 
 
 class Overlay(types.ModuleType):
-    """A module as the tests see it: with what they alone see in it, such as hidden modules that are imported from a package."""
+    """A module as the tests see it, with additional attributes such as hidden modules below a package."""
 
     def __init__(self, package: Any, own: Mapping[str, Any]) -> None:
         super().__init__(package.__name__)
@@ -202,19 +200,31 @@ class Overlay(types.ModuleType):
         return getattr(self.__dict__["_real"], name)
 
 
-def remember(path: str, data: bytes) -> None:
-    """Its lines, for tracebacks."""
-    _texts[path] = data.decode("utf-8", "replace")
+def run_source(
+    namespace: dict[str, Any],
+    source: bytes,
+    file: str,
+    module_builtins: Mapping[str, Any],
+    compiler: Compiler = _compiled,
+) -> None:
+    """Run a module's source in `namespace`, with builtins of its own: its imports call their `__import__`.
+
+    `file`: the name that tracebacks show; they can quote the source (`sources_in_linecache`).
+    """
+    _texts[file] = source.decode("utf-8", "replace")
+    namespace["__builtins__"] = module_builtins
+    exec(compiler(source, file, namespace), namespace)
 
 
 def lines(path: str) -> list[str]:
-    """Of what was run from there; none where that is no hidden module."""
+    """The lines of a source that was run under this name; none where no source was."""
     return _texts.get(path, "").splitlines(True)
 
 
 @contextmanager
-def quoted() -> Iterator[None]:
-    """While tracebacks are written: what lies on no disk can be quoted. At no other time, as anybody may read there."""
+def sources_in_linecache() -> Iterator[None]:
+    """Let tracebacks quote sources that are not on disk. Used only while a report is written, because candidate code can
+    read `linecache` too."""
     linecache.cache.update({path: (len(text), None, text.splitlines(True), path) for path, text in _texts.items()})
     try:
         yield
@@ -223,17 +233,35 @@ def quoted() -> Iterator[None]:
             linecache.cache.pop(path, None)
 
 
-def name_of(path: str, root: str = ".") -> str:
-    """The dotted name of a file below one of the roots."""
-    return _name(path if root == "." else path[len(root) + 1 :])
+def sources_below(
+    files: Mapping[str, bytes], roots: Sequence[str] = (".",), package: str = ""
+) -> dict[str, tuple[str, bytes]]:
+    """Path and contents of each Python file, by the dotted names that it has below `roots` (entries of `sys.path`).
+
+    `package`: the name of the package that a root itself is, "" where it is none. The first root wins.
+    """
+    found: dict[str, tuple[str, bytes]] = {}
+    for root in roots:
+        prefix = "" if root == "." else f"{root}/"
+        for path, data in files.items():
+            if path.startswith(prefix) and path.endswith(".py"):
+                found.setdefault(module_name(path[len(prefix) :], package), (path, data))
+    return found
 
 
-def _name(path: str) -> str:
-    parts = path[: -len(".py")].split("/")
+def name_below(path: str, root: str) -> str:
+    """The dotted name of a file below `root`."""
+    return module_name(path if root == "." else path[len(root) + 1 :])
+
+
+def module_name(path: str, package: str = "") -> str:
+    """The dotted name of the module in a file; `package`: the name of the directory that `path` is relative to."""
+    parts = ([package] if package else []) + path[: -len(".py")].split("/")
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
-def absolute(name: str, namespace: Optional[Mapping[str, Any]], level: int) -> str:
+def absolute_name(name: str, namespace: Optional[Mapping[str, Any]], level: int) -> str:
+    """The absolute name of the module that an import statement in `namespace` means, with `level` dots."""
     if not level:
         return name
     package = str((namespace or {}).get("__package__") or "")

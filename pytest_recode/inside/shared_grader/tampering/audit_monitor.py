@@ -1,10 +1,10 @@
-"""Detects and refuses what a candidate does at run time that a solution does not need.
+"""Detects and refuses acts of a candidate at run time that a solution does not need.
 
 Runs in the shared judge, in one process with the candidate. Called from an audit hook, from replaced builtins of
 candidate modules, and from guarded modules of the judge. Must not call a method of a candidate's value, and must not
 be re-entered.
 
-Every check determines whose code acts: libraries, tests and the repository's other files may do what a candidate may
+Every check determines which code acts: libraries, tests and the repository's other files may do what a candidate may
 not. A finding is reported and refused at once.
 
 Stdlib only, Python 3.9+.
@@ -24,338 +24,291 @@ from typing import Any, Optional
 
 from . import (
     audit_policy,
+    candidate_sources,
+    deny_rules,
     evaluated_strings,
-    executed_findings,
     interceptors,
     library_wrappers,
     module_snapshot,
     static_checks,
 )
 
-_OTHERS_TEXTS = ("<frozen ", "<_recode.", "<tests>", "<__array_function__")
+_NOT_CANDIDATE_TEXTS = ("<frozen ", "<_recode.", "<tests>", "<__array_function__")
+"""File names of code that has no file and is not the candidate's."""
 
-_CLOCK = 20_000_000
+_CLOCK_LAG = 20_000_000
 """Nanoseconds that the clock of a file system may be behind."""
 
 _IMPORTING = ("<frozen importlib", "<_recode.")
-"""Whose code is run then is a module's own, or the judge's."""
-_EXPLICIT = {"__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__", "__iter__", "__next__"}
-"""Special methods that answer no comparison."""
-_FRESH = (
-    "multiprocessing.popen_spawn_posix",
-    "multiprocessing.popen_forkserver",
-    "joblib.externals.loky.backend.popen_loky_posix",
-)
-"""By which a text runs in another process, where nobody watches."""
+"""Code that runs a module, or belongs to the judge: what it executes is not a string of the candidate's."""
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-class Watch:
-    """`mine`: absolute paths of the candidate's files; `others`: of what is not, in the places that can be written.
-
-    `known` is what the reference does too. With `refuse` an act does not come about. `tests`: files of the tests, as tracebacks show them.
-    """
+class AuditMonitor:
+    """Monitors one process from `begin` to `end`."""
 
     def __init__(
         self,
-        mine: Iterable[str],
-        others: Iterable[str],
-        hidden: Iterable[str],
-        say: Say,
-        known: Iterable[str] = (),
+        candidate_paths: Iterable[str],
+        repository_paths: Iterable[str],
+        hidden_modules: Iterable[str],
+        report: Report,
+        accepted: Iterable[str] = (),
         refuse: bool = True,
-        tests: Iterable[str] = (),
+        test_paths: Iterable[str] = (),
     ) -> None:
-        self._tests = frozenset(tests)
-        self._readings: dict[str, static_checks.Reading] = {}
-        self._marked: dict[str, tuple[bytes, Any]] = {}
-        self._reached: dict[str, list[executed_findings.Finding]] = {}
-        self._blind = False
-        """Whether the tests may have run a candidate's text that has no marks in it."""
-        self._mine, self._others = set(mine), set(others)
-        self._hidden = frozenset(hidden)
-        self._say, self._told, self._refuse = say, set(known), refuse
-        self._known = frozenset(known)
+        """Absolute paths of the candidate's files, and of repository files that are not the candidate's, in writable
+        directories. `accepted`: findings that the reference has too. `refuse`: raise an exception in place of an act.
+        `test_paths`: files of the tests, as tracebacks show them.
+        """
+        self._tests = frozenset(test_paths)
+        self._candidate_paths, self._repository_paths = set(candidate_paths), set(repository_paths)
+        self._hidden = frozenset(hidden_modules)
+        self._report, self._reported, self._refuse = report, set(accepted), refuse
+        self._accepted_findings = frozenset(accepted)
+        self._sources = candidate_sources.CandidateSources(
+            self._report_line, lambda: self.active, self.is_candidate_file, self._candidate_paths, self._tests
+        )
         trusted = {os.path.abspath(path) for path in sys.path if path} | {sys.prefix, sys.base_prefix}
-        self._places = tuple(
-            {f"{os.path.realpath(place)}/" for place in (os.getcwd(), "/tmp", os.path.expanduser("~"))}
+        self._writable = tuple(
+            {f"{os.path.realpath(directory)}/" for directory in (os.getcwd(), "/tmp", os.path.expanduser("~"))}
         )
         self._trusted = tuple(f"{path}/" for path in trusted - {os.getcwd()})
         self._cwd = f"{os.getcwd()}/"
-        self._whose: dict[str, bool] = {}
-        self._busy: set[int] = set()
-        """Threads that look, and are not to be seen looking."""
-        self.on = False
-        self.kept: dict[int, tuple[dict[str, Any], bool]] = {}
-        self._accepted: list[tuple[str, Any, Any]] = []
-        self._holdings = module_snapshot.Holdings()
-        self._loaded: dict[str, types.ModuleType] = {}
-        """The repository's, by their names."""
+        self._is_candidate: dict[str, bool] = {}
+        """Cache of `is_candidate_file`."""
+        self._checking: set[int] = set()
+        """Threads in the audit hook: the events of the check itself are ignored."""
+        self.active = False
+        self.guarded: dict[int, tuple[dict[str, Any], bool]] = {}
+        """For each guarded module, by id: attributes that must not change, and whether that holds for any new value."""
+        self._wrapped: list[tuple[str, Any, Any]] = []
+        """Attributes that a library replaced itself: name, the value before, and the new one."""
+        self._snapshots = module_snapshot.ModuleSnapshots()
+        self._repository_modules: dict[str, types.ModuleType] = {}
 
     def begin(self) -> None:
-        """For good: an audit hook cannot be taken back."""
-        self.on = True
-        self._began = time.time_ns() - _CLOCK
-        self._before = set(sys.modules)
+        """Start to monitor. The hooks stay installed, because an audit hook cannot be removed."""
+        self.active = True
+        self._began = time.time_ns() - _CLOCK_LAG
+        self._modules_before = set(sys.modules)
         self._builtins = interceptors.builtins_for(self)
         sys.meta_path.insert(0, interceptors.finder(self))
-        interceptors.see_imports(self)
-        interceptors.see_signals(self)
-        interceptors.see_lookups(self)
+        interceptors.intercept_imports(self)
+        interceptors.intercept_signals(self)
+        interceptors.intercept_lookups(self)
         sys.addaudithook(self._audit)
 
     def end(self) -> None:
-        self.on = False
+        self.active = False
+
+    def add_candidate_source(self, path: str, source: bytes, analysis: static_checks.Analysis) -> None:
+        self._sources.add(path, source, analysis)
+
+    def marked_code(self, path: str, source: bytes) -> Any:
+        return self._sources.marked_code(path, source)
 
     def changes(self) -> list[str]:
-        """What the repository's modules hold, and did not when they were imported."""
-        self.unreached()
+        """One line for each change of the repository's modules since their import."""
+        self._sources.report_unmarked(self._modules_before)
         rebound = [
             f"{name} was replaced"
-            for name, before, now in self._accepted
-            if not library_wrappers.wraps(now, before, self.candidates)
+            for name, before, now in self._wrapped
+            if not library_wrappers.wraps(now, before, self.is_candidate_file)
         ]
-        return [*rebound, *self._put_in_place(), *self._holdings.changes(self.candidates, sorted(self._others))]
+        changed = self._snapshots.changes(self.is_candidate_file, sorted(self._repository_paths))
+        return [*rebound, *self._replaced_modules(), *changed]
 
-    def _put_in_place(self) -> Iterator[str]:
-        """Modules that stand where those of the repository's were loaded, or would have been."""
-        for name, module in self._loaded.items():
+    def _replaced_modules(self) -> Iterator[str]:
+        """Modules that replace modules of the repository in `sys.modules`, or would be imported in their place."""
+        for name, module in self._repository_modules.items():
             if sys.modules.get(name, module) is not module:
                 yield f"sys.modules[{name!r}] was replaced"
-        stems = {os.path.basename(path)[: -len(".py")] for path in self._others if path.endswith(".py")}
-        for name in [name for name in sys.modules if name not in self._before and name not in self._loaded]:
+        stems = {os.path.basename(path)[: -len(".py")] for path in self._repository_paths if path.endswith(".py")}
+        new = [n for n in sys.modules if n not in self._modules_before and n not in self._repository_modules]
+        for name in new:
             above, _, last = name.rpartition(".")
-            if last in stems and (not above or above in self._loaded):
+            if last in stems and (not above or above in self._repository_modules):
                 spec = getattr(sys.modules[name], "__spec__", None)
-                if spec is None or (isinstance(spec.origin, str) and self.candidates(spec.origin)):
-                    yield f"sys.modules[{name!r}] was put there"
+                if spec is None or (isinstance(spec.origin, str) and self.is_candidate_file(spec.origin)):
+                    yield f"sys.modules[{name!r}] was added"
 
-    def keep(self, module: types.ModuleType, names: dict[str, Any], strict: bool = True, seal: bool = False) -> None:
-        """From now on the module sees what is set in it: `names` are to stay as they are, or at least not to be the candidate's.
+    def guard(self, module: types.ModuleType, names: dict[str, Any], strict: bool = True, seal: bool = False) -> None:
+        """Check assignments to attributes of a module from now on.
 
-        `seal`: by whatever way; each is then a little slower to be had from the module.
+        `names`: attributes that must not change. Without `strict`, only values of the candidate's are findings. `seal`:
+        check assignments that bypass `__setattr__` too, which makes reading the attributes a little slower.
         """
         if type(module) is types.ModuleType:
-            # the names as they are: a copy would touch, and in a fork copy, thousands of objects
-            self.kept[id(module)] = names, strict
-            module.__class__ = interceptors.module_class(self, names) if seal else self._keeper
+            # not a copy of `names`: in a fork that would copy the pages of thousands of objects
+            self.guarded[id(module)] = names, strict
+            module.__class__ = interceptors.module_class(self, names) if seal else self._guarded_class
 
     def accept(self, module: types.ModuleType, name: str, value: Any) -> None:
-        """What a library made of its own, in the place of what was noted: from now on it is to stay."""
-        names, _ = self.kept[id(module)]
-        self._accepted.append((f"{module.__name__}.{name}", names[name], value))
+        """Accept a function that a library wrapped itself. From now on the attribute must keep this value."""
+        names, _ = self.guarded[id(module)]
+        self._wrapped.append((f"{module.__name__}.{name}", names[name], value))
         names[name] = value
 
     @property
-    def _keeper(self) -> Any:
+    def _guarded_class(self) -> Any:
         if not hasattr(self, "_class"):
             self._class = interceptors.module_class(self)
         return self._class
 
-    # what was read
+    # which code acts
 
-    def expect(self, path: str, source: bytes, reading: static_checks.Reading) -> None:
-        """Of a candidate's file, before it runs: what was found in it counts where it is reached."""
-        self._readings[path] = reading
-        self._reached[path] = []
-        if reading.tree is None:
-            self._say_all(path, reading.findings)
-            return
-
-        def reached(finding: executed_findings.Finding) -> None:
-            seen = self._reached[path]
-            if self.on and finding not in seen:
-                before = static_checks.told(seen, reading.known)
-                seen.append(finding)
-                self._say_lines(path, static_checks.told(seen, reading.known)[len(before) :])
-
-        with contextlib.suppress(SyntaxError):  # it cannot run
-            try:
-                code = executed_findings.compiled(reading.tree, path, reading.findings, reached, self.for_tests)
-                self._marked[path] = source, code
-            except (ValueError, RecursionError, MemoryError):
-                self._say_all(path, reading.findings)
-
-    def marked(self, path: str, source: bytes) -> Any:
-        """The code of a candidate's file with its marks, None where there is none."""
-        before, code = self._marked.get(path, (b"", None))
-        if path in self._readings and (code is None or before != source):
-            self._blind = True
-            return None
-        return code
-
-    def unreached(self) -> None:
-        """After the tests: where a text may have run without its marks, all that was found in it counts."""
-        blind = self._blind or any(name in sys.modules and name not in self._before for name in _FRESH)
-        for path, reading in self._readings.items() if blind else ():
-            self._say_all(path, reading.findings)
-
-    def _say_all(self, path: str, findings: list[executed_findings.Finding]) -> None:
-        self._say_lines(path, static_checks.told(findings, self._readings[path].known))
-
-    def _say_lines(self, path: str, lines: Iterable[str]) -> None:
-        place = path[len(self._cwd) :] if path.startswith(self._cwd) else path
-        for text in [f"{place}, {line}" for line in lines]:
-            if text not in self._told:
-                self._told.add(text)
-                self._say(text)
-
-    def for_tests(self, method: types.FrameType) -> bool:
-        """Whether a method was called on behalf of the tests, and not by a function of the candidate's that they called."""
-        entry: types.FrameType = method
-        frame = method.f_back
-        while frame is not None and frame.f_code.co_filename not in self._tests:
-            place = frame.f_code.co_filename
-            if place in self._mine or (place.startswith("<") and self.candidates(place)):
-                entry = frame
-            frame = frame.f_back
-        name = entry.f_code.co_name
-        return entry is method or name == "<lambda>" or (name.startswith("__") and name not in _EXPLICIT)
-
-    # whose
-
-    def candidates(self, path: str) -> bool:
-        """Whether code of this file is the candidate's: also of one that it wrote, and what was made of a text."""
+    def is_candidate_file(self, path: str) -> bool:
+        """Whether the code of this file is the candidate's: also of a file that it wrote, or code compiled from a string."""
         if path.startswith("<"):
-            return not path.startswith(_OTHERS_TEXTS)
-        if path not in self._whose:
-            foreign = path in self._others or not path.startswith(self._places)
-            inside = path.startswith(self._trusted) and not path.startswith(self._cwd)
-            self._whose[path] = path in self._mine or not (foreign or inside)
-        return self._whose[path]
+            return not path.startswith(_NOT_CANDIDATE_TEXTS)
+        if path not in self._is_candidate:
+            foreign = path in self._repository_paths or not path.startswith(self._writable)
+            trusted = path.startswith(self._trusted) and not path.startswith(self._cwd)
+            self._is_candidate[path] = path in self._candidate_paths or not (foreign or trusted)
+        return self._is_candidate[path]
 
     def _is_tests(self, path: str) -> bool:
         return path in self._tests or path.endswith("/runpy.py")
 
     def actor(self, event: str, depth: int) -> Optional[types.FrameType]:
-        """The frame of the candidate's that acts here, not counting who does it for others; None where it is not the candidate."""
+        """The candidate's frame that acts, without code that acts for its caller; None where other code acts.
+
+        `depth`: the number of frames between this method and the code in question.
+        """
         frame: Optional[types.FrameType] = sys._getframe(depth + 1)
-        while event in audit_policy.DEEP and frame is not None and frame.f_code.co_filename not in self._mine:
+        anywhere = event in audit_policy.ANYWHERE_ON_STACK
+        while anywhere and frame is not None and frame.f_code.co_filename not in self._candidate_paths:
             frame = frame.f_back
-        carriers = audit_policy.BY.get(event, ())
+        carriers = audit_policy.CARRIERS.get(event, ())
         while frame is not None and carriers:
-            place = frame.f_code.co_filename
-            if not (place.endswith(carriers) or f"{place}:{frame.f_code.co_name}".endswith(carriers)):
+            file = frame.f_code.co_filename
+            if not (file.endswith(carriers) or f"{file}:{frame.f_code.co_name}".endswith(carriers)):
                 break
             frame = frame.f_back
-        return frame if frame is not None and self.candidates(frame.f_code.co_filename) else None
+        return frame if frame is not None and self.is_candidate_file(frame.f_code.co_filename) else None
 
-    # what
+    # findings
 
-    def seen(self, what: str, frame: types.FrameType) -> None:
-        """Say it, once. Raises `PermissionError` where the reference does no such thing."""
-        if what not in self._told:
-            self._told.add(what)
-            place = frame.f_code.co_filename
-            place = place[len(self._cwd) :] if place.startswith(self._cwd) else place
-            self._say(f"{place}, line {frame.f_lineno}, when run: {what}" if self._refuse else what)
-        if self._refuse and what not in self._known:
-            raise PermissionError(what)
+    def report_act(self, finding: str, frame: types.FrameType) -> None:
+        """Report an act once. Raises `PermissionError` unless the reference has the finding too."""
+        if finding not in self._reported:
+            self._reported.add(finding)
+            path = self._displayed(frame.f_code.co_filename)
+            self._report(f"{path}, line {frame.f_lineno}, when run: {finding}" if self._refuse else finding)
+        if self._refuse and finding not in self._accepted_findings:
+            raise PermissionError(finding)
+
+    def _report_line(self, path: str, line: str) -> None:
+        text = f"{self._displayed(path)}, {line}"
+        if text not in self._reported:
+            self._reported.add(text)
+            self._report(text)
+
+    def _displayed(self, path: str) -> str:
+        return path[len(self._cwd) :] if path.startswith(self._cwd) else path
 
     def _audit(self, event: str, given: tuple[Any, ...]) -> None:
-        if event not in audit_policy.WHY and event not in audit_policy.ASKED and not event.startswith("ctypes."):
+        """The audit hook. The depths of frames below count from this method."""
+        is_relevant = event in audit_policy.REASONS or event in audit_policy.CHECKED_EVENTS
+        if not is_relevant and not event.startswith("ctypes."):
             return
         thread = threading.get_ident()
-        if thread in self._busy or not self.on:
+        if thread in self._checking or not self.active:
             return
         if event == "exec" and self._is_tests(sys._getframe(1).f_code.co_filename):
-            self._blind = True
-        self._busy.add(thread)
+            self._sources.unmarked_code_ran = True
+        self._checking.add(thread)
         collects = gc.isenabled()
-        gc.disable()  # a finalizer would run unseen
+        gc.disable()  # a finalizer would run unmonitored
         try:
             frame = self.actor(event, 1)
             if frame is None:
-                self._text(event, given)
+                self._check_string(event, given)
                 return
-            what = audit_policy.meaning(
-                event, tuple(map(audit_policy.exact, given)), self._hidden, self.candidates, self._others
+            arguments = tuple(map(audit_policy.exact, given))
+            finding = audit_policy.event_finding(
+                event, arguments, self._hidden, self.is_candidate_file, self._repository_paths
             )
-            if what:
-                self.seen(what, frame)
+            if finding:
+                self.report_act(finding, frame)
         finally:
             if collects:
                 gc.enable()
-            self._busy.discard(thread)
+            self._checking.discard(thread)
 
-    def _text(self, event: str, given: tuple[Any, ...]) -> None:
-        """Of a text that a library runs: whether the candidate is nearest of those that it may do so for, and what it comes to."""
+    def _check_string(self, event: str, given: tuple[Any, ...]) -> None:
+        """Check code that a library compiled from a string, if the candidate is the nearest code that may have given it."""
         frame = sys._getframe(2)
         if event != "exec" or type(given[0]) is not types.CodeType:
             return
-        written = evaluated_strings.WRITER in frame.f_code.co_filename
+        generated = evaluated_strings.WRITER in frame.f_code.co_filename
         nearest: Optional[types.FrameType] = frame
-        while nearest is not None and not self.candidates(nearest.f_code.co_filename):
-            place = nearest.f_code.co_filename
-            if written and evaluated_strings.COMPILER in place:
+        while nearest is not None and not self.is_candidate_file(nearest.f_code.co_filename):
+            file = nearest.f_code.co_filename
+            if generated and evaluated_strings.COMPILER in file:
                 return
-            if place.startswith(_IMPORTING) or place in self._tests or place in self._others:
+            if file.startswith(_IMPORTING) or file in self._tests or file in self._repository_paths:
                 return
             nearest = nearest.f_back
-        what = evaluated_strings.objection(given[0], self._hidden) if nearest is not None else ""
-        if nearest is not None and what:
-            self.seen(what, nearest)
+        finding = evaluated_strings.objection(given[0], self._hidden) if nearest is not None else ""
+        if nearest is not None and finding:
+            self.report_act(finding, nearest)
 
-    def seeks(self, name: str) -> bool:
-        """Whether it is a module of the tests', which an import does not find; the candidate's attempt is said."""
-        if name not in self._hidden or not self.on:
+    def check_hidden_import(self, name: str) -> bool:
+        """Report an import of a hidden module by the candidate, and return whether it is one. The import finds nothing."""
+        if name not in self._hidden or not self.active:
             return False
         frame = self.actor("import", 2)
         if frame is not None:
-            with contextlib.suppress(PermissionError):  # let it be told that there is no such module
-                self.seen(f"import of {name}, which is the tests' alone", frame)
+            with contextlib.suppress(PermissionError):  # the import raises `ModuleNotFoundError`
+                self.report_act(f"import of {name}, {deny_rules.HIDDEN_MODULE}", frame)
         return frame is not None
 
-    # what is imported
+    # imports
 
-    def loaded(self, module: types.ModuleType, path: str) -> None:
-        """One of the repository's own modules that are not the candidate's: its functions and classes are to stay."""
-        self.keep(
-            module, {name: value for name, value in vars(module).items() if _own(value, module.__name__)}, seal=True
-        )
-
-    def before(self, module: types.ModuleType, path: str) -> None:
-        if path in self._mine:
+    def before_import(self, module: types.ModuleType, path: str) -> None:
+        if path in self._candidate_paths:
             module.__dict__["__builtins__"] = self._builtins
 
-    def own_source(self, path: str) -> bool:
-        """Whether it is a file of the repository's, or the candidate's: never loaded from bytecode, which anybody may have put there."""
-        return path in self._mine or path in self._others
+    def is_task_source(self, path: str) -> bool:
+        """Whether a file is the repository's or the candidate's. It is never loaded from bytecode, which any code may have
+        written."""
+        return path in self._candidate_paths or path in self._repository_paths
 
-    def unread(self, path: str) -> None:
-        """Of a file that is loaded: that it was there when the candidate was read. Raises `PermissionError` if not."""
-        if (
-            not path
-            or not self.on
-            or self.own_source(path)
-            or not (self.candidates(path) or _changed(path) >= self._began)
-        ):
+    def refuse_new_file(self, path: str) -> None:
+        """Raise `PermissionError` for a file that was written after the candidate's files were checked."""
+        if not path or not self.active or self.is_task_source(path):
             return
-        what = f"import of {os.path.basename(path)}, which was written while it ran and cannot be read here"
-        if what not in self._told:
-            self._told.add(what)
-            self._say(what)
-        if self._refuse and what not in self._known:
-            raise PermissionError(what)
+        if not self.is_candidate_file(path) and _change_time(path) < self._began:
+            return
+        finding = f"import of {os.path.basename(path)}, which was written while the tests ran and cannot be checked"
+        if finding not in self._reported:
+            self._reported.add(finding)
+            self._report(finding)
+        if self._refuse and finding not in self._accepted_findings:
+            raise PermissionError(finding)
 
-    def after(self, module: types.ModuleType, path: str) -> None:
-        if path in self._others or path in self._mine:
-            self._loaded[module.__name__] = module
-        others = path in self._others and path not in self._mine
-        if others or (path in self._mine and not self._refuse):
-            self._holdings.note(module)
-        if others:
-            self.loaded(module, path)
+    def after_import(self, module: types.ModuleType, path: str) -> None:
+        """Take the snapshot of a repository module, and guard its functions and classes."""
+        if self.is_task_source(path):
+            self._repository_modules[module.__name__] = module
+        is_repository = path in self._repository_paths and path not in self._candidate_paths
+        if is_repository or (path in self._candidate_paths and not self._refuse):
+            self._snapshots.add(module)
+        if is_repository:
+            names = {name: value for name, value in vars(module).items() if _is_defined_in(value, module.__name__)}
+            self.guard(module, names, seal=True)
 
 
-def _changed(path: str) -> int:
-    """When, by a time that nobody can set."""
+def _change_time(path: str) -> int:
+    """When the file was last changed, in nanoseconds, by a time that no program can set."""
     try:
         return os.stat(path).st_ctime_ns
     except OSError:
         return 0
 
 
-def _own(value: Any, module: str) -> bool:
+def _is_defined_in(value: Any, module: str) -> bool:
     return isinstance(value, (types.FunctionType, type)) and getattr(value, "__module__", "") == module

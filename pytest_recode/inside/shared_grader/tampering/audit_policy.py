@@ -32,22 +32,22 @@ _PROCESS_EVENTS = (
     "pty.spawn",
 )
 _CODE_EVENTS = ("exec", "compile", "code.__new__", "function.__new__", "marshal.loads")
-WHY = {
+REASONS = {
     **dict.fromkeys(_FRAME_EVENTS, deny_rules.FRAMES),
-    **dict.fromkeys(_HOOK_EVENTS, "runs code in its judge"),
+    **dict.fromkeys(_HOOK_EVENTS, "runs code inside the judge"),
     **dict.fromkeys(_MEMORY_EVENTS, deny_rules.MEMORY),
     **dict.fromkeys(_PROCESS_EVENTS, deny_rules.STARTS),
     **dict.fromkeys(_CODE_EVENTS, deny_rules.CODE),
     **dict.fromkeys(("os.kill", "os.killpg", "signal.pthread_kill"), deny_rules.ENDS),
-    "os.chdir": "moves its judge elsewhere",
+    "os.chdir": "changes the judge's working directory",
 }
-_MOVES = ("os.rename", "os.link", "os.symlink")
-ASKED = (
+_MOVE_EVENTS = ("os.rename", "os.link", "os.symlink")
+CHECKED_EVENTS = (
     *("object.__getattr__", "object.__setattr__", "object.__delattr__", "import", "open", "pickle.find_class"),
-    *_MOVES,
+    *_MOVE_EVENTS,
 )
-DEEP = {"pickle.find_class"}
-"""Libraries do this for whoever calls them: the candidate, where it is on the stack at all."""
+ANYWHERE_ON_STACK = {"pickle.find_class"}
+"""Events in which libraries act for their callers: the candidate acts if it is on the stack at all."""
 _CODE_FILES = (".py", ".pyc", ".pth", ".so")
 _FRAMES_OF = {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_code"}
 _INNER = {"__code__", "__defaults__", "__kwdefaults__"}
@@ -56,7 +56,7 @@ _PRIVATE = re.compile(
 )
 _UNPICKLED = {"os", "posix", "sys", "subprocess", "importlib", "unittest", "gc", "runpy", "ctypes", "pty", "code"}
 _UNPICKLED_BUILTINS = {"eval", "exec", "compile", "__import__", "getattr", "setattr", "open", "globals", "vars"}
-BY = {
+CARRIERS = {
     **dict.fromkeys(
         _FRAME_EVENTS,
         (
@@ -70,7 +70,7 @@ BY = {
         ("os.posix_spawn", "os.fork", "os.exec", "subprocess.Popen"), ("/subprocess.py", "/os.py", "/pty.py")
     ),
     **dict.fromkeys(
-        ("open", *_MOVES),
+        ("open", *_MOVE_EVENTS),
         (
             "/pathlib.py",
             "/pathlib/_local.py",
@@ -94,15 +94,15 @@ BY = {
     ),
     "pickle.find_class": ("/pickle.py",),
 }
-"""Code that does a thing for whoever calls it: files, or one function of them."""
+"""Code that acts for its caller, by event: files, or one function of a file."""
 
 
-Candidates = Callable[[str], bool]
-"""Whether code of a file is the candidate's."""
+IsCandidateFile = Callable[[str], bool]
+"""Whether the code of a file is the candidate's."""
 
 
 def exact(value: Any) -> Any:
-    """A text or a number as it is: one whose class is the candidate's would be asked, and could act where nobody looks."""
+    """The plain value of a string, bytes or int whose class may be the candidate's, without calling its methods."""
     kind = type(value)
     if kind is not str and issubclass(kind, str):
         return str.__str__(value)
@@ -113,54 +113,66 @@ def exact(value: Any) -> Any:
     return value
 
 
-def meaning(
-    event: str, given: tuple[Any, ...], hidden: Iterable[str], candidates: Candidates, others: Iterable[str] = ()
+def event_finding(
+    event: str,
+    given: tuple[Any, ...],
+    hidden: Iterable[str],
+    is_candidate: IsCandidateFile,
+    repository_paths: Iterable[str] = (),
 ) -> str:
-    """Of an event of `WHY`, of `ASKED` or of ctypes', with what it was given. `others`: files that are to stay where they are."""
-    if event in WHY:
-        return f"{event} {WHY[event]}"
+    """The finding for an event of `REASONS`, of `CHECKED_EVENTS` or of ctypes, with its arguments, or "".
+
+    `repository_paths`: files that must not be moved.
+    """
+    if event in REASONS:
+        return f"{event} {REASONS[event]}"
     if event.startswith("ctypes."):
         return f"ctypes {deny_rules.BELOW}"
     if event.startswith("object."):
-        return _member(event, given, candidates)
+        return _attribute_finding(event, given, is_candidate)
     if event == "import":
-        return importing(str(given[0]))
+        return import_finding(str(given[0]))
     if event == "pickle.find_class":
-        return _unpickled(str(given[0]), str(given[1]), hidden)
-    return _opening(given, hidden) if event == "open" else _moving(given, others)
+        return _pickle_finding(str(given[0]), str(given[1]), hidden)
+    return _open_finding(given, hidden) if event == "open" else _move_finding(given, repository_paths)
 
 
-def _unpickled(module: str, name: str, hidden: Iterable[str]) -> str:
+def _pickle_finding(module: str, name: str, hidden: Iterable[str]) -> str:
     bad = module.partition(".")[0] in _UNPICKLED or module in hidden
     if bad or (module == "builtins" and name in _UNPICKLED_BUILTINS):
         return f"a pickle of {module}.{name} {deny_rules.CODE}"
     return ""
 
 
-def _member(event: str, given: tuple[Any, ...], candidates: Candidates) -> str:
+def _attribute_finding(event: str, given: tuple[Any, ...], is_candidate: IsCandidateFile) -> str:
     holder, name = given[0], given[1]
     if name in _FRAMES_OF:
         return f"{name} {deny_rules.FRAMES}"
     if event == "object.__getattr__" and name != "__kwdefaults__":
         return ""
-    if name in _INNER and issubclass(type(holder), types.FunctionType) and not candidates(holder.__code__.co_filename):
+    if (
+        name in _INNER
+        and issubclass(type(holder), types.FunctionType)
+        and not is_candidate(holder.__code__.co_filename)
+    ):
         return f"{name} of {holder.__name__} {deny_rules.CHANGES}"
     if name == "__class__" and issubclass(type(holder), types.ModuleType):
         return f"__class__ of {holder.__name__} {deny_rules.CHANGES}"
     return ""
 
 
-def importing(name: str) -> str:
+def import_finding(name: str) -> str:
+    """The finding for an import of a module by its absolute name, or ""."""
     top = name.partition(".")[0]
-    if name.startswith(deny_rules.AGREEING):
-        return f"import of {deny_rules.AGREEING} {deny_rules.JUDGE}"
+    if name.startswith(deny_rules.EQUALS_ANYTHING):
+        return f"import of {deny_rules.EQUALS_ANYTHING} {deny_rules.JUDGE}"
     if top in deny_rules.IMPORTS or top.startswith("_recode"):
         return f"import of {top} {deny_rules.IMPORTS.get(top, deny_rules.CHANGES)}"
     return ""
 
 
-def named(holder: Any, name: Any) -> str:
-    """Why an attribute that was named at run time is none of a solution's business, or ""."""
+def lookup_finding(holder: Any, name: Any) -> str:
+    """The finding for an attribute whose name was made at run time, or ""."""
     if not isinstance(name, str):
         return ""
     if name in deny_rules.ATTRIBUTES and name not in deny_rules.OVERRIDES:
@@ -174,19 +186,21 @@ def named(holder: Any, name: Any) -> str:
     return ""
 
 
-def setting(holder: Any, name: Any, candidates: Candidates, value: Any = None) -> str:
-    """Of a module, a class or anything else; without a `value`, what is there is removed."""
+def assignment_finding(holder: Any, name: Any, is_candidate: IsCandidateFile, value: Any = None) -> str:
+    """The finding for setting an attribute by `setattr`, or for removing it (without `value`), or ""."""
     if name in deny_rules.POINTERS:
         return f"{name} {deny_rules.BELOW}"
     if isinstance(holder, type):
         if name in deny_rules.ANSWERS | deny_rules.OVERRIDES:
             return f"{name} set at run time {deny_rules.CHANGES}"
-        if holder.__module__.partition(".")[0] in ("unittest", "builtins") and _foreign(holder.__module__, candidates):
+        if holder.__module__.partition(".")[0] in ("unittest", "builtins") and _is_foreign(
+            holder.__module__, is_candidate
+        ):
             return f"{holder.__qualname__}.{name} set at run time {deny_rules.CHANGES}"
-    if isinstance(value, types.FunctionType) and candidates(value.__code__.co_filename):
+    if isinstance(value, types.FunctionType) and is_candidate(value.__code__.co_filename):
         of = _module_of(holder)
-        if of and of.partition(".")[0] not in deny_rules.HOOKS and _foreign(of, candidates):
-            return f"{name} of what it imported is replaced: {deny_rules.CHANGES}"
+        if of and of.partition(".")[0] not in deny_rules.HOOKS and _is_foreign(of, is_candidate):
+            return f"assigning to {name} of an imported module or class {deny_rules.CHANGES}"
     return ""
 
 
@@ -196,12 +210,12 @@ def _module_of(holder: Any) -> str:
     return holder.__module__ if isinstance(holder, type) else ""
 
 
-def _foreign(module: str, candidates: Candidates) -> bool:
+def _is_foreign(module: str, is_candidate: IsCandidateFile) -> bool:
     found = sys.modules.get(module)
-    return found is not None and not candidates(getattr(found, "__file__", None) or "")
+    return found is not None and not is_candidate(getattr(found, "__file__", None) or "")
 
 
-def _opening(given: tuple[Any, ...], hidden: Iterable[str]) -> str:
+def _open_finding(given: tuple[Any, ...], hidden: Iterable[str]) -> str:
     path, mode = given[0], str(given[1] or "")
     if isinstance(path, int):
         return f"open() of a descriptor {deny_rules.FILES}" if path in (3, 4) else ""
@@ -210,22 +224,22 @@ def _opening(given: tuple[Any, ...], hidden: Iterable[str]) -> str:
     if not isinstance(path, str):
         return ""
     if _PRIVATE.match(os.path.normpath(path)):
-        return f"open() of {os.path.normpath(path)} reaches its judge's files"
+        return f"open() of {os.path.normpath(path)} reaches the judge's files"
     name = os.path.basename(path)
     if name.endswith(".py") and not os.path.exists(path) and name[:-3] in {each.rpartition(".")[2] for each in hidden}:
-        return f"open() of {name}, which is the tests' alone"
+        return f"open() of {name}, a file that only the tests may use"
     if path.endswith(_CODE_FILES) and set(mode) & set("wax+"):
-        return f"open() writes code ({os.path.basename(path)}), which cannot be read here"
+        return f"open() writes code ({os.path.basename(path)}), which cannot be checked"
     return ""
 
 
-def _moving(given: tuple[Any, ...], others: Iterable[str]) -> str:
-    source, place = map(_path, given[:2])
+def _move_finding(given: tuple[Any, ...], repository_paths: Iterable[str]) -> str:
+    source, target = map(_path, given[:2])
     whole = os.path.realpath(os.path.dirname(os.path.join(_folder(given[2:]), source)))
     whole = os.path.join(whole, os.path.basename(os.path.normpath(source)))
-    if source and any(f"{path}/".startswith(f"{whole}/") for path in others):
-        return f"{os.path.basename(whole)}, which is not its own, is moved"
-    return f"{os.path.basename(place)} is code that cannot be read here" if place.endswith(_CODE_FILES) else ""
+    if source and any(f"{path}/".startswith(f"{whole}/") for path in repository_paths):
+        return f"{os.path.basename(whole)}, which is not the candidate's, is moved"
+    return f"{os.path.basename(target)} is code that cannot be checked" if target.endswith(_CODE_FILES) else ""
 
 
 def _path(given: Any) -> str:
@@ -236,7 +250,7 @@ def _path(given: Any) -> str:
 
 
 def _folder(descriptors: tuple[Any, ...]) -> str:
-    """The directory by whose descriptor the first path of an event is meant."""
+    """The directory that the first path of an event is relative to, by its descriptor."""
     descriptor = descriptors[0] if descriptors else -1
     if type(descriptor) is not int or descriptor < 0:
         return os.getcwd()

@@ -15,10 +15,12 @@ from collections.abc import Mapping
 from typing import Optional
 
 _WORDS = 48
-"""Pointers before `tp_version_tag` in a type object of 64 bits."""
+"""Number of pointers before `tp_version_tag` in a 64-bit type object."""
 
 
-class Versions:
+class ClassVersions:
+    """The version tags of some classes at one time."""
+
     def __init__(self, classes: Mapping[str, type]) -> None:
         self._classes = classes
         self._before = {name: version(each) for name, each in self._classes.items()}
@@ -28,36 +30,36 @@ class Versions:
 
 
 def version(cls: type) -> Optional[int]:
-    """None where the interpreter keeps no count of this class, or it is not found."""
-    if not _counts():
+    """The version tag of a class; None where the interpreter keeps none for it, or it cannot be read."""
+    if not _is_readable():
         return None
-    with contextlib.suppress(AttributeError):  # a lookup, which has a changed class counted anew
+    with contextlib.suppress(AttributeError):  # a lookup assigns a new tag to a class that was modified
         type.__getattribute__(cls, "no_such_name")
     return raw(cls)
 
 
 def raw(cls: type) -> Optional[int]:
-    """The count as it stands; None for a class that was changed and not looked at since."""
+    """The tag as it is in memory; None for a class that was modified and has had no lookup since."""
     return ctypes.c_uint.from_address(id(cls) + _WORDS * ctypes.sizeof(ctypes.c_void_p)).value or None
 
 
 @functools.lru_cache(maxsize=None)
-def _counts() -> bool:
-    """Whether the count is where it is looked for."""
+def _is_readable() -> bool:
+    """Whether the tag is where this module looks for it."""
     if ctypes.sizeof(ctypes.c_void_p) != 8 or type.__sizeof__(type) < (_WORDS + 1) * 8:
         return False
 
-    class Tried:
+    class Modified:
         value = 1
 
     class Other:
         value = 1
 
-    def count(cls: type) -> Optional[int]:
+    def tag(cls: type) -> Optional[int]:
         getattr(cls, "no_such_name", None)
         return raw(cls)
 
-    one, other = count(Tried), count(Other)
-    Tried.value = 2
-    Tried.value = 1
-    return one is not None and one != other and count(Tried) not in (one, None) and count(Other) == other
+    one, other = tag(Modified), tag(Other)
+    Modified.value = 2
+    Modified.value = 1
+    return one is not None and one != other and tag(Modified) not in (one, None) and tag(Other) == other

@@ -18,19 +18,19 @@ from typing import Any
 from . import deny_rules, executed_findings
 
 _PLAIN = (float, int, complex, str, bytes, list, tuple, dict, set, frozenset)
-_ELSEWHERE = (
+_LIBRARY_TYPES = (
     *(("numpy", "ndarray"), ("numpy", "generic"), ("torch", "Tensor")),
     *(("torch.overrides", "TorchFunctionMode"), ("torch.utils._python_dispatch", "TorchDispatchMode")),
 )
-_SAYS_NO = {"__ne__"}
+_INVERTED = {"__ne__"}
 _NUMBERS = (1.5e6, -3.25)
-"""Nothing honest equals both."""
+"""No correct value equals both."""
 
 
-def strict() -> None:
-    """numpy's and torch's comparisons hold of an empty array, as it is broadcast, and of masked entries: from now on they do not.
+def install_strict_comparisons() -> None:
+    """Make numpy's and torch's comparisons fail where one side only is empty or masked; they would hold by broadcasting.
 
-    For good. The reference is judged by the same.
+    This cannot be undone. The reference is judged by the same comparisons.
     """
     np: Any = sys.modules.get("numpy")
     testing: Any = sys.modules.get("numpy.testing._private.utils")
@@ -50,7 +50,7 @@ def _strict(real: Any, at: int) -> Any:
     @functools.wraps(real)
     def compare(*given: Any, **named: Any) -> Any:
         pair = given[at : at + 2]
-        if len(pair) == 2 and (_vanishes(*pair) or _vanishes(*pair[::-1])):
+        if len(pair) == 2 and (_has_no_values(*pair) or _has_no_values(*pair[::-1])):
             if at:
                 raise AssertionError("nothing is compared: one side is empty or masked, and the other is not")
             return False
@@ -60,8 +60,8 @@ def _strict(real: Any, at: int) -> Any:
     return compare
 
 
-def _vanishes(one: Any, other: Any) -> bool:
-    """Whether all or some of one side has no value that the other could be compared with."""
+def _has_no_values(one: Any, other: Any) -> bool:
+    """Whether `one` has entries without a value, where `other` has one."""
     if getattr(one, "mask", None) is not None and getattr(other, "mask", None) is None:
         ma: Any = sys.modules.get("numpy.ma")
         if ma is not None and isinstance(one, ma.MaskedArray) and bool(ma.is_masked(one)):
@@ -78,31 +78,32 @@ def _size(value: Any) -> Any:
     return count() if callable(count) else getattr(value, "size", None)
 
 
-class Classes:
-    """Those that are there before a candidate's code runs."""
+class NewClasses:
+    """The classes that are created after this object: those that exist before candidate code runs are left out."""
 
     def __init__(self) -> None:
-        self._before = {id(each): each for each in _all()}
-        self._kept: dict[int, type] = {}
+        self._before = {id(each): each for each in _all_classes()}
+        self._new: dict[int, type] = {}
 
-    def keep(self) -> None:
-        """The new ones of now: one that was made in a case would be gone before it is asked."""
-        for base in (object, *_data()):
-            self._keep(type.__subclasses__(base))
+    def record(self) -> None:
+        """Record new classes now: a class that a case created could be gone before the final check."""
+        for base in (object, *_value_types()):
+            self._record(type.__subclasses__(base))
 
-    def _keep(self, found: list[type]) -> None:
-        self._kept.update((id(cls), cls) for cls in found if id(cls) not in self._before)
+    def _record(self, found: list[type]) -> None:
+        self._new.update((id(cls), cls) for cls in found if id(cls) not in self._before)
 
-    def liars(self, candidates: Callable[[str], bool]) -> Iterator[str]:
-        """One line for each new class of the candidate's that cannot be taken at its word. `candidates`: whether a file is its."""
-        data = tuple(_data())
-        self._keep(_all())
-        for cls in self._kept.values():
-            yield from _lies(cls, data, candidates)
+    def findings(self, is_candidate: Callable[[str], bool]) -> Iterator[str]:
+        """One line for each method by which a new class of the candidate's can fake a comparison. `is_candidate`: whether
+        a file is the candidate's."""
+        value_types = tuple(_value_types())
+        self._record(_all_classes())
+        for cls in self._new.values():
+            yield from _class_findings(cls, value_types, is_candidate)
 
 
 def file_of(thing: Any) -> str:
-    """Where the code of a function, or of an object's class, lies; "" where it is not of Python."""
+    """The file of a function's code, or of the module of an object's class; "" where there is none."""
     for each in (thing, getattr(thing, "__func__", None), getattr(type(thing), "find_spec", None)):
         code = getattr(each, "__code__", None)
         if code is not None:
@@ -111,18 +112,19 @@ def file_of(thing: Any) -> str:
     return str(getattr(module, "__file__", None) or "")
 
 
-def _data() -> Iterator[type]:
+def _value_types() -> Iterator[type]:
+    """The types that tests compare."""
     yield from _PLAIN
-    for module, name in _ELSEWHERE:
+    for module, name in _LIBRARY_TYPES:
         found = getattr(sys.modules.get(module), name, None)
         if isinstance(found, type):
             yield found
 
 
-def _all() -> list[type]:
-    """Classes that derive from nothing, and all those that derive from what tests compare."""
+def _all_classes() -> list[type]:
+    """The direct subclasses of `object`, and all subclasses of the types that tests compare."""
     found = list(object.__subclasses__())
-    queue = list(_data())
+    queue = list(_value_types())
     seen = {id(each) for each in queue}
     for cls in queue:
         children: list[type] = type.__subclasses__(cls)
@@ -133,76 +135,76 @@ def _all() -> list[type]:
     return found + queue
 
 
-def _lies(cls: type, data: tuple[type, ...], candidates: Callable[[str], bool]) -> Iterator[str]:
-    asked = deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.DIFFERENCES
-    own = {name: method for name, method in vars(cls).items() if name in asked and _counts(method)}
-    whose = bool(own) and _whose(cls, candidates)
-    if issubclass(cls, data) and not issubclass(cls, _PLAIN):
-        for name in deny_rules.READS & vars(cls).keys():
-            if candidates(file_of(vars(cls)[name])) and _counts(vars(cls)[name]):
-                yield f"{cls.__qualname__}.{name} answers for itself what a comparison comes to"
+def _class_findings(cls: type, value_types: tuple[type, ...], is_candidate: Callable[[str], bool]) -> Iterator[str]:
+    relevant = deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.DIFFERENCES
+    own = {name: method for name, method in vars(cls).items() if name in relevant and _is_used(method)}
+    owned = bool(own) and _is_candidates(cls, is_candidate)
+    if issubclass(cls, value_types) and not issubclass(cls, _PLAIN):
+        for name in deny_rules.RESULT_READS & vars(cls).keys():
+            if is_candidate(file_of(vars(cls)[name])) and _is_used(vars(cls)[name]):
+                yield f"{cls.__qualname__}.{name} overrides how the result of a comparison is read"
     for name, method in own.items():
-        place = file_of(method)
-        if name in deny_rules.COMPARISONS and whose and not _is_method(method):
-            yield f"{cls.__qualname__}.{name} compares by what is no method"
+        file = file_of(method)
+        if name in deny_rules.COMPARISONS and owned and not _is_method(method):
+            yield f"{cls.__qualname__}.{name} is a comparison that is not a method"
             continue
-        if not whose and not candidates(place):
+        if not owned and not is_candidate(file):
             continue
-        made = not candidates(place) or place.startswith("<")  # by a dataclass, say
+        generated = not is_candidate(file) or file.startswith("<")  # by a dataclass, for example
         if name in deny_rules.OVERRIDES:
-            yield f"{cls.__qualname__}.{name} answers for itself what is computed of it"
-        elif issubclass(cls, data) and name in deny_rules.COMPARISONS and not made:
-            yield f"{cls.__qualname__}.{name} compares as it likes what is a plain value"
-        elif name in deny_rules.COMPARISONS and _agrees(cls, name):
-            yield f"{cls.__qualname__}.{name} holds of anything"
-        elif name in deny_rules.DIFFERENCES and _cancels(cls, name):
-            yield f"{cls.__qualname__}.{name} leaves nothing of anything"
+            yield f"{cls.__qualname__}.{name} overrides what library functions compute"
+        elif issubclass(cls, value_types) and name in deny_rules.COMPARISONS and not generated:
+            yield f"{cls.__qualname__}.{name} redefines the comparison of a builtin value type"
+        elif name in deny_rules.COMPARISONS and _is_always_true(cls, name):
+            yield f"{cls.__qualname__}.{name} is true for any operand; a class like this can fake a comparison"
+        elif name in deny_rules.DIFFERENCES and _is_always_zero(cls, name):
+            yield f"{cls.__qualname__}.{name} is zero for any operand; a class like this can fake a comparison"
 
 
-def _counts(method: Any) -> bool:
-    """Not of a method by which a class declines to answer, nor of one that gave the tests no answer."""
+def _is_used(method: Any) -> bool:
+    """Whether the tests may have used a method: not if it only declines to compare, or they never called it."""
     if method is None or getattr(method, "__name__", "") == "_disabled_torch_function_impl":
         return False
     return type(method) is not types.FunctionType or executed_findings.answered(method)
 
 
-def _whose(cls: type, candidates: Callable[[str], bool]) -> bool:
-    """Whether a class is the candidate's: one of a library's is found by its name."""
+def _is_candidates(cls: type, is_candidate: Callable[[str], bool]) -> bool:
+    """Whether a class is the candidate's. A library's class is found in its module by its name."""
     found: Any = sys.modules.get(cls.__module__)
-    if candidates(str(getattr(found, "__file__", None) or "")):
+    if is_candidate(str(getattr(found, "__file__", None) or "")):
         return True
     for name in cls.__qualname__.split("."):
         found = getattr(found, "__dict__", {}).get(name)
     files = [file_of(each) for each in vars(cls).values() if type(each) is types.FunctionType]
-    return found is not cls and (not files or any(map(candidates, files)))
+    return found is not cls and (not files or any(map(is_candidate, files)))
 
 
 def _is_method(thing: Any) -> bool:
-    """What Python calls with an instance and what it is compared with: no `id`, no property, no object that is called."""
+    """Whether Python calls it with the instance and the operand: not `id`, a property or a callable object."""
     inherited = type(thing) is types.WrapperDescriptorType and thing.__name__ in deny_rules.COMPARISONS
     return inherited or type(thing) is types.FunctionType
 
 
-def _cancels(cls: type, name: str) -> bool:
-    """Whether an instance of it, even one that was never initialised, is as large as whatever it is compared with."""
+def _is_always_zero(cls: type, name: str) -> bool:
+    """Whether the difference of an instance that was never initialised and any number is zero."""
     base: Any = next((each for each in _PLAIN if issubclass(cls, each)), object)
     try:
         return all(bool(round(abs(getattr(cls, name)(base.__new__(cls), other)), 7) == 0) for other in _NUMBERS)
-    except Exception:  # noqa: BLE001  an honest one stumbles here
+    except Exception:  # noqa: BLE001  a correct method raises without attributes
         return False
 
 
-def _agrees(cls: type, name: str) -> bool:
-    """Whether an instance of it, even one that was never initialised, compares well with what it cannot know."""
-    return _agrees_with(cls, name, (object(), float("nan"))) or _agrees_with(cls, name, _NUMBERS)
+def _is_always_true(cls: type, name: str) -> bool:
+    """Whether a comparison of an instance that was never initialised holds for operands that it cannot know."""
+    return _holds_for(cls, name, (object(), float("nan"))) or _holds_for(cls, name, _NUMBERS)
 
 
-def _agrees_with(cls: type, name: str, others: tuple[Any, ...]) -> bool:
-    for other in others:
+def _holds_for(cls: type, name: str, operands: tuple[Any, ...]) -> bool:
+    for other in operands:
         try:
             answer = getattr(cls, name)(object.__new__(cls), other)
-            if answer is NotImplemented or bool(answer) is (name in _SAYS_NO):
+            if answer is NotImplemented or bool(answer) is (name in _INVERTED):
                 return False
-        except Exception:  # noqa: BLE001  an honest comparison stumbles here
+        except Exception:  # noqa: BLE001  a correct comparison raises without attributes
             return False
     return True

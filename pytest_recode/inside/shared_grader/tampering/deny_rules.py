@@ -8,18 +8,19 @@ Stdlib only, Python 3.9+.
 
 from __future__ import annotations
 
-FRAMES = "looks at frames"
-JUDGE = "touches what judges it"
-CHANGES = "changes what judges it"
-LOOKS = "looks for what judges it"
-ENDS = "ends its judge"
+FRAMES = "inspects stack frames"
+JUDGE = "gives access to the test framework"
+CHANGES = "changes code that the judge relies on"
+LOOKS = "can reach the judge's objects"
+ENDS = "can end the judge's process"
 STARTS = "starts processes"
-FILES = "writes to its judge's files"
-MEMORY = "reads the memory of its judge"
+FILES = "can write to the judge's files"
+MEMORY = "reads the judge's memory"
 IMPORTED = "changes how modules are imported"
-CODE = "runs code that cannot be read here"
-LATER = "acts after its call"
-BELOW = "reaches below Python"
+CODE = "runs code that cannot be checked"
+LATER = "can act after the call has ended"
+HIDDEN_MODULE = "a module that only the tests may use"
+BELOW = "bypasses Python's object model"
 
 IMPORTS = {
     **dict.fromkeys(("ctypes", "_ctypes", "cffi", "_testcapi", "_testinternalcapi"), BELOW),
@@ -32,12 +33,12 @@ IMPORTS = {
     **dict.fromkeys(("_imp", "runpy", "zipimport", "_frozen_importlib", "_frozen_importlib_external"), IMPORTED),
     **dict.fromkeys(("code", "codeop", "cProfile", "profile", "trace", "py_compile", "compileall", "pdb"), CODE),
     "marshal": CODE,
-    "_signal": "interrupts its judge",
-    "posix": "reaches the system by another name",
+    "_signal": "can interrupt the judge",
+    "posix": "gives access to the system by another name",
 }
 """By the first part of a module's name."""
-AGREEING = "test.support"
-"""Python's own, with objects that equal anything; a repository may have a `test` of its own."""
+EQUALS_ANYTHING = "test.support"
+"""A package of Python's with objects that equal anything; a repository may have its own package `test`."""
 
 ATTRIBUTES = {
     **dict.fromkeys(
@@ -49,14 +50,14 @@ ATTRIBUTES = {
         ),
         FRAMES,
     ),
-    **dict.fromkeys(("settrace", "setprofile", "addaudithook", "_settraceallthreads"), "runs code in its judge"),
+    **dict.fromkeys(("settrace", "setprofile", "addaudithook", "_settraceallthreads"), "runs code inside the judge"),
     **dict.fromkeys(("__subclasses__", "__builtins__", "getattr_static"), LOOKS),
     **dict.fromkeys(("_exit", "_Exit", "raise_signal", "pthread_kill"), ENDS),
     **dict.fromkeys(("meta_path", "path_hooks", "path_importer_cache"), IMPORTED),
     **dict.fromkeys(("excepthook", "unraisablehook"), CHANGES),
     **dict.fromkeys(("get_objects", "get_referrers", "get_referents"), MEMORY),
     **dict.fromkeys(
-        ("__array_function__", "__array_ufunc__", "__torch_function__"), "answers for itself what is computed of it"
+        ("__array_function__", "__array_ufunc__", "__torch_function__"), "overrides what library functions compute"
     ),
     "pythonapi": BELOW,
     **dict.fromkeys(
@@ -67,11 +68,11 @@ ATTRIBUTES = {
         "changes what every module computes, the reference's too",
     ),
 }
-"""By name alone: they mean this of whatever they are taken."""
+"""Attributes that mean this on any object."""
 
 OF_MODULE = {
     ("sys", "modules"): LOOKS,
-    **{("os", name): "moves its judge elsewhere" for name in ("chdir", "fchdir", "chroot")},
+    **{("os", name): "changes the judge's working directory" for name in ("chdir", "fchdir", "chroot")},
     **{("os", name): ENDS for name in ("kill", "killpg", "abort")},
     **{
         ("os", name): STARTS
@@ -83,7 +84,8 @@ OF_MODULE = {
     },
     **{("os", name): FILES for name in ("dup", "dup2", "write", "writev", "pwrite", "sendfile", "closerange")},
     **{
-        ("signal", name): "interrupts its judge" for name in ("signal", "setitimer", "alarm", "sigwait", "siginterrupt")
+        ("signal", name): "can interrupt the judge"
+        for name in ("signal", "setitimer", "alarm", "sigwait", "siginterrupt")
     },
     ("threading", "Timer"): LATER,
     **{("importlib", name): IMPORTED for name in ("reload", "invalidate_caches", "abc", "machinery", "_bootstrap")},
@@ -91,30 +93,30 @@ OF_MODULE = {
 }
 
 HELD = {"sys", "os", "gc", "signal", "builtins", "importlib", "inspect"}
-"""Modules to take something from, by name, and never to be handed about whole."""
+"""Modules whose attributes may be used, but which must not be used as a value."""
 
 CALLS = {
     **dict.fromkeys(("exec", "eval", "compile"), CODE),
-    "__import__": "imports what it was not given",
+    "__import__": "imports without an import statement",
 }
 
 HOOKS = {"warnings", "logging", "matplotlib"}
-"""Modules that are told by an assignment what to call, and whose results nobody judges."""
+"""Modules that are configured by assigning functions, and whose results no test compares."""
 
 COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 ANSWERS = {*COMPARISONS, "__contains__"}
 OVERRIDES = {"__array_function__", "__array_ufunc__", "__torch_function__", "__torch_dispatch__"}
-"""Methods by which a class answers in the place of numpy's and torch's own functions."""
+"""Methods by which a class replaces numpy's and torch's own functions."""
 
-READS = {"all", "any", "ravel", "item", "__bool__", "allclose", "equal", "isclose"}
-"""By which an array or a tensor says what a comparison of it came to."""
+RESULT_READS = {"all", "any", "ravel", "item", "__bool__", "allclose", "equal", "isclose"}
+"""Methods by which the result of comparing arrays or tensors is read."""
 
 DIFFERENCES = {"__sub__", "__rsub__"}
-"""What is compared by a tolerance is subtracted."""
+"""Methods that a comparison with a tolerance calls."""
 POINTERS = {"__array_interface__", "__array_struct__"}
-"""By which an object says where in memory an array is to be read."""
+"""Attributes by which an object gives the memory address of an array."""
 KERNELS = {"Library", "impl", "register_kernel", "register_fake", "impl_abstract"}
-"""By which torch is given other functions in the place of its own, the namespaces of which are:"""
+"""Functions that replace torch's own functions, in these namespaces:"""
 NAMESPACES = ("aten", "prims", "torchvision", "quantized")
 
 DATA = {
@@ -132,13 +134,13 @@ DATA = {
     "Parameter",
     "generic",
 }
-"""What tests compare. A class that is one of them and compares as it likes is no honest answer."""
+"""Types that tests compare. A subclass must not define its own comparison."""
 
-JUDGES = {
+JUDGING_MODULES = {
     *("unittest", "torch", "numpy", "np", "math", "builtins", "testing", "pd", "pandas", "jnp", "operator", "pytest"),
     *("jax", "scipy"),
 }
-COMPARING = {
+COMPARING_FUNCTIONS = {
     *("allclose", "isclose", "equal", "array_equal", "assert_close", "assert_allclose", "assert_array_equal", "all"),
     *(
         "assert_array_almost_equal",

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 from . import static_class_checks
 
-Act = Callable[[types.FrameType], None]
+Action = Callable[[types.FrameType], None]
 
 
 class Finding(NamedTuple):
-    """Of a text: `nodes` are where it stands, all in one line."""
+    """A finding of the static checks. `nodes`: where it is in the source, all in one line."""
 
     what: str
     line: int
@@ -35,24 +35,25 @@ class Finding(NamedTuple):
 
 
 class Mark:
-    """A constant of the candidate's code. It holds nothing that its finder could change. A copy that was pickled marks nothing."""
+    """A constant in the candidate's code, called to record that the code was reached. It has no state that code which finds
+    it could change. A pickled copy records nothing."""
 
     __slots__ = ()
 
     def __call__(self) -> None:
-        _acts[self](sys._getframe(1))
+        _actions[self](sys._getframe(1))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type, (None,)
 
 
-_acts: dict[Mark, Act] = {}
+_actions: dict[Mark, Action] = {}
 _answered: dict[Mark, bool] = {}
-"""Of methods that may answer a comparison, whether they did so for the tests."""
+"""For each marked comparison method: whether it was called on behalf of the tests."""
 
 
 def answered(function: types.FunctionType) -> bool:
-    """Whether the tests may have had an answer of this method: yes, unless it has a mark, which they did not reach."""
+    """Whether the tests may have used a result of this method: yes, unless it has a mark that they did not reach."""
     own = [_answered[each] for each in function.__code__.co_consts if type(each) is Mark and each in _answered]
     return not own or any(own)
 
@@ -64,12 +65,15 @@ def compiled(
     reached: Callable[[Finding], None],
     for_tests: Callable[[types.FrameType], bool],
 ) -> Any:
-    """The code of a module with marks in it; `tree` is changed. Raises as `compile` does.
+    """Compile a module with marks; `tree` is changed. Raises as `compile` does.
 
-    `reached` is called with a finding each time that the code comes by it, `for_tests` with the frame of a method.
+    `reached` is called with a finding each time it is executed. `for_tests` is called with the frame of a method, and
+    returns whether it was called on behalf of the tests.
     """
     homes, blocks = _homes(tree)
-    methods = {id(each): each for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for each in _answering(node)}
+    methods = {
+        id(each): each for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for each in _markable_methods(node)
+    }
     of_method: dict[int, list[Finding]] = {}
     of_home: dict[int, list[Finding]] = {}
     for finding in findings:
@@ -88,9 +92,9 @@ def compiled(
 
     for home in {id(each): each for each in homes.values() if isinstance(each, ast.Lambda)}.values():
         if id(home) in of_home:
-            _begin(home, mark(home, _of_statement(of_home[id(home)], reached)))
+            _insert_first(home, mark(home, _of_statement(of_home[id(home)], reached)))
     for method in methods.values():
-        _begin(method, mark(method, _of_method(of_method.get(id(method), ()), reached, for_tests)))
+        _insert_first(method, mark(method, _of_method(of_method.get(id(method), ()), reached, for_tests)))
     for block in blocks:
         first = _first(block)
         marked = [
@@ -101,7 +105,7 @@ def compiled(
         for at, call in reversed(marked):
             block.insert(at, ast.copy_location(ast.Expr(value=call), call))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a text is called, it seems
+        warnings.simplefilter("ignore")  # about calling a string, which a mark replaces
         return _filled(compile(tree, file, "exec", dont_inherit=True), marks)
 
 
@@ -112,7 +116,7 @@ def _of_statement(findings: Sequence[Finding], reached: Callable[[Finding], None
         for finding in findings:
             reached(finding)
 
-    _acts[made] = act
+    _actions[made] = act
     return made
 
 
@@ -127,14 +131,14 @@ def _of_method(
             for finding in findings:
                 reached(finding)
 
-    _acts[made], _answered[made] = act, False
+    _actions[made], _answered[made] = act, False
     return made
 
 
 def _homes(tree: ast.AST) -> tuple[dict[int, ast.AST], list[list[ast.stmt]]]:
-    """The innermost statement, or lambda, that each node runs with; and all lists of statements.
+    """The innermost statement or lambda that contains each node, and all lists of statements.
 
-    What is repeated runs with its loop: how often depends on data, and it could have run.
+    The body of a loop belongs to the loop: how often it runs depends on data, so it counts when the loop is reached.
     """
     homes: dict[int, ast.AST] = {}
     blocks = []
@@ -152,9 +156,9 @@ def _homes(tree: ast.AST) -> tuple[dict[int, ast.AST], list[list[ast.stmt]]]:
     return homes, blocks
 
 
-def _answering(node: ast.ClassDef) -> Iterator[Any]:
-    """Methods of a class whose first statement runs whenever they are called: no generators, nothing that a decorator stands for."""
-    for function in static_class_checks.answering(node):
+def _markable_methods(node: ast.ClassDef) -> Iterator[Any]:
+    """Comparison methods whose first statement runs at each call: no generators, and no decorated functions."""
+    for function in static_class_checks.comparison_methods(node):
         decorated = getattr(function, "decorator_list", ())
         if not decorated and not isinstance(function, ast.AsyncFunctionDef) and not _is_generator(function):
             yield function
@@ -171,7 +175,7 @@ def _is_generator(function: Any) -> bool:
     return False
 
 
-def _begin(function: Any, call: ast.expr) -> None:
+def _insert_first(function: Any, call: ast.expr) -> None:
     if isinstance(function, ast.Lambda):
         both = ast.BoolOp(op=ast.Or(), values=[call, function.body])  # a mark returns None
         function.body = ast.copy_location(both, function.body)
@@ -180,7 +184,7 @@ def _begin(function: Any, call: ast.expr) -> None:
 
 
 def _first(block: Sequence[ast.stmt]) -> int:
-    """Where statements may begin: a docstring and what is imported from the future come before."""
+    """The index of the first statement after a docstring and imports from `__future__`."""
     at = 0
     for at, each in enumerate(block):
         text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and isinstance(each.value.value, str)

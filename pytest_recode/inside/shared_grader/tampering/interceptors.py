@@ -29,69 +29,69 @@ from . import audit_policy, comparison_guards, deny_rules, library_wrappers
 
 
 class Monitor(Protocol):
-    """`audit_monitor.Watch`, as far as it is asked here."""
+    """The part of `audit_monitor.AuditMonitor` that is used here."""
 
-    on: bool
-    kept: dict[int, tuple[dict[str, Any], bool]]
+    active: bool
+    guarded: dict[int, tuple[dict[str, Any], bool]]
 
-    def candidates(self, path: str) -> bool: ...
+    def is_candidate_file(self, path: str) -> bool: ...
     def actor(self, event: str, depth: int) -> Optional[types.FrameType]: ...
-    def seen(self, what: str, frame: types.FrameType) -> None: ...
+    def report_act(self, finding: str, frame: types.FrameType) -> None: ...
     def accept(self, module: types.ModuleType, name: str, value: Any) -> None: ...
-    def seeks(self, name: str) -> bool: ...
-    def own_source(self, path: str) -> bool: ...
-    def unread(self, path: str) -> None: ...
-    def marked(self, path: str, source: bytes) -> Any: ...
-    def before(self, module: types.ModuleType, path: str) -> None: ...
-    def after(self, module: types.ModuleType, path: str) -> None: ...
+    def check_hidden_import(self, name: str) -> bool: ...
+    def is_task_source(self, path: str) -> bool: ...
+    def refuse_new_file(self, path: str) -> None: ...
+    def marked_code(self, path: str, source: bytes) -> Any: ...
+    def before_import(self, module: types.ModuleType, path: str) -> None: ...
+    def after_import(self, module: types.ModuleType, path: str) -> None: ...
 
 
 _HEAP = 1 << 9
-"""Of a class that Python code made; the others are the interpreter's."""
+"""Flag of classes that Python code created; the others are the interpreter's."""
 
 
-def builtins_for(watch: Monitor) -> dict[str, Any]:
-    """For the candidate's modules: they look at the names they are given."""
-    space = vars
-    take, put, drop, bring = getattr, setattr, delattr, builtins.__import__
+def builtins_for(monitor: Monitor) -> dict[str, Any]:
+    """Builtins for the candidate's modules, which check names that are made at run time."""
+    real_vars = vars
+    real_getattr, real_setattr, real_delattr, real_import = getattr, setattr, delattr, builtins.__import__
 
-    def seen(what: str) -> None:
-        frame = watch.actor("", 2)
-        if what and frame is not None and watch.on:
-            watch.seen(what, frame)
+    def report(what: str) -> None:
+        frame = monitor.actor("", 2)
+        if what and frame is not None and monitor.active:
+            monitor.report_act(what, frame)
 
     def getattr_(holder: Any, name: Any, *default: Any) -> Any:
-        what = audit_policy.named(holder, name)
+        what = audit_policy.lookup_finding(holder, name)
         if what:
-            seen(what)
-        return take(holder, name, *default)
+            report(what)
+        return real_getattr(holder, name, *default)
 
     def setattr_(holder: Any, name: Any, value: Any) -> None:
-        what = audit_policy.setting(holder, name, watch.candidates, value)
+        what = audit_policy.assignment_finding(holder, name, monitor.is_candidate_file, value)
         if what:
-            seen(what)
-        put(holder, name, value)
+            report(what)
+        real_setattr(holder, name, value)
 
     def delattr_(holder: Any, name: Any) -> None:
-        what = audit_policy.setting(holder, name, watch.candidates)
+        what = audit_policy.assignment_finding(holder, name, monitor.is_candidate_file)
         if what:
-            seen(what)
-        drop(holder, name)
+            report(what)
+        real_delattr(holder, name)
 
     def import_(name: str, *rest: Any, **named: Any) -> Any:
-        what = audit_policy.importing(name) if not (named.get("level") or (len(rest) > 3 and rest[3])) else ""
+        what = audit_policy.import_finding(name) if not (named.get("level") or (len(rest) > 3 and rest[3])) else ""
         if what:
-            seen(what)
-        return bring(name, *rest, **named)
+            report(what)
+        return real_import(name, *rest, **named)
 
     def vars_(*holder: Any) -> Any:
         if holder and type(holder[0]) is super:
-            seen(f"vars() of super {deny_rules.LOOKS}")
+            report(f"vars() of super {deny_rules.LOOKS}")
         if holder and isinstance(holder[0], type) and not holder[0].__flags__ & _HEAP:
-            seen(f"vars() of {holder[0].__name__} {deny_rules.LOOKS}")
+            report(f"vars() of {holder[0].__name__} {deny_rules.LOOKS}")
         if not holder:
             return sys._getframe(1).f_locals
-        return dict(space(*holder)) if id(holder[0]) in watch.kept else space(*holder)
+        return dict(real_vars(*holder)) if id(holder[0]) in monitor.guarded else real_vars(*holder)
 
     made = {"vars": vars_, "getattr": getattr_, "setattr": setattr_, "delattr": delattr_, "__import__": import_}
     for name, function in made.items():
@@ -99,21 +99,22 @@ def builtins_for(watch: Monitor) -> dict[str, Any]:
     return {**vars(builtins), **made}
 
 
-def module_class(watch: Monitor, sealed: Iterable[str] = ()) -> Any:
-    """The class of modules that see what is set in them; of `sealed` names, even by `ModuleType.__setattr__`."""
+def module_class(monitor: Monitor, sealed: Iterable[str] = ()) -> Any:
+    """A class for modules that check assignments to their attributes; for `sealed` names, even those that bypass
+    `__setattr__`."""
 
     def guard(module: Any, name: str, value: Any) -> None:
-        kept, strict = watch.kept.get(id(module), ({}, True))
-        if not watch.on or name not in kept or value is kept[name]:
+        names, strict = monitor.guarded.get(id(module), ({}, True))
+        if not monitor.active or name not in names or value is names[name]:
             return
-        if strict or watch.candidates(comparison_guards.file_of(value)):
-            frame = watch.actor("", 2)
+        if strict or monitor.is_candidate_file(comparison_guards.file_of(value)):
+            frame = monitor.actor("", 2)
             if frame is not None:
-                watch.seen(f"{module.__name__}.{name} set at run time {deny_rules.CHANGES}", frame)
-            elif library_wrappers.rebinds(sys._getframe(2), module, kept[name], value, watch.candidates):
-                watch.accept(module, name, value)
+                monitor.report_act(f"{module.__name__}.{name} set at run time {deny_rules.CHANGES}", frame)
+            elif library_wrappers.rebinds(sys._getframe(2), module, names[name], value, monitor.is_candidate_file):
+                monitor.accept(module, name, value)
 
-    there: Any = vars(types.ModuleType)["__dict__"]
+    namespace: Any = vars(types.ModuleType)["__dict__"]
 
     class Module(types.ModuleType):
         __slots__ = ()
@@ -128,24 +129,24 @@ def module_class(watch: Monitor, sealed: Iterable[str] = ()) -> Any:
 
         @property
         def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-            space: dict[str, Any] = there.__get__(self)
-            return dict(space) if watch.on and watch.actor("", 1) is not None else space
+            attributes: dict[str, Any] = namespace.__get__(self)
+            return dict(attributes) if monitor.active and monitor.actor("", 1) is not None else attributes
 
     def seal(name: str) -> property:
         def get(module: Any) -> Any:
             try:
-                return there.__get__(module)[name]
+                return namespace.__get__(module)[name]
             except KeyError:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}") from None
 
         def put(module: Any, value: Any) -> None:
             guard(module, name, value)
-            there.__get__(module)[name] = value
+            namespace.__get__(module)[name] = value
 
         def drop(module: Any) -> None:
             get(module)
             put(module, guard)
-            del there.__get__(module)[name]
+            del namespace.__get__(module)[name]
 
         return property(get, put, drop)
 
@@ -161,51 +162,52 @@ def _by_name(module: Any) -> tuple[Any, ...]:
     return importlib.import_module, (module.__name__,)
 
 
-def finder(watch: Monitor) -> Any:
-    """Finds nothing, and says so where the candidate seeks what is the tests' alone. Anybody can get hold of it: it leads nowhere."""
+def finder(monitor: Monitor) -> Any:
+    """A finder that finds nothing, and reports where the candidate imports a hidden module. Any code can reach it in
+    `sys.meta_path`, so it has no attribute that leads to the monitor."""
 
     class Finder:
         __slots__ = ()
 
         @staticmethod
         def find_spec(name: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG004  as they are given
-            watch.seeks(name)
+            monitor.check_hidden_import(name)
 
     return Finder()
 
 
-def see_lookups(watch: Monitor) -> None:
-    """Of a module that is there already, an import is no event. For good."""
-    bring = importlib.import_module
+def intercept_lookups(monitor: Monitor) -> None:
+    """Check `importlib.import_module`: importing a loaded module raises no audit event. This cannot be undone."""
+    real = importlib.import_module
 
-    @functools.wraps(bring)
+    @functools.wraps(real)
     def import_module(name: str, package: Any = None) -> Any:
-        what = audit_policy.importing(name) if isinstance(name, str) else ""
-        frame = watch.actor("lookup", 1) if what and watch.on else None
+        what = audit_policy.import_finding(name) if isinstance(name, str) else ""
+        frame = monitor.actor("lookup", 1) if what and monitor.active else None
         if frame is not None:
-            watch.seen(what, frame)
-        return bring(name, package)
+            monitor.report_act(what, frame)
+        return real(name, package)
 
     importlib.import_module = import_module
-    _see_members(watch)
+    _intercept_members(monitor)
 
 
-def _see_members(watch: Monitor) -> None:
-    """By `inspect.getmembers` and `string.Formatter` names are looked up for whoever asks."""
+def _intercept_members(monitor: Monitor) -> None:
+    """Check `inspect.getmembers` and `string.Formatter`, which look up names for their callers."""
     members, field = inspect.getmembers, string.Formatter.get_field
 
     @functools.wraps(members)
     def getmembers(*given: Any, **named: Any) -> Any:
         found = members(*given, **named)
-        apart = watch.on and watch.actor("lookup", 1) is not None
-        return [pair for pair in found if pair[0] not in deny_rules.ATTRIBUTES] if apart else found
+        is_candidate = monitor.active and monitor.actor("lookup", 1) is not None
+        return [pair for pair in found if pair[0] not in deny_rules.ATTRIBUTES] if is_candidate else found
 
     @functools.wraps(field)
     def get_field(self: Any, name: str, *rest: Any) -> Any:
-        what = next(filter(None, (audit_policy.named(None, part) for part in re.split(r"\W", str(name)))), "")
-        frame = watch.actor("format", 1) if what and watch.on else None
+        what = next(filter(None, (audit_policy.lookup_finding(None, part) for part in re.split(r"\W", str(name)))), "")
+        frame = monitor.actor("format", 1) if what and monitor.active else None
         if frame is not None:
-            watch.seen(what, frame)
+            monitor.report_act(what, frame)
         return field(self, name, *rest)
 
     for holder, function in ((inspect, getmembers), (string.Formatter, get_field)):
@@ -213,61 +215,61 @@ def _see_members(watch: Monitor) -> None:
         setattr(holder, function.__name__, function)
 
 
-def see_signals(watch: Monitor) -> None:
-    """A handler is given the frame that it interrupts. For good."""
+def intercept_signals(monitor: Monitor) -> None:
+    """Check `signal.signal`: a handler gets the frame that it interrupts. This cannot be undone."""
     system: Any = sys.modules["_signal"]
     handle = system.signal
 
     def signal(number: int, handler: Any) -> Any:
-        frame = watch.actor("signal", 1)
-        if frame is not None and watch.on:
-            watch.seen("signal.signal interrupts its judge", frame)
+        frame = monitor.actor("signal", 1)
+        if frame is not None and monitor.active:
+            monitor.report_act(f"signal.signal {deny_rules.OF_MODULE['signal', 'signal']}", frame)
         return handle(number, handler)
 
     system.signal = signal
 
 
-def see_imports(watch: Monitor) -> None:
-    """However a file comes to be loaded: by an import, or from where it lies (`spec_from_file_location`). For good."""
-    _see_sources(watch)
+def intercept_imports(monitor: Monitor) -> None:
+    """Check every file that is loaded, by an import or by `spec_from_file_location`. This cannot be undone."""
+    _intercept_source_loader(monitor)
     for loader, name in (
         (zipimport.zipimporter, "load_module"),
         (importlib.machinery.ExtensionFileLoader, "create_module"),
     ):
-        setattr(loader, name, _seeing_first(watch, getattr(loader, name)))
+        setattr(loader, name, _checking_first(monitor, getattr(loader, name)))
 
 
-def _see_sources(watch: Monitor) -> None:
-    """What loads sources, bytecode and archives is one method, which they inherit."""
+def _intercept_source_loader(monitor: Monitor) -> None:
+    """Sources, bytecode and archives are loaded by one method, which their loaders inherit."""
     loader: Any = next(each for each in importlib.machinery.SourceFileLoader.__mro__ if "exec_module" in vars(each))
     load, build = loader.exec_module, compile
 
     def exec_module(self: Any, module: types.ModuleType) -> None:
-        path = _lies_at(self)
-        watch.unread(path)
-        watch.before(module, path)
-        if watch.own_source(path):
+        path = _path_of(self)
+        monitor.refuse_new_file(path)
+        monitor.before_import(module, path)
+        if monitor.is_task_source(path):
             with io.FileIO(path) as file:
                 data = file.readall()
-            code = watch.marked(path, data) or build(data, self.path, "exec", dont_inherit=True)
+            code = monitor.marked_code(path, data) or build(data, self.path, "exec", dont_inherit=True)
             exec(code, module.__dict__)
         else:
             load(self, module)
-        watch.after(module, path)
+        monitor.after_import(module, path)
 
     loader.exec_module = exec_module
 
 
-def _seeing_first(watch: Monitor, load: Any) -> Any:
+def _checking_first(monitor: Monitor, load: Any) -> Any:
     @functools.wraps(load)
     def loading(self: Any, *given: Any) -> Any:
-        watch.unread(_lies_at(self))
+        monitor.refuse_new_file(_path_of(self))
         return load(self, *given)
 
     del loading.__wrapped__
     return loading
 
 
-def _lies_at(loader: Any) -> str:
+def _path_of(loader: Any) -> str:
     path = getattr(loader, "path", None) or getattr(loader, "archive", "")
     return os.path.realpath(path) if path else ""

@@ -51,8 +51,8 @@ _CLASSES = (
     *(("warnings", "catch_warnings"), ("contextlib", "suppress")),
     *(("pandas", "DataFrame"), ("pandas", "Series"), ("numpy", "random.mtrand.RandomState")),
 )
-_WATCHED = {"HookCaller", "_HookCaller", "CallInfo", "TestReport", "_Comparison", "Mismatch", "Teller"}
-"""Of pytest's and of the judge's: no moment passes without them, and what changes them may change them back."""
+_VERSIONED = {"HookCaller", "_HookCaller", "CallInfo", "TestReport", "_Comparison", "Mismatch", "PytestReporter"}
+"""Classes of pytest and the judge that every case uses. Their version tags show changes that were restored."""
 _COMPARISONS = (
     "__eq__",
     "__ne__",
@@ -65,7 +65,7 @@ _COMPARISONS = (
     "__rsub__",
     "__abs__",
 )
-_PASSING = {
+_CHANGING = {
     "__warningregistry__",
     "__dict__",
     "__doc__",
@@ -75,77 +75,80 @@ _PASSING = {
     "_",
     "__import__",
 }
-"""Names that change by themselves, and `__import__`, which `memory_modules.py` stands in for."""
-_APART = {*deny_rules.HOOKS, "sys", "os", "typing", "__future__"}
-"""What is told by an assignment what to do, and what no reference computes with."""
+"""Names that change by themselves, and `__import__`, which `memory_modules.py` replaces."""
+_EXCLUDED = {*deny_rules.HOOKS, "sys", "os", "typing", "__future__"}
+"""Libraries that are configured by assignment, or with which no reference computes."""
 
 
 Canaries = Iterable["tuple[str, Callable[[], bool]]"]
 
 
-class Noted:
-    """What is there before a candidate's code runs.
-
-    `packages`: names of modules that are noted whole, with what is below them and their classes; `more`: what else must hold;
-    `outside`: names of libraries' modules that the reference may use, as `text` does.
-    """
+class JudgeSnapshot:
+    """The state before candidate code runs."""
 
     def __init__(
-        self, packages: Sequence[str] = (), more: Canaries = (), outside: Iterable[str] = (), text: bytes = b""
+        self,
+        packages: Sequence[str] = (),
+        more_canaries: Canaries = (),
+        external_imports: Iterable[str] = (),
+        source: bytes = b"",
     ) -> None:
+        """`packages`: names of packages that are recorded completely, with submodules and classes. `more_canaries`: further
+        checks that must hold. `external_imports`: names of library modules that the reference may use; `source`: the
+        text of repository and tests, which shows what they use of these."""
         self._names: list[tuple[str, dict[str, Any], Any]] = []
         self._code: list[tuple[str, types.FunctionType, tuple[Any, ...]]] = []
         self.modules: list[tuple[types.ModuleType, dict[str, Any]]] = []
+        """Modules of the standard library, numpy and others, and the attributes that must not change."""
         self._named: list[tuple[str, types.ModuleType]] = []
-        """Those of the standard library, numpy and the like, and what is to stay in them."""
         for name in _MODULES:
             module = sys.modules.get(name)
             if isinstance(module, types.ModuleType):
-                self._note(name, vars(module))
+                self._record(name, vars(module))
                 self.modules.append((module, self._names[-1][2]))
                 self._named.append((name, module))
-        self.libraries = module_snapshot.Libraries(_libraries(outside, text))
-        counted = {}
+        self.libraries = module_snapshot.LibrarySnapshot(_libraries(external_imports, source))
+        versioned = {}
         for name, member in _CLASSES:
             found = _member(sys.modules.get(name), member)
             if isinstance(found, type):
-                self._note(f"{name}.{member}", found)
+                self._record(f"{name}.{member}", found)
                 if name.startswith(("unittest.", "contextlib", "warnings")):
-                    counted[f"{name}.{member}"] = found
+                    versioned[f"{name}.{member}"] = found
         packages = (*packages, *(name for name in sys.modules if f"{name}.".startswith("_recode.")))
         for name, module in sorted(sys.modules.items()) if packages else ():
             if any(f"{name}.".startswith(f"{package}.") for package in packages):
-                self._note(name, vars(module))
+                self._record(name, vars(module))
                 for value in list(vars(module).values()):
                     if isinstance(value, type) and value.__module__ == name:
-                        self._note(f"{name}.{value.__qualname__}", value)
-                        if value.__name__ in _WATCHED:
-                            counted[f"{name}.{value.__qualname__}"] = value
-        self._versions = class_versions.Versions(counted)
-        self._canaries = (*canaries(), *more)
+                        self._record(f"{name}.{value.__qualname__}", value)
+                        if value.__name__ in _VERSIONED:
+                            versioned[f"{name}.{value.__qualname__}"] = value
+        self._versions = class_versions.ClassVersions(versioned)
+        self._canaries = (*canaries(), *more_canaries)
         self._hooks = [(name, getattr(sys, name), list(getattr(sys, name))) for name in ("meta_path", "path_hooks")]
         self._import = builtins.__import__
         self._signals = _signals()
         self._threads = set(threading.enumerate())
-        self.classes = comparison_guards.Classes()
+        self.classes = comparison_guards.NewClasses()
 
-    def _note(self, place: str, holder: Any) -> None:
+    def _record(self, path: str, holder: Any) -> None:
         now = holder if isinstance(holder, dict) else vars(holder)
-        kept = {key: value for key, value in now.items() if key not in _PASSING}
-        self._names.append((place, holder, kept))
-        for key, value in kept.items():
+        stored = {key: value for key, value in now.items() if key not in _CHANGING}
+        self._names.append((path, holder, stored))
+        for key, value in stored.items():
             function = module_snapshot.bare(value)
             if isinstance(function, types.FunctionType):
-                self._code.append((f"{place}.{key}", function, module_snapshot.inner(function)))
+                self._code.append((f"{path}.{key}", function, module_snapshot.inner(function)))
 
-    def changes(self, candidates: Optional[Callable[[str], bool]] = None) -> list[str]:
-        """One line for each thing that is not what it was; empty where all is. `candidates`: whether a file is the candidate's."""
+    def changes(self, is_candidate: Optional[Callable[[str], bool]] = None) -> list[str]:
+        """One line for each change. `is_candidate`: whether a file is the candidate's."""
         found = []
-        for place, holder, kept in self._names:
+        for path, holder, stored in self._names:
             now = holder if isinstance(holder, dict) else vars(holder)
-            found += [f"{place}.{key} was replaced" for key, value in kept.items() if now.get(key) is not value]
+            found += [f"{path}.{key} was replaced" for key, value in stored.items() if now.get(key) is not value]
             if not isinstance(holder, dict):
-                found += [f"{place}.{key} was added" for key in _COMPARISONS if key in now and key not in kept]
+                found += [f"{path}.{key} was added" for key in _COMPARISONS if key in now and key not in stored]
         found += [
             f"sys.modules[{name!r}] was replaced" for name, module in self._named if sys.modules.get(name) is not module
         ]
@@ -156,68 +159,68 @@ class Noted:
         ]
         for name in self._versions.changed():
             if not any(line.startswith(f"{name}.") for line in found):
-                found.append(f"{name} was changed, and changed back")
+                found.append(f"{name} was changed and restored")
         if builtins.__import__ is not self._import:
             found.append("builtins.__import__ was replaced")
         if sys.gettrace() is not None or sys.getprofile() is not None:
-            found.append("code runs in the judge by sys.settrace or sys.setprofile")
-        for words, holds in self._canaries:
+            found.append("sys.settrace or sys.setprofile runs code inside the judge")
+        for text, holds in self._canaries:
             try:
                 good = holds()
-            except BaseException as exc:  # noqa: BLE001  whatever was done to it
-                found.append(f"{words}: {type(exc).__name__}")
+            except BaseException as exc:  # noqa: BLE001  a changed function may raise anything
+                found.append(f"{text}: {type(exc).__name__}")
             else:
                 if good is not True:
-                    found.append(words)
-        if candidates is not None:
-            found += self.libraries.changes(candidates)
-            found += self._left(candidates)
+                    found.append(text)
+        if is_candidate is not None:
+            found += self.libraries.changes(is_candidate)
+            found += self._left_behind(is_candidate)
         return list(dict.fromkeys(found))
 
-    def _left(self, candidates: Callable[[str], bool]) -> Iterator[str]:
-        """What the candidate's code left at work, and what it made to be compared."""
-        for name, were, before in self._hooks:
+    def _left_behind(self, is_candidate: Callable[[str], bool]) -> Iterator[str]:
+        """Hooks, signal handlers, threads and classes of the candidate's that are still active."""
+        for name, hooks, before in self._hooks:
             now = getattr(sys, name)
             new = [each for each in now if not any(each is old for old in before)]
-            if now is not were or any(candidates(comparison_guards.file_of(each)) for each in new):
+            if now is not hooks or any(is_candidate(comparison_guards.file_of(each)) for each in new):
                 yield f"sys.{name} was changed"
         for number, handler in _signals().items():
-            if handler is not self._signals.get(number) and candidates(comparison_guards.file_of(handler)):
-                yield f"it handles the signal {number}"
-        for name, table in _hooks_of_all():
-            if any(candidates(comparison_guards.file_of(hook)) for hook in list(table.values())):
+            if handler is not self._signals.get(number) and is_candidate(comparison_guards.file_of(handler)):
+                yield f"the candidate installed a handler for signal {number}"
+        for name, table in _torch_global_hooks():
+            if any(is_candidate(comparison_guards.file_of(hook)) for hook in list(table.values())):
                 yield f"torch.nn.modules.module.{name} was changed"
         frames = sys._current_frames()
         for thread in set(threading.enumerate()) - self._threads:
             frame = frames.get(thread.ident or 0)
-            while frame is not None and not candidates(frame.f_code.co_filename):
+            while frame is not None and not is_candidate(frame.f_code.co_filename):
                 frame = frame.f_back
             if frame is not None:
-                yield "a thread of it was left running"
-        yield from self.classes.liars(candidates)
+                yield "a thread of the candidate is still running"
+        yield from self.classes.findings(is_candidate)
 
 
-def _libraries(names: Iterable[str], text: bytes) -> Iterator[types.ModuleType]:
-    """Of these names, and what is taken from them as `np.fft` is, but for what is noted as it is."""
+def _libraries(names: Iterable[str], source: bytes) -> Iterator[types.ModuleType]:
+    """The modules of these names and submodules that the source uses as attributes (`np.fft`), without `_MODULES`."""
     seen = set(_MODULES)
     for name in names:
         found = sys.modules.get(name)
-        for module in [found, *_below(found, text)] if type(found) is types.ModuleType else []:
-            apart = module.__name__ in seen or module.__name__.partition(".")[0] in _APART
-            if not apart and type(module) is types.ModuleType:
+        for module in [found, *_used_submodules(found, source)] if type(found) is types.ModuleType else []:
+            excluded = module.__name__ in seen or module.__name__.partition(".")[0] in _EXCLUDED
+            if not excluded and type(module) is types.ModuleType:
                 seen.add(module.__name__)
                 yield module
 
 
-def _below(module: Any, text: bytes) -> Iterator[types.ModuleType]:
+def _used_submodules(module: Any, source: bytes) -> Iterator[types.ModuleType]:
     for name, value in list(vars(module).items()):
-        below = type(value) is types.ModuleType and value.__name__ == f"{module.__name__}.{name}"
-        if below and f".{name}".encode() in text:
+        is_submodule = type(value) is types.ModuleType and value.__name__ == f"{module.__name__}.{name}"
+        if is_submodule and f".{name}".encode() in source:
             yield value
 
 
-def _hooks_of_all() -> Iterator[tuple[str, dict[Any, Any]]]:
-    """What torch calls for every module, the reference's too."""
+def _torch_global_hooks() -> Iterator[tuple[str, dict[Any, Any]]]:
+    """The hooks that torch calls for every module, the reference's too."""
     module = sys.modules.get("torch.nn.modules.module")
     for name, value in list(vars(module).items()) if module is not None else ():
         if name.startswith("_global_") and isinstance(value, dict):
@@ -239,7 +242,7 @@ def _member(holder: Any, path: str) -> Any:
 
 
 def canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
-    """What must hold of a judge, in words for where it does not."""
+    """Checks that hold for an intact judge, each with the finding where it does not."""
     case = unittest.TestCase()
 
     def raises(call: Callable[[], Any]) -> bool:

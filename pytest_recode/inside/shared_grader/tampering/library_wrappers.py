@@ -18,17 +18,20 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_DEPTH = 8
-_MOST = 1_000
+_MAX_DEPTH = 8
+_MAX_VALUES = 1_000
 
-Candidates = Callable[[str], bool]
-"""Whether code of a file is the candidate's."""
+IsCandidateFile = Callable[[str], bool]
+"""Whether the code of a file is the candidate's."""
 
 
-def rebinds(frame: types.FrameType, module: types.ModuleType, before: Any, now: Any, candidates: Candidates) -> bool:
-    """Whether a library, while one of its modules is imported, puts its own function around its own.
+def rebinds(
+    frame: types.FrameType, module: types.ModuleType, before: Any, now: Any, is_candidate: IsCandidateFile
+) -> bool:
+    """Whether a library wraps one of its functions while one of its modules is imported.
 
-    `frame` is the code that sets it. A function of a library's that sets what it is given is none, nor is another library.
+    `frame`: the code that sets the attribute. A function of the library that sets what it was passed does not count,
+    and neither does another library.
     """
     space = frame.f_globals
     name = str(space.get("__name__") or "")
@@ -41,22 +44,24 @@ def rebinds(frame: types.FrameType, module: types.ModuleType, before: Any, now: 
         and types.ModuleType.__getattribute__(holder, "__dict__") is space
         and getattr(spec, "origin", None) == frame.f_code.co_filename
         and getattr(spec, "_initializing", False) is True
-        and not candidates(frame.f_code.co_filename)
+        and not is_candidate(frame.f_code.co_filename)
         and name.partition(".")[0] == module.__name__.partition(".")[0]
-        and wraps(now, before, candidates)
+        and wraps(now, before, is_candidate)
     )
 
 
-def wraps(now: Any, before: Any, candidates: Candidates) -> bool:
-    """Whether `now` is a function of a library's around `before`, and holds nothing of the candidate's."""
-    if type(now) is not types.FunctionType or candidates(now.__code__.co_filename):
+def wraps(now: Any, before: Any, is_candidate: IsCandidateFile) -> bool:
+    """Whether `now` is a library's function that wraps `before` and holds nothing of the candidate's."""
+    if type(now) is not types.FunctionType or is_candidate(now.__code__.co_filename):
         return False
     held = list(_held(now))
-    return any(each is before for each in held) and not _is_any_of([*held, *_held(before)], before, candidates)
+    return any(each is before for each in held) and not _includes_candidates(
+        [*held, *_held(before)], before, is_candidate
+    )
 
 
-def _is_any_of(held: list[Any], before: Any, candidates: Candidates) -> bool:
-    """Whether there is something of the candidate's among these and what they hold in turn; where there is too much, there may be."""
+def _includes_candidates(held: list[Any], before: Any, is_candidate: IsCandidateFile) -> bool:
+    """Whether these values, or values that they hold, include one of the candidate's. True also above the limits."""
     left = [(each, 1) for each in held]
     seen = {id(before)}
     while left:
@@ -64,22 +69,22 @@ def _is_any_of(held: list[Any], before: Any, candidates: Candidates) -> bool:
         if id(thing) in seen or thing is None or isinstance(thing, (str, bytes, int, float, types.ModuleType)):
             continue
         seen.add(id(thing))
-        if _is_of(thing, candidates) or depth > _DEPTH or len(seen) > _MOST:
+        if _is_candidates(thing, is_candidate) or depth > _MAX_DEPTH or len(seen) > _MAX_VALUES:
             return True
         left += [(each, depth + 1) for each in _held(thing)]
     return False
 
 
-def _is_of(thing: Any, candidates: Candidates) -> bool:
+def _is_candidates(thing: Any, is_candidate: IsCandidateFile) -> bool:
     kind = thing if isinstance(thing, type) else type(thing)
     module = sys.modules.get(str(type.__getattribute__(kind, "__module__")))
-    if type(thing) is types.FunctionType and candidates(thing.__code__.co_filename):
+    if type(thing) is types.FunctionType and is_candidate(thing.__code__.co_filename):
         return True
-    return candidates(str(getattr(module, "__file__", None) or ""))
+    return is_candidate(str(getattr(module, "__file__", None) or ""))
 
 
 def _held(thing: Any) -> Iterator[Any]:
-    """What a function or a container keeps; of other objects, nothing is asked."""
+    """The values in a function or a container. Other objects are not inspected."""
     if type(thing) is types.FunctionType:
         for cell in thing.__closure__ or ():
             try:

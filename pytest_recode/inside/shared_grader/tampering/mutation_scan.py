@@ -13,50 +13,50 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-_MUTATES = {
+_MUTATING_METHODS = {
     *("append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "setdefault", "sort", "reverse"),
     *("add", "discard", "difference_update", "intersection_update", "__setitem__", "fill", "put", "resize", "itemset"),
 }
-_LOOKS = {
+_READ_ONLY = {
     *("len", "sorted", "list", "tuple", "set", "frozenset", "dict", "sum", "min", "max", "any", "all", "print"),
     *("map", "filter", "range", "reversed", "iter", "enumerate", "zip", "isinstance", "type"),
     *("str", "repr", "float", "int", "abs"),
 }
-"""What is called with a table and leaves it as it is."""
+"""Functions that do not modify their argument."""
 
 
-class Sources:
-    """`paths` are read when first asked about."""
+class MutationScan:
+    """The sources in `paths` are read at the first query."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = paths
         self._read = False
-        self._set: set[str] = set()
-        self._handed: set[str] = set()
+        self._assigned: set[str] = set()
+        self._mutated: set[str] = set()
         self._classes: set[str] = set()
 
-    def rewrite(self, name: str, in_place: bool) -> bool:
-        """Whether something of this name is set; or, `in_place`, is changed or handed about."""
-        self._look()
-        return name in self._set or "*" in self._set or (in_place and name in self._handed)
+    def may_change(self, name: str, in_place: bool) -> bool:
+        """Whether a source assigns to an attribute of this name; or, with `in_place`, modifies its value or passes it on."""
+        self._scan()
+        return name in self._assigned or "*" in self._assigned or (in_place and name in self._mutated)
 
-    def store_on(self, names: Iterable[str]) -> bool:
-        """Whether attributes of a class are set: `names` are its own and those of the classes that it derives from."""
-        self._look()
+    def may_change_class(self, names: Iterable[str]) -> bool:
+        """Whether a source sets attributes of a class. `names`: the class's own and those of its bases."""
+        self._scan()
         return not self._classes.isdisjoint((*names, ""))
 
-    def _look(self) -> None:
+    def _scan(self) -> None:
         for path in () if self._read else self._paths:
             if path.endswith(".py"):
                 for node, inside in _nodes(path):
-                    self._set.update(_stored(node))
-                    self._handed.update(_handed(node))
-                    self._classes.update(_held(node, inside))
+                    self._assigned.update(_assigned_names(node))
+                    self._mutated.update(_mutated_names(node))
+                    self._classes.update(_attribute_owners(node, inside))
         self._read = True
 
 
 def _nodes(path: str) -> Iterator[tuple[ast.AST, str]]:
-    """Each with the name of the class that it is in."""
+    """The nodes of a source, each with the name of the class that contains it."""
     try:
         with open(path, "rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -70,7 +70,7 @@ def _nodes(path: str) -> Iterator[tuple[ast.AST, str]]:
         queue += [(child, below) for child in ast.iter_child_nodes(node)]
 
 
-def _stored(node: ast.AST) -> Iterator[str]:
+def _assigned_names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Global):
         yield from node.names
     elif isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
@@ -84,39 +84,39 @@ def _stored(node: ast.AST) -> Iterator[str]:
         yield "*"
 
 
-def _handed(node: ast.AST) -> Iterator[str]:
+def _mutated_names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield _last(node.value)
     elif isinstance(node, ast.AugAssign):
         yield _last(node.target)
     elif isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None:
-        yield _whole(node.value)
+        yield _plain_name(node.value)
     elif isinstance(node, ast.Call):
-        yield from _called(node)
+        yield from _mutated_by_call(node)
 
 
-def _called(node: ast.Call) -> Iterator[str]:
+def _mutated_by_call(node: ast.Call) -> Iterator[str]:
     name = _last(node.func)
-    if isinstance(node.func, ast.Attribute) and name in _MUTATES:
+    if isinstance(node.func, ast.Attribute) and name in _MUTATING_METHODS:
         yield _last(node.func.value)
-    elif isinstance(node.func, ast.Name) and name not in _LOOKS:
-        yield from (_whole(each) for each in [*node.args, *(keyword.value for keyword in node.keywords)])
+    elif isinstance(node.func, ast.Name) and name not in _READ_ONLY:
+        yield from (_plain_name(each) for each in [*node.args, *(keyword.value for keyword in node.keywords)])
 
 
-def _held(node: ast.AST, inside: str) -> Iterator[str]:
-    """What attributes are set on, by its last name; where that is a class that the code is given, by the name of the one it is in."""
+def _attribute_owners(node: ast.AST, inside: str) -> Iterator[str]:
+    """The last name of the object on which an attribute is set; for `cls` and the like, the name of the containing class."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
         holder: ast.AST = node.value
     elif isinstance(node, ast.Call) and _last(node.func) in ("setattr", "delattr") and node.args:
         holder = node.args[0]
     else:
         return
-    asked = isinstance(holder, ast.Call) and _last(holder.func) == "type"
-    yield inside if asked or _last(holder) in ("cls", "klass", "__class__") else _last(holder)
+    is_type_call = isinstance(holder, ast.Call) and _last(holder.func) == "type"
+    yield inside if is_type_call or _last(holder) in ("cls", "klass", "__class__") else _last(holder)
 
 
-def _whole(node: ast.AST) -> str:
-    """The name that is handed on as it is, "" where it is not a name alone."""
+def _plain_name(node: ast.AST) -> str:
+    """The name of an expression that is only a name or an attribute, "" for any other."""
     return _last(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
 
 

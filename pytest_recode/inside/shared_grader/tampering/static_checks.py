@@ -26,43 +26,43 @@ _NAMED = {
 }
 
 
-class _Read(NamedTuple):
-    """What is asked of a text besides its nodes: what its names were imported as, and which it binds otherwise."""
+class _Names(NamedTuple):
+    """The names of a source: what they were imported as, and which are bound otherwise."""
 
     hidden: frozenset[str]
     modules: dict[str, str]
     bound: frozenset[str]
     classes: frozenset[str] = frozenset()
-    """Names that were imported and are those of classes, by how they are written; from the repository, too."""
+    """Imported names that are spelled like classes, also from the repository."""
     functions: frozenset[str] = frozenset()
-    """Of its own."""
+    """Functions that the source defines."""
     stars: tuple[str, ...] = ()
-    """Modules of which it imports all names."""
-    itself: frozenset[int] = frozenset()
-    """Nodes that are the `sys.modules` of `sys.modules[__name__]`: the module that asks."""
+    """Modules from which it imports all names."""
+    own_module: frozenset[int] = frozenset()
+    """Ids of the nodes `sys.modules` in `sys.modules[__name__]`, which is the source's own module."""
 
 
-class Reading(NamedTuple):
-    """Of a candidate's text. `tree` is None where it cannot be parsed; `known` counts what the reference has of each finding."""
+class Analysis(NamedTuple):
+    """The result for one candidate file. `tree` is None where it cannot be parsed; `known` counts the reference's findings."""
 
     tree: Any
     findings: list[executed_findings.Finding]
     known: Counter[str]
 
 
-def read(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> Reading:
-    """All there is to find; nothing in what cannot be parsed (it cannot run).
+def analyze(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> Analysis:
+    """Find everything in `candidate` that a solution does not need. A source that cannot be parsed cannot run.
 
     `hidden`: dotted names of the modules of tests and reference.
     """
     names = frozenset(hidden)
-    tree, findings = _found(candidate, names)
-    theirs = findings if candidate == reference else _found(reference or b"", names)[1]
-    return Reading(tree, findings, Counter(found.what for found in theirs))
+    tree, findings = _findings(candidate, names)
+    known = findings if candidate == reference else _findings(reference or b"", names)[1]
+    return Analysis(tree, findings, Counter(found.what for found in known))
 
 
-def told(findings: Iterable[executed_findings.Finding], known: Counter[str]) -> list[str]:
-    """One line for each finding that is there more often than known."""
+def unknown_lines(findings: Iterable[executed_findings.Finding], known: Counter[str]) -> list[str]:
+    """One line for each finding that occurs more often than the reference has it."""
     left, lines = Counter(known), []
     for found in findings:
         if left[found.what]:
@@ -74,17 +74,19 @@ def told(findings: Iterable[executed_findings.Finding], known: Counter[str]) -> 
 
 def flags(candidate: bytes, reference: Optional[bytes], hidden: Iterable[str]) -> list[str]:
     """One line for each thing that `candidate` has more often than `reference`, whether or not it is ever run."""
-    _, findings, known = read(candidate, reference, hidden)
-    return told(findings, known)
+    _, findings, known = analyze(candidate, reference, hidden)
+    return unknown_lines(findings, known)
 
 
-def _found(source: bytes, hidden: frozenset[str]) -> tuple[Any, list[executed_findings.Finding]]:
+def _findings(source: bytes, hidden: frozenset[str]) -> tuple[Any, list[executed_findings.Finding]]:
     try:
         tree = _parsed(source)
     except (SyntaxError, ValueError):
         return None, []
     except (RecursionError, MemoryError):
-        return None, [executed_findings.Finding(f"it is nested too deeply to be read, and {deny_rules.CODE}", 0, ())]
+        return None, [
+            executed_findings.Finding(f"the source is nested too deeply to be checked, and {deny_rules.CODE}", 0, ())
+        ]
     nodes = list(ast.walk(tree))
     functions = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
     classes = {
@@ -100,8 +102,8 @@ def _found(source: bytes, hidden: frozenset[str]) -> tuple[Any, list[executed_fi
         if isinstance(node, ast.ImportFrom) and not node.level and any(alias.name == "*" for alias in node.names)
     )
     modules, bound = _modules(nodes), frozenset(_bound(nodes))
-    itself = frozenset() if "__name__" in {*modules, *bound} else frozenset(_of_itself(nodes))
-    names = _Read(hidden, modules, bound, frozenset(classes), frozenset(functions), stars, itself)
+    own_module = frozenset() if "__name__" in {*modules, *bound} else frozenset(_own_module(nodes))
+    names = _Names(hidden, modules, bound, frozenset(classes), frozenset(functions), stars, own_module)
     found: dict[tuple[str, int], list[ast.AST]] = {}
     for what, line, node in _walk(nodes, names):
         found.setdefault((what, line), []).append(node)
@@ -110,12 +112,12 @@ def _found(source: bytes, hidden: frozenset[str]) -> tuple[Any, list[executed_fi
 
 
 def _parsed(source: bytes) -> ast.AST:
-    """Whatever can be compiled can be read: the one would stop a little later than the other."""
+    """Parse with a higher recursion limit, so that every source that can be compiled can be parsed."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(4 * limit)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the candidate's strings
+            warnings.simplefilter("ignore")  # about strings in the candidate's source
             return ast.parse(source)
     finally:
         sys.setrecursionlimit(limit)
@@ -134,10 +136,12 @@ def _modules(nodes: Sequence[ast.AST]) -> dict[str, str]:
     return found
 
 
-def _of_itself(nodes: Sequence[Any]) -> Iterator[int]:
+def _own_module(nodes: Sequence[Any]) -> Iterator[int]:
     for node in nodes:
-        asks = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name)
-        if asks and node.slice.id == "__name__" and classes.last(node.value) == "modules":
+        is_lookup = (
+            isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name)
+        )
+        if is_lookup and node.slice.id == "__name__" and classes.last(node.value) == "modules":
             yield id(node.value)
 
 
@@ -151,67 +155,67 @@ def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
             yield node.name
 
 
-def _walk(nodes: Sequence[ast.AST], read: _Read) -> Iterator[tuple[str, int, ast.AST]]:
-    """What it is, the line that is told, and where it counts."""
-    taken = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+def _walk(nodes: Sequence[ast.AST], names: _Names) -> Iterator[tuple[str, int, ast.AST]]:
+    """The text of each finding, its line, and the node whose execution makes it count."""
+    is_holder = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     members = {id(target) for node in nodes if isinstance(node, ast.ClassDef) for target in _overriding(node)}
     for node in nodes:
         line = getattr(node, "lineno", 0)
-        for what in _of(node, read, id(node) in taken) if id(node) not in members else ():
+        for what in _of(node, names, id(node) in is_holder) if id(node) not in members else ():
             yield what, line, node
-        for what, method in classes.answers(node) if isinstance(node, ast.ClassDef) else ():
+        for what, method in classes.class_findings(node) if isinstance(node, ast.ClassDef) else ():
             yield what, line, method
 
 
 def _overriding(node: ast.ClassDef) -> Iterator[ast.AST]:
-    """Names that an assignment in a class's body binds, and that `static_class_checks.py` reads with their values."""
+    """Overrides that a class body binds by assignment; `static_class_checks.py` checks them with their values."""
     for member in node.body:
         for target in member.targets if isinstance(member, ast.Assign) else ():
             if isinstance(target, ast.Name) and target.id in deny_rules.OVERRIDES:
                 yield target
 
 
-def _of(node: ast.AST, read: _Read, taken: bool) -> Iterator[str]:
+def _of(node: ast.AST, names: _Names, is_holder: bool) -> Iterator[str]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from _imports(node, read.hidden)
+        yield from _imports(node, names.hidden)
     elif isinstance(node, ast.Attribute):
-        yield from _attribute(node, read, taken)
+        yield from _attribute(node, names, is_holder)
     elif isinstance(node, ast.Name):
-        yield from _name(node, read, taken)
+        yield from _name(node, names, is_holder)
     elif isinstance(node, ast.Call):
-        yield from _call(node, read)
+        yield from _call(node, names)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from named(node.value, read.hidden)
+        yield from named(node.value, names.hidden)
     elif isinstance(node, ast.BinOp):
-        yield from named(_folded(node) or "", read.hidden)
+        yield from named(_folded(node) or "", names.hidden)
     elif type(node).__name__ == "MatchClass":
         for name in node.kwd_attrs:  # type: ignore[attr-defined]  # from Python 3.10 on
             if name in deny_rules.ATTRIBUTES:
                 yield f"{name} {deny_rules.ATTRIBUTES[name]}"
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.For, ast.withitem)):
         yield from _assignment(node)
-        yield from _replacement(node, read)
+        yield from _replacement(node, names)
 
 
 def named(value: str, hidden: frozenset[str]) -> Iterator[str]:
-    """What a text names."""
-    if (value in hidden and not value.isalpha()) or value in _NAMED:  # a plain word may be anything
-        yield f"{value!r} names what judges it"
+    """Findings for the value of a string constant."""
+    if (value in hidden and not value.isalpha()) or value in _NAMED:  # an ordinary word may mean anything
+        yield f"{value!r} names an object of the judge"
     elif value.startswith(_PROC):
-        yield f"{value!r} reaches its judge's files"
+        yield f"{value!r} reaches the judge's files"
 
 
-_LONGEST = 200
-"""Terms of a sum; no name is made of more."""
+_MAX_TERMS = 200
+"""Terms of a sum of strings that is evaluated; no name has more."""
 
 
 def _folded(node: ast.AST) -> Optional[str]:
-    """The text that a sum of texts is."""
+    """The value of a sum of string constants; None for anything else."""
     parts: list[str] = []
     left = [node]
     while left:
         each = left.pop()
-        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add) and len(left) + len(parts) < _LONGEST:
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add) and len(left) + len(parts) < _MAX_TERMS:
             left += [each.left, each.right]
         elif isinstance(each, ast.Constant) and isinstance(each.value, str):
             parts.append(each.value)
@@ -220,8 +224,8 @@ def _folded(node: ast.AST) -> Optional[str]:
     return "".join(reversed(parts))
 
 
-def _words(node: ast.AST) -> str:
-    """An expression as it is told; of one that is nested too deeply, no more than that."""
+def _source_of(node: ast.AST) -> str:
+    """The source of an expression, or a placeholder where it is nested too deeply."""
     try:
         return ast.unparse(node)
     except RecursionError:
@@ -235,12 +239,12 @@ def _imports(node: Any, hidden: frozenset[str]) -> Iterator[str]:
     for name in full:
         top = name.partition(".")[0]
         if name in hidden:
-            yield f"import of {name}, which is the tests' alone"
+            yield f"import of {name}, {deny_rules.HIDDEN_MODULE}"
         elif getattr(node, "level", 0):
             continue
         elif top in deny_rules.IMPORTS or top.startswith("_recode"):
             yield f"import of {top} {deny_rules.IMPORTS.get(top, deny_rules.CHANGES)}"
-        elif "testing" in name.split(".") and top in deny_rules.JUDGES:
+        elif "testing" in name.split(".") and top in deny_rules.JUDGING_MODULES:
             yield f"import of {name} {deny_rules.JUDGE}"
     for name in names if isinstance(node, ast.ImportFrom) else ():
         if (base, name) in deny_rules.OF_MODULE:
@@ -249,91 +253,91 @@ def _imports(node: Any, hidden: frozenset[str]) -> Iterator[str]:
             yield f"{name} {deny_rules.ATTRIBUTES[name]}"
 
 
-def _name(node: ast.Name, read: _Read, taken: bool) -> Iterator[str]:
-    if node.id in deny_rules.ATTRIBUTES and node.id.startswith("__") and not _is_looked_at(node, node.id):
+def _name(node: ast.Name, names: _Names, is_holder: bool) -> Iterator[str]:
+    if node.id in deny_rules.ATTRIBUTES and node.id.startswith("__") and not _is_read_override(node, node.id):
         yield f"{node.id} {deny_rules.ATTRIBUTES[node.id]}"
     elif node.id in ("__import__", "__loader__", "__spec__"):
-        yield f"{node.id} imports what it was not given"
-    elif node.id in ("exec", "eval") and node.id not in read.bound:
+        yield f"{node.id} {deny_rules.CALLS['__import__']}"
+    elif node.id in ("exec", "eval") and node.id not in names.bound:
         yield f"{node.id} {deny_rules.CALLS[node.id]}"
-    elif node.id not in read.bound and isinstance(node.ctx, ast.Load) and _of_stars(node.id, read):
-        yield _of_stars(node.id, read)
-    elif _module(node.id, read) in deny_rules.HELD and node.id not in read.bound and not taken:
-        yield f"{node.id} as a whole {deny_rules.LOOKS}"
+    elif node.id not in names.bound and isinstance(node.ctx, ast.Load) and _of_stars(node.id, names):
+        yield _of_stars(node.id, names)
+    elif _module(node.id, names) in deny_rules.HELD and node.id not in names.bound and not is_holder:
+        yield f"the module {node.id} used as a value {deny_rules.LOOKS}"
 
 
-def _is_looked_at(node: Any, name: str) -> bool:
-    """Whether it only reads a method of those by which a class answers: `super().__array_ufunc__(…)`."""
+def _is_read_override(node: Any, name: str) -> bool:
+    """Whether it only reads an override: `super().__array_ufunc__(…)`."""
     return name in deny_rules.OVERRIDES and isinstance(node.ctx, ast.Load)
 
 
-def _of_stars(name: str, read: _Read) -> str:
-    for module in read.stars:
+def _of_stars(name: str, names: _Names) -> str:
+    for module in names.stars:
         if (module, name) in deny_rules.OF_MODULE:
             return f"{module}.{name} {deny_rules.OF_MODULE[module, name]}"
-    named = name in deny_rules.ATTRIBUTES and any(module in deny_rules.HELD for module in read.stars)
+    named = name in deny_rules.ATTRIBUTES and any(module in deny_rules.HELD for module in names.stars)
     return f"{name} {deny_rules.ATTRIBUTES[name]}" if named else ""
 
 
-def _module(name: str, read: _Read) -> str:
-    """The module that a name stands for here, also where another module brought it along: `from logging import sys`."""
-    full = read.modules.get(name, "")
+def _module(name: str, names: _Names) -> str:
+    """The module that a name refers to, also if it was imported by way of another module: `from logging import sys`."""
+    full = names.modules.get(name, "")
     last = full.rpartition(".")[2]
     return last if last in deny_rules.HELD and full != "scipy.signal" else full
 
 
-def _attribute(node: ast.Attribute, read: _Read, taken: bool) -> Iterator[str]:
-    if node.attr in deny_rules.ATTRIBUTES and not _is_looked_at(node, node.attr):
+def _attribute(node: ast.Attribute, names: _Names, is_holder: bool) -> Iterator[str]:
+    if node.attr in deny_rules.ATTRIBUTES and not _is_read_override(node, node.attr):
         yield f"{node.attr} {deny_rules.ATTRIBUTES[node.attr]}"
-    holder = _holder(node.value, read)
-    if (holder, node.attr) in deny_rules.OF_MODULE and id(node) not in read.itself:
+    holder = _holder(node.value, names)
+    if (holder, node.attr) in deny_rules.OF_MODULE and id(node) not in names.own_module:
         yield f"{holder}.{node.attr} {deny_rules.OF_MODULE[holder, node.attr]}"
     if holder == "gc" and node.attr not in ("collect", "enable", "disable", "isenabled", *deny_rules.ATTRIBUTES):
         yield f"gc.{node.attr} {deny_rules.MEMORY}"
-    of_a_module = isinstance(node.value, ast.Name) and node.value.id in read.modules
-    if node.attr in deny_rules.HELD - {"signal"} and of_a_module and not taken:
-        yield f"{_words(node)} as a whole {deny_rules.LOOKS}"
+    of_a_module = isinstance(node.value, ast.Name) and node.value.id in names.modules
+    if node.attr in deny_rules.HELD - {"signal"} and of_a_module and not is_holder:
+        yield f"the module {_source_of(node)} used as a value {deny_rules.LOOKS}"
     if node.attr in ("__import__", "__loader__", "__spec__"):
-        yield f"{node.attr} imports what it was not given"
+        yield f"{node.attr} {deny_rules.CALLS['__import__']}"
     if node.attr == "__self__" and isinstance(node.value, (ast.Name, ast.Call, ast.Subscript)):
         yield f"__self__ {deny_rules.LOOKS}"
     of = node.value.id if isinstance(node.value, ast.Name) else ""
     if (of, node.attr) in (("type", "__getattribute__"), ("type", "__dict__"), ("object", "__dict__")):
         yield f"{of}.{node.attr} {deny_rules.LOOKS}"
-    if node.attr == "__dict__" and _raw(node.value):
-        yield f"{_words(node)} {deny_rules.LOOKS}"
+    if node.attr == "__dict__" and _bypasses_guard(node.value):
+        yield f"{_source_of(node)} {deny_rules.LOOKS}"
     if node.attr in deny_rules.POINTERS and isinstance(node.ctx, ast.Store):
         yield f"{node.attr} {deny_rules.BELOW}"
     if node.attr in ("__setattr__", "__delattr__") and isinstance(node.value, ast.Name) and node.value.id == "type":
         yield f"type.{node.attr} {deny_rules.CHANGES}"
 
 
-def _raw(node: ast.AST) -> bool:
-    """Whether its `__dict__` is a module's own, whatever its class says: `types.ModuleType`, `super(type(np), np)`."""
+def _bypasses_guard(node: ast.AST) -> bool:
+    """Whether its `__dict__` bypasses a guarded module class: `types.ModuleType`, `super(type(np), np)`."""
     made = isinstance(node, ast.Call) and classes.last(node.func) == "super" and bool(node.args)
     return made or classes.last(node) == "ModuleType"
 
 
-def _holder(node: ast.AST, read: _Read) -> str:
-    """The module that an expression stands for: `logging.sys` is one."""
+def _holder(node: ast.AST, names: _Names) -> str:
+    """The module that an expression refers to, such as `logging.sys`; "" where it is none."""
     if isinstance(node, ast.Name):
-        return _module(node.id, read)
+        return _module(node.id, names)
     if isinstance(node, ast.Attribute) and node.attr in deny_rules.HELD:
         return node.attr
     return ""
 
 
-def _call(node: ast.Call, read: _Read) -> Iterator[str]:
+def _call(node: ast.Call, names: _Names) -> Iterator[str]:
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-    if read.modules.get(name, "").startswith("operator."):  # by another name
-        name = read.modules[name].partition(".")[2]
+    if names.modules.get(name, "").startswith("operator."):  # by another name
+        name = names.modules[name].partition(".")[2]
     bare = isinstance(node.func, ast.Name)
-    if bare and name == "compile" and name not in read.bound and name not in read.modules:
+    if bare and name == "compile" and name not in names.bound and name not in names.modules:
         yield f"compile() {deny_rules.CODE}"
-    if bare and name in ("setattr", "delattr") and node.args and _judge(node.args[0]):
-        yield f"{name}() on {_words(node.args[0])} {deny_rules.CHANGES}"
+    if bare and name in ("setattr", "delattr") and node.args and _is_judging(node.args[0]):
+        yield f"{name}() on {_source_of(node.args[0])} {deny_rules.CHANGES}"
     if bare and name == "setattr" and len(node.args) > 1 and _constant_in(node.args[1], deny_rules.ANSWERS):
-        yield f"setattr() of {_words(node.args[1])} {deny_rules.CHANGES}"
+        yield f"setattr() of {_source_of(node.args[1])} {deny_rules.CHANGES}"
     if name in deny_rules.KERNELS and node.args:
         namespace = (_folded(node.args[0]) or "").partition("::")[0]
         if namespace in deny_rules.NAMESPACES:
@@ -342,7 +346,7 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
         for each in node.args if name == "attrgetter" else node.args[:1]:
             parts = (_folded(each) or "").split(".")
             if not isinstance(each, ast.Constant) or any(part in deny_rules.ATTRIBUTES for part in parts):
-                yield f"{name}({_words(each)}) {deny_rules.LOOKS}"
+                yield f"{name}({_source_of(each)}) {deny_rules.LOOKS}"
     if (
         bare
         and name == "open"
@@ -354,20 +358,20 @@ def _call(node: ast.Call, read: _Read) -> Iterator[str]:
     if (
         isinstance(node.func, ast.Attribute)
         and name in ("update", "setdefault", "pop", "__setitem__")
-        and _space(node.func.value)
+        and _is_namespace(node.func.value)
     ):
-        yield f"{_words(node.func)}() {deny_rules.CHANGES}"
+        yield f"{_source_of(node.func)}() {deny_rules.CHANGES}"
     func = node.func
     bypass = isinstance(func, ast.Attribute) and name == "__getattribute__" and classes.last(func.value) == "object"
     if bypass and not (node.args and classes.last(node.args[0]) in ("self", "cls")):
-        yield f"object.__getattribute__() of another {deny_rules.LOOKS}"
-    names = node.args[2].keys if len(node.args) == 3 and isinstance(node.args[2], ast.Dict) else []
+        yield f"object.__getattribute__() of another object {deny_rules.LOOKS}"
+    attributes = node.args[2].keys if len(node.args) == 3 and isinstance(node.args[2], ast.Dict) else []
     if any(
         _constant_in(each, deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.POINTERS)
-        for each in names
+        for each in attributes
         if each is not None
     ):
-        yield "a class made by a call compares as it likes"
+        yield "a class created by a call defines its own comparison"
 
 
 def _constant_in(node: ast.AST, names: Iterable[str]) -> bool:
@@ -378,43 +382,50 @@ def _assignment(node: Any) -> Iterator[str]:
     targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else [getattr(node, "target", None)]
     for target in targets:
         for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-            if isinstance(part, ast.Attribute) and _changes_a_judge(part):
-                yield f"{_words(part)} = … {deny_rules.CHANGES}"
-            elif isinstance(part, ast.Subscript) and _space(part.value):
-                yield f"{_words(part.value)}[…] = … {deny_rules.CHANGES}"
+            if isinstance(part, ast.Attribute) and _changes_judge(part):
+                yield f"{_source_of(part)} = … {deny_rules.CHANGES}"
+            elif isinstance(part, ast.Subscript) and _is_namespace(part.value):
+                yield f"{_source_of(part.value)}[…] = … {deny_rules.CHANGES}"
 
 
-def _replacement(node: Any, read: _Read) -> Iterator[str]:
-    """A function of its own in the place of one of a library's, or of a class's that it imported: the reference may use it, too."""
+def _replacement(node: Any, names: _Names) -> Iterator[str]:
+    """Assignments of the candidate's functions to attributes of imported modules and classes, which the reference may use."""
     value = getattr(node, "value", None)
-    own = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in read.functions)
+    own = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in names.functions)
     for part in node.targets if isinstance(node, ast.Assign) and own else ():
-        if not isinstance(part, ast.Attribute) or _changes_a_judge(part):
+        if not isinstance(part, ast.Attribute) or _changes_judge(part):
             continue
-        root = _root(part)
-        module = read.modules.get(root, "").partition(".")[0]
-        if root in read.classes or (module and module not in deny_rules.HOOKS and root not in read.bound):
-            yield f"{part.attr} of what it imported is replaced: {deny_rules.CHANGES}"
+        root = _first_name(part)
+        module = names.modules.get(root, "").partition(".")[0]
+        if root in names.classes or (module and module not in deny_rules.HOOKS and root not in names.bound):
+            yield f"assigning to {part.attr} of an imported module or class {deny_rules.CHANGES}"
 
 
-def _space(node: ast.AST) -> bool:
-    """Whether it is the namespace of what judges: `np.__dict__`, `vars(np)`."""
+def _is_namespace(node: ast.AST) -> bool:
+    """Whether it is the namespace of a judging module: `np.__dict__`, `vars(np)`."""
     if isinstance(node, ast.Attribute) and node.attr == "__dict__":
-        return _judge(node.value)
-    return isinstance(node, ast.Call) and classes.last(node.func) == "vars" and bool(node.args) and _judge(node.args[0])
+        return _is_judging(node.value)
+    return (
+        isinstance(node, ast.Call)
+        and classes.last(node.func) == "vars"
+        and bool(node.args)
+        and _is_judging(node.args[0])
+    )
 
 
-def _changes_a_judge(part: ast.Attribute) -> bool:
+def _changes_judge(part: ast.Attribute) -> bool:
     if part.attr in deny_rules.ANSWERS or part.attr in ("__code__", "__defaults__", "__kwdefaults__"):
         return True
-    return _judge(part.value) and (part.attr in deny_rules.COMPARING or _root(part) in ("unittest", "builtins", "math"))
+    return _is_judging(part.value) and (
+        part.attr in deny_rules.COMPARING_FUNCTIONS or _first_name(part) in ("unittest", "builtins", "math")
+    )
 
 
-def _judge(node: ast.AST) -> bool:
-    return _root(node) in deny_rules.JUDGES
+def _is_judging(node: ast.AST) -> bool:
+    return _first_name(node) in deny_rules.JUDGING_MODULES
 
 
-def _root(node: ast.AST) -> str:
+def _first_name(node: ast.AST) -> str:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

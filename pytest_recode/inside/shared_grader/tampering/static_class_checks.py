@@ -14,42 +14,41 @@ from typing import Any
 
 from . import deny_rules
 
-ASKED = deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.DIFFERENCES | deny_rules.READS
+RELEVANT = deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.DIFFERENCES | deny_rules.RESULT_READS
+_FAKES = "returns the same for every operand; a class like this can fake a comparison"
 
 
-def answering(node: ast.ClassDef) -> Iterator[Any]:
-    """The functions and lambdas in its body that answer a comparison or stand in for a computation."""
+def comparison_methods(node: ast.ClassDef) -> Iterator[Any]:
+    """The functions and lambdas in the class body that define a comparison or replace a computation."""
     for name, function in _members(node, _methods(node)):
-        if name in ASKED and function is not None:
+        if name in RELEVANT and function is not None:
             yield function
 
 
-def answers(node: ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
-    """What its instances answer without looking, to whoever compares them or computes with them; and the method, or the class."""
+def class_findings(node: ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
+    """Methods by which instances can fake a comparison or a computation: the text, and the method or the class."""
     data = any(last(base) in deny_rules.DATA for base in node.bases)
     for name, function in _members(node, _methods(node)):
         method = node if function is None else function
         if name in deny_rules.OVERRIDES:
-            yield f"{node.name}.{name} answers for itself what is computed of it", method
+            yield f"{node.name}.{name} overrides what library functions compute", method
         elif name in deny_rules.COMPARISONS and data:
-            yield f"{node.name}.{name} compares as it likes what is a plain value", method
+            yield f"{node.name}.{name} redefines the comparison of a builtin value type", method
         elif name in deny_rules.POINTERS:
             yield f"{node.name}.{name} {deny_rules.BELOW}", node
-        elif name in deny_rules.DIFFERENCES and function is not None and _blind(function, True):
-            yield f"{node.name}.{name} takes the same from everything", method
-        elif name in deny_rules.ANSWERS and function is not None and _blind(function, name in deny_rules.COMPARISONS):
-            yield f"{node.name}.{name} answers the same to everything", method
-    if any(last(base) == "AssertionError" for base in node.bases) and not all(map(_says_nothing, node.body)):
-        yield f"{node.name} stands in for the failure of a test", node
+        elif name in (deny_rules.DIFFERENCES | deny_rules.ANSWERS) and _ignores_operand(function, name):
+            yield f"{node.name}.{name} {_FAKES}", method
+    if any(last(base) == "AssertionError" for base in node.bases) and not all(map(_is_empty, node.body)):
+        yield f"{node.name} imitates the failure of a test", node
 
 
-def _says_nothing(statement: ast.stmt) -> bool:
+def _is_empty(statement: ast.stmt) -> bool:
     text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return text or isinstance(statement, ast.Pass)
 
 
 def declines(value: Any) -> bool:
-    """Whether a class says by this value that it does not answer for itself: as numpy and torch have it."""
+    """Whether this value of an override means, for numpy and torch, that the class does not override anything."""
     return (isinstance(value, ast.Constant) and value.value is None) or last(value) == "_disabled_torch_function_impl"
 
 
@@ -58,7 +57,7 @@ def _methods(node: ast.ClassDef) -> dict[str, Any]:
 
 
 def _members(node: ast.ClassDef, methods: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Methods by each of their names: `__ne__ = yes` is one."""
+    """Names and functions of the class body, including those bound by assignment: `__ne__ = always`."""
     yield from methods.items()
     for member in node.body:
         targets = member.targets if isinstance(member, ast.Assign) else []
@@ -70,12 +69,14 @@ def _members(node: ast.ClassDef, methods: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def last(node: ast.AST) -> str:
-    """The last name of a dotted one."""
+    """The last part of a dotted name."""
     return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
-def _blind(function: Any, compares: bool) -> bool:
-    """Whether all that it returns are constants, or a comparison does not look at what it is compared with."""
+def _ignores_operand(function: Any, name: str) -> bool:
+    """Whether it returns only constants, or, as a comparison, never uses the other operand."""
+    if function is None:
+        return False
     if isinstance(function, ast.Lambda):
         returned: list[Any] = [function.body]
     else:
@@ -85,9 +86,10 @@ def _blind(function: Any, compares: bool) -> bool:
     if all(isinstance(value, ast.Constant) and value.value is not NotImplemented for value in returned):
         return True
     given = function.args
-    others = {each.arg for each in [*given.posonlyargs, *given.args][1:]}
-    others |= {each.arg for each in (given.vararg, *given.kwonlyargs) if each is not None}
+    operands = {each.arg for each in [*given.posonlyargs, *given.args][1:]}
+    operands |= {each.arg for each in (given.vararg, *given.kwonlyargs) if each is not None}
     body = function.body if isinstance(function.body, list) else [function.body]
     used = {each.id for part in body for each in ast.walk(part) if isinstance(each, ast.Name)}
-    stays = all(isinstance(value, ast.Name) and value.id == "NotImplemented" for value in returned)
-    return compares and not stays and not others & used
+    declines_all = all(isinstance(value, ast.Name) and value.id == "NotImplemented" for value in returned)
+    compares = name in deny_rules.COMPARISONS | deny_rules.DIFFERENCES
+    return compares and not declines_all and not operands & used

@@ -1,4 +1,4 @@
-"""What is told of a repository's modules after the tests: what somebody changed, and not what changes by itself."""
+"""Snapshots of a repository's modules report what a candidate changed, and not what changes by itself."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def run(text: str, module: types.ModuleType, file: str) -> None:
     exec(compile(text, file, "exec"), {"base": module, "functools": functools})
 
 
-def told(
+def changes(
     module: types.ModuleType, change: Callable[[], Any], sources: tuple[str, ...] = (), file: str = CANDIDATE
 ) -> list[str]:
-    noted = module_snapshot.Holdings()
-    noted.note(module)
+    snapshots = module_snapshot.ModuleSnapshots()
+    snapshots.add(module)
     change()
-    found = list(noted.changes(lambda path: path == file, sources))
+    found = list(snapshots.changes(lambda path: path == file, sources))
     assert all(line.startswith("base_of_the_test.") for line in found)
     return [line.partition(".")[2] for line in found]
 
@@ -98,13 +98,13 @@ def told(
         ("base.Model.go = lambda self: 0", "Model.go was added"),
         ("base.Model.__eq__ = lambda self, other: True", "Model.__eq__ was added"),
         ("base.Model.__bases__ = (type('Other', (base.Base,), {}),)", "Model.__bases__ was replaced"),
-        ("go = base.Base.go; base.Base.go = max; base.Base.go = go", "Base was changed, and changed back"),
+        ("go = base.Base.go; base.Base.go = max; base.Base.go = go", "Base was changed and restored"),
     ],
 )
-def test_what_was_changed_is_told(base: types.ModuleType, change: str, expected: str) -> None:
-    if "back" in expected and class_versions.version(base.Base) is None:
+def test_what_was_changed_is_changes(base: types.ModuleType, change: str, expected: str) -> None:
+    if "restored" in expected and class_versions.version(base.Base) is None:
         pytest.skip("this interpreter keeps no count of changes")
-    assert told(base, lambda: run(change, base, CANDIDATE)) == [expected]
+    assert changes(base, lambda: run(change, base, CANDIDATE)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -119,13 +119,13 @@ def test_what_was_changed_is_told(base: types.ModuleType, change: str, expected:
     ],
 )
 def test_what_a_solution_may_do_is_not(base: types.ModuleType, change: str) -> None:
-    assert told(base, lambda: run(change, base, CANDIDATE)) == []
+    assert changes(base, lambda: run(change, base, CANDIDATE)) == []
 
 
 def test_what_a_library_wraps_it_has_not_replaced(base: types.ModuleType) -> None:
     """As torch does with the class of an optimizer that is made."""
     wrap = "base.Base.go = functools.wraps(base.Base.go)(lambda self: 0)"
-    assert told(base, lambda: run(wrap, base, "/usr/lib/python3/library.py")) == []
+    assert changes(base, lambda: run(wrap, base, "/usr/lib/python3/library.py")) == []
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_what_the_repositorys_own_code_changes_is_let_be(
         pytest.skip("this interpreter keeps no count of changes")
     source = tmp_path / "more.py"
     source.write_text(code)
-    found = told(base, lambda: run(change, base, CANDIDATE), (str(source), str(tmp_path / "gone.py")))
+    found = changes(base, lambda: run(change, base, CANDIDATE), (str(source), str(tmp_path / "gone.py")))
     assert (found == []) is is_theirs
 
 
@@ -160,11 +160,11 @@ def test_of_a_library_only_what_is_the_candidates_is_told() -> None:
     module = types.ModuleType("library_of_the_test")
     exec(compile(SOURCE, "/usr/lib/python3/library.py", "exec"), module.__dict__)
     module.Base.__module__ = module.Model.__module__ = module.__name__
-    noted = module_snapshot.Libraries([module])
+    snapshot = module_snapshot.LibrarySnapshot([module])
     run("base.times = max\nbase.Base.go = max\nbase.TABLE.clear()\nbase.Model.more = lambda self: 0", module, CANDIDATE)
-    assert list(noted.changes(lambda path: path == CANDIDATE)) == []
+    assert list(snapshot.changes(lambda path: path == CANDIDATE)) == []
     run("base.times = lambda x: 0\nbase.Base.go = base.Model.one = lambda self: 0", module, CANDIDATE)
-    assert list(noted.changes(lambda path: path == CANDIDATE)) == [
+    assert list(snapshot.changes(lambda path: path == CANDIDATE)) == [
         "library_of_the_test.times was replaced",
         "library_of_the_test.Base.go was replaced",
         "library_of_the_test.Model.one was replaced",

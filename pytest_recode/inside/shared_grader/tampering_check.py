@@ -1,0 +1,91 @@
+"""Monitors a candidate while the tests run, and compares the judge with its snapshot afterwards.
+
+Runs in the shared judge, in one process with the candidate. Called by `judge.main` around the tests, and by
+`reference_run.py` to learn what the reference does itself. Must not stay reachable for candidate code: the judge's
+modules leave `sys.modules` before the tests run.
+
+Stdlib and modules of `inside/`, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Optional
+
+from . import exception_report
+from .tampering import audit_monitor, judge_snapshot, static_checks
+
+_MAX_LINES = 20
+
+
+class TamperingCheck:
+    def __init__(
+        self,
+        snapshot: judge_snapshot.JudgeSnapshot,
+        candidate_paths: Iterable[str],
+        repository_paths: Iterable[str],
+        hidden_modules: Iterable[str],
+        report: Callable[[str], None],
+        accepted: Iterable[str] = (),
+        *,
+        refuse: bool = True,
+        test_paths: Iterable[str] = (),
+        analyses: Mapping[str, tuple[bytes, static_checks.Analysis]] = types.MappingProxyType({}),
+    ) -> None:
+        """Start to monitor.
+
+        Paths are relative to the working directory: of the candidate's files, of the repository's other files, and of
+        hidden test files. `accepted`: findings that the reference has too; they are reported, but nothing is refused
+        for them. `refuse`: raise an exception in place of an act that is a finding. `analyses`: source and static
+        analysis of each candidate file.
+        """
+        self._directory = directory = os.getcwd()
+        self._report, self._accepted = report, frozenset(accepted)
+        self._snapshot = snapshot
+        self._max_lines = _MAX_LINES if refuse else None  # of the reference, every finding is needed
+        candidate, repository = (
+            [f"{directory}/{path}" for path in each] for each in (candidate_paths, repository_paths)
+        )
+        displayed = [
+            name for path in test_paths for name in (path, f"{directory}/{path}", f"{exception_report.HIDDEN}/{path}")
+        ]
+        self._monitor = audit_monitor.AuditMonitor(
+            candidate, repository, hidden_modules, report, self._accepted, refuse, displayed
+        )
+        for path, (source, analysis) in analyses.items():
+            self._monitor.add_candidate_source(f"{directory}/{path}", source, analysis)
+        self._stamps = {path: _stamp(path) for path in repository}
+        for module, names in self._snapshot.modules:
+            self._monitor.guard(module, names)
+        for module, names in self._snapshot.libraries.modules:
+            self._monitor.guard(module, names, strict=False)
+        for name in [name for name in sys.modules if f"{name}.".startswith("_recode.")]:
+            del sys.modules[name]  # so that no other code finds them
+        self._monitor.begin()
+
+    def close(self) -> None:
+        """Stop to monitor, and report what has changed."""
+        self._monitor.end()
+        with contextlib.suppress(Exception):  # the candidate may have replaced parts of it
+            warnings.resetwarnings()
+            warnings.simplefilter("ignore")  # a filter of the candidate's must not make the checks fail
+        written = [path for path, stamp in self._stamps.items() if _stamp(path) != stamp]
+        writes = [f"{os.path.relpath(path, self._directory)} was written to" for path in written]
+        for findings in (self._snapshot.changes(self._monitor.is_candidate_file), self._monitor.changes(), writes):
+            new = [finding for finding in findings if finding not in self._accepted]
+            for finding in new[: self._max_lines]:
+                self._report(finding)
+
+
+def _stamp(path: str) -> Optional[tuple[int, ...]]:
+    """Values of which every write to a file changes one: the time of a change cannot be set."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_ctime_ns

@@ -1,0 +1,378 @@
+"""Separate judging: launches the grader, reads the steps it sends, and makes the verdict.
+
+Runs on the host. The grader holds the hidden tests, the candidate process the code under test; `switchboard.py`
+connects them. Exactly one of the two holds the turn, and whoever holds it when a limit passes is at fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NoReturn
+
+from pytest_recode.faults import GraderError, SandboxError, UserError
+from pytest_recode.inside.wire import frames, messages
+from pytest_recode.oracle.programs import GRADER, import_roots
+from pytest_recode.oracle.steps import exception_of
+from pytest_recode.oracle.switchboard import START_SECONDS, OpenCase, Switchboard, how_it_ended, launch
+from pytest_recode.sandboxes import Connection, Sandbox
+from pytest_recode.task import Files, Limits, Parts, Task, candidate_files
+from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
+
+STEP_LIMIT = 64 << 20  # bytes of a message from the grader to the host
+
+
+class Fresh(StrEnum):
+    """How long one candidate process lives at most. One that gave no answer is always replaced after its case."""
+
+    CASE = "case"
+    INTERFACE = "interface"
+    GRADING = "grading"
+
+
+def judge_separate(
+    task: Task,
+    parts: Parts,
+    targets: Files,
+    sandbox: Sandbox,
+    *,
+    seed: int,
+    fresh: Fresh,
+    stop_at_failure: bool = False,
+) -> Verdict:
+    """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
+    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure).run()
+
+
+def check_separate(task: Task, parts: Parts, sandbox: Sandbox) -> None:
+    """As `judge.check`: collect the tests and import the reference in a grader, and run no test."""
+    _SeparateGrading(task, parts, {}, sandbox, 0, Fresh.GRADING).rehearse()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Progress:
+    """The cases and their outcomes so far, over one or more graders."""
+
+    interfaces: dict[str, str] = field(default_factory=dict)  # by case id, in the order of collection
+    cases: dict[str, Case] = field(default_factory=dict)
+    open: OpenCase | None = None
+
+
+class _SeparateGrading:
+    def __init__(
+        self,
+        task: Task,
+        parts: Parts,
+        targets: Files,
+        sandbox: Sandbox,
+        seed: int,
+        fresh: Fresh,
+        stop_at_failure: bool = False,
+    ) -> None:
+        self.task = task
+        self.limits: Limits = task.limits
+        self.sandbox = sandbox
+        self.seed = seed
+        self.fresh = fresh
+        self.stop_at_failure = stop_at_failure
+        self.tests = parts.tests
+        self.reference = {**parts.repo, **parts.reference}
+        self.progress = _Progress()
+        self.start = time.monotonic()
+        self.interface = ""  # the interface of the case that runs
+        files = candidate_files(parts, targets, task.targets)
+        entropy = _candidate_entropy(seed)
+        deadline = self.start + task.limits.grading_seconds
+        self.switchboard = Switchboard(sandbox, task.environment, task.limits, files, entropy, deadline)
+        self.answered_seconds = 0.0  # time of the cases that an answer of the candidate's reached or may have disturbed
+        self.answered_before = False  # whether a candidate answered in an earlier case of the current grader
+        self.extended = False  # whether the grading has been given its time again
+        self.rehearsal = False
+
+    def run(self) -> Verdict:
+        """Judge every case: with one grader, or more where a candidate's answers may have disturbed one."""
+        self._check_tests()
+        try:
+            while not self._grade():
+                pass
+        finally:
+            self.switchboard.close()
+        progress = self.progress
+        return Verdict(
+            cases=tuple(progress.cases[case] for case in progress.interfaces),
+            seed=self.seed,
+            seconds=time.monotonic() - self.start,
+            isolation=self.sandbox.isolation,
+        )
+
+    def rehearse(self) -> None:
+        """Collect the tests and import the reference in a grader; run no test."""
+        self._check_tests()
+        self.rehearsal = True
+        try:
+            self._grade()
+        finally:
+            self.switchboard.close()
+
+    def _check_tests(self) -> None:
+        if not self.tests:
+            raise GraderError(f"{self._tests_path()}: there are no hidden tests; write them as tests/test_*.py")
+
+    def _tests_path(self) -> str:
+        return str(self.task.manifest.parent / "tests")
+
+    # the grader
+
+    def _grade(self) -> bool:
+        """Run one grader to its end. Returns whether every case has an outcome afterwards."""
+        done = self.progress.cases
+        only = [case for case in self.progress.interfaces if case not in done] if self.progress.interfaces else None
+        self.answered_before = False
+        launching = time.monotonic()
+        grader = launch(self.sandbox, GRADER, self.task.environment, self.limits)
+        self.switchboard.deadline += time.monotonic() - launching  # not counted: an image may have to be built
+        try:
+            start: messages.GraderStart = {
+                "tests": dict(self.tests),
+                "reference": self.reference,
+                "roots": import_roots(self.reference),
+                "interfaces": list(self.task.interfaces),
+                "seed": self.seed,
+                "limit": self.switchboard.answer_limit,
+                "only": only,
+                "rehearsal": self.rehearsal,
+            }
+            try:
+                frames.send_message(grader, start, time.monotonic() + START_SECONDS)
+            except (ConnectionError, TimeoutError):
+                how = grader.kill()
+                raise SandboxError(f"the grader did not read the task's files{f': it {how}' if how else ''}") from None
+            self._follow(grader)
+            if not self.rehearsal:
+                self._check_complete()
+            return True
+        except _GraderEndedError:
+            return not (self.progress.interfaces.keys() - done.keys())
+        finally:
+            self.switchboard.end()
+            grader.kill()
+
+    def _follow(self, grader: Connection) -> None:
+        """Read steps until the grader is done. Raises `_GraderEndedError` where another grader has to judge the rest."""
+        while True:
+            deadline = self._grader_deadline()
+            fill = frames.connection_filler(grader, deadline)
+            try:
+                frame = frames.fill_prefix(fill, 1 << 40)
+                if frame.kind == frames.TO_CANDIDATE:
+                    if self.progress.open is None:
+                        raise GraderError(
+                            f"{self._tests_path()}: the candidate is called while no test runs; call it in a test or a fixture"
+                        )
+                    self.switchboard.exchange(grader, frame, self.progress.open)
+                    continue
+                if frame.header + frame.body > STEP_LIMIT:
+                    raise GraderError(
+                        f"{self._tests_path()}: the grader sent a message of more than {STEP_LIMIT >> 20} MiB"
+                    )
+                message = frames.fill_message(fill, frame)
+            except TimeoutError:
+                self._grader_ended(f"the test did not end within {self.limits.test_seconds:g} s", "timeout")
+            except (EOFError, ConnectionError):
+                how = how_it_ended(self.sandbox, grader) or "closed its pipe"
+                self._grader_ended(f"the grader {how}", "died")
+            except frames.WireError as error:
+                self._grader_ended(f"the grader sent a malformed message ({error})", "died")
+            else:
+                if self._step(message):
+                    return
+
+    def _grader_deadline(self) -> float:
+        case = self.progress.open
+        if case is None:
+            return self.switchboard.deadline
+        return min(self.switchboard.deadline, case.since + case.candidate_seconds + self.limits.test_seconds)
+
+    def _grader_ended(self, text: str, kind: str) -> NoReturn:
+        """Handle a grader that hangs or has ended.
+
+        If an answer of the candidate's reached the running case, that answer counts as the cause: the reference has
+        passed this test, and otherwise a candidate could turn failures into errors by what it returns.
+        """
+        case = self.progress.open
+        late = time.monotonic() >= self.switchboard.deadline
+        if late:
+            text = f"the grading did not end within {self.limits.grading_seconds:g} s"
+        if case is None or not case.answered:
+            where = f"{self._tests_path()}: {case.id}" if case else self._tests_path()
+            self._without_answer(f"{where}: {text}; no answer of the candidate's can be the cause", late=late)
+        if case.no_answer is not None:
+            kind, text = case.no_answer.kind, case.no_answer.text
+        else:
+            text = f"{text}, after the test received the candidate's answers"
+        self._close(case, Outcome.FAILED, kind, text)
+        if late:
+            self._out_of_time()
+        self._stop_if(failed=True)
+        raise _GraderEndedError
+
+    def _without_answer(self, text: str, *, late: bool = False) -> NoReturn:
+        """Handle a failure that no answer of the candidate's in this case can have caused.
+
+        An answer in an earlier case of the same grader can be the cause (memory, disk, time, state that the tests
+        keep). Then a new grader, in which no candidate has answered yet, runs the case again.
+        """
+        case = self.progress.open
+        if late and self.answered_seconds * 2 >= self.limits.grading_seconds:
+            self._out_of_time()
+        if not self.answered_before:
+            raise GraderError(legible(text))
+        if late and self.extended:
+            self._out_of_time()
+        if late:
+            self.extended = True
+            self.switchboard.deadline = time.monotonic() + self.limits.grading_seconds
+        if case is not None:
+            self.answered_seconds += time.monotonic() - case.since
+            self.progress.open = None
+        raise _GraderEndedError
+
+    def _out_of_time(self) -> NoReturn:
+        """The candidate used up the time of the grading: the remaining cases fail without being run."""
+        self._close_rest("timeout", f"not run: the grading's {self.limits.grading_seconds:g} s were used up")
+
+    def _stop_if(self, *, failed: bool) -> None:
+        if failed and self.stop_at_failure:
+            self._close_rest("", "not run: an earlier case failed")
+
+    def _close_rest(self, kind: str, text: str) -> NoReturn:
+        for case in self.progress.interfaces:
+            if case not in self.progress.cases:
+                self._close(OpenCase(id=case, since=time.monotonic()), Outcome.FAILED, kind, text)
+        raise _GraderEndedError
+
+    # the steps that it sends
+
+    def _step(self, message: object) -> bool:
+        """Handle one step. Returns whether it was the last."""
+        try:
+            step = messages.grader_step(message)
+        except messages.MessageError as error:
+            raise GraderError(f"{self._tests_path()}: the grader sent a wrong message: {error}") from None
+        if step["op"] == "collected":
+            self._collected(step["cases"])
+        elif step["op"] == "started":
+            self._started(step["id"])
+        elif step["op"] == "finished":
+            self._finished(step)
+        elif step["op"] == "broken":
+            self._broken(step)
+        elif step["op"] == "ready" and not self.rehearsal:
+            raise GraderError(f"{self._tests_path()}: the grader sent 'ready', which only a rehearsal sends")
+        else:
+            return True
+        return False
+
+    def _broken(self, step: messages.Broken) -> NoReturn:
+        case = self.progress.open
+        if self.answered_before or (case is not None and case.answered):
+            self._grader_ended(step["text"], "died")
+        if self.rehearsal and step["lacking"]:
+            raise UserError(self._missing(legible(step["lacking"], keep=""), legible(step["python"], keep="")))
+        raise GraderError(legible(f"{self._tests_path()}: {step['text']}"))
+
+    def _missing(self, module: str, python: str) -> str:
+        environment = self.task.environment
+        if self.sandbox.name == "docker":
+            where, step = (
+                f"{python} of its image",
+                "add it to the task's environment/requirements.txt, or name an image that has it",
+            )
+        else:
+            option = f"--recode-env={environment.name}=PATH" if environment.name else "--recode-python=PATH"
+            where, step = python, f"install it there, or name another interpreter with {option}"
+        return (
+            f"task {self.task.id}: its tests or its reference import {module}, which {where} does not have: {step}"
+            " (no model was called)"
+        )
+
+    def _collected(self, cases: list[messages.CollectedCase]) -> None:
+        found = {case["id"]: case["interface"] for case in cases}
+        if len(found) < len(cases):
+            twice = next(case["id"] for n, case in enumerate(cases) if case in cases[:n])
+            raise GraderError(f"{self._tests_path()}: two cases have the id {twice}")
+        if not found:
+            raise GraderError(f"{self._tests_path()}: no hidden test was found there; write them as test_*.py::test_*")
+        if self.progress.interfaces and self.progress.interfaces != found:
+            self._close_rest(
+                "died", "not run: the candidate's answers ended the grader, and a new one collected different cases"
+            )
+        self.progress.interfaces = found
+
+    def _started(self, case: str) -> None:
+        if case not in self.progress.interfaces or case in self.progress.cases or self.progress.open:
+            raise GraderError(f"{self._tests_path()}: the grader started {case} out of order")
+        self.progress.open = OpenCase(id=case, since=time.monotonic())
+        interface = self.progress.interfaces[case]
+        if self.fresh is Fresh.CASE or (self.fresh is Fresh.INTERFACE and interface != self.interface):
+            self.switchboard.end()
+        self.interface = interface
+        left = [name for name in self.progress.interfaces if name not in self.progress.cases and name != case]
+        changes = any(self.progress.interfaces[name] != interface for name in left)
+        self.switchboard.another = bool(left) if self.fresh is Fresh.CASE else changes and self.fresh is Fresh.INTERFACE
+
+    def _finished(self, step: messages.Finished) -> None:
+        case = self.progress.open
+        if case is None or case.id != step["id"]:
+            raise GraderError(f"{self._tests_path()}: the grader finished {step['id']} out of order")
+        outcome, kind, text, junit = Outcome(step["outcome"]), step["kind"], step["message"], step["junit"]
+        if outcome is Outcome.ERROR:
+            self._without_answer(f"{self._tests_path()}: {case.id} gives no verdict: {text}")
+        if outcome is Outcome.PASSED and case.no_answer:  # a test that hides a missing answer does not pass
+            outcome, kind, text, junit = Outcome.FAILED, case.no_answer.kind, case.no_answer.text, "failure"
+        self._close(case, outcome, kind, text, exception_of(step["exception"]), junit=junit)
+        if case.no_answer or kind == "protocol":
+            self.switchboard.end()
+        self._stop_if(failed=outcome is Outcome.FAILED)
+
+    def _close(
+        self,
+        case: OpenCase,
+        outcome: Outcome,
+        kind: str,
+        text: str,
+        exception: Exc | None = None,
+        *,
+        junit: str = "failure",
+    ) -> None:
+        self.progress.open = None
+        seconds = time.monotonic() - case.since
+        self.answered_seconds += seconds if case.answered else 0.0
+        self.answered_before = self.answered_before or case.answered
+        self.progress.cases[case.id] = Case(
+            id=case.id,
+            interface=self.progress.interfaces[case.id],
+            outcome=outcome,
+            kind=kind,
+            message=legible(text),
+            exception=exception,
+            seconds=seconds,
+            junit=junit,
+        )
+
+    def _check_complete(self) -> None:
+        missing = [case for case in self.progress.interfaces if case not in self.progress.cases]
+        if not self.progress.interfaces or missing:
+            left = f"{', '.join(missing[:5])} never ran" if missing else "it collected no cases"
+            self._grader_ended(f"the grader ended too early: {left}", "died")
+
+
+class _GraderEndedError(Exception):
+    """The grader cannot go on; another one has to judge the cases without an outcome."""
+
+
+def _candidate_entropy(seed: int) -> int:
+    """Entropy for the candidate's global random generators: repeatable by the seed, without revealing it."""
+    return int.from_bytes(hashlib.sha256(f"candidate\n{seed}".encode()).digest()[:16], "big")
