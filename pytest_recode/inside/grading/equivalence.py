@@ -14,7 +14,7 @@ from typing import Any
 
 from . import value_kinds
 
-__tracebackhide__ = True  # a failure is told from the test's own line, and pytest parses a file for every line it tells
+__tracebackhide__ = True  # tracebacks end at the test's own line; pytest parses each file that a traceback shows
 
 ATOL_SHARE = 1e-3  # the default atol, as a share of rtol times the largest expected value
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex", "U": "str", "S": "bytes"}
@@ -105,7 +105,7 @@ class _Comparison:
                 )
         else:
             raise TypeError(
-                f"the expected {path} is of type {type(expected).__qualname__}, which is no plain data; compare plain "
+                f"the expected {path} is of type {type(expected).__qualname__}, which is not plain data; compare plain "
                 "values: numbers, strings, arrays, lists, dicts"
             )
 
@@ -121,20 +121,20 @@ class _Comparison:
         if len(actual) != len(expected):
             raise Mismatch("length", f"{path} has {len(actual)} items, expected {len(expected)}")
         scale = value_kinds.magnitude(expected) if scale is None else scale
-        for number, (mine, theirs) in enumerate(zip(actual, expected)):  # noqa: B905 - Python 3.9
-            self.compare(mine, theirs, f"{path}[{number}]", scale)
+        for number, (found, wanted) in enumerate(zip(actual, expected)):  # noqa: B905 - Python 3.9
+            self.compare(found, wanted, f"{path}[{number}]", scale)
 
     def _dicts(self, actual: Any, expected: Any, path: str) -> None:
         if type(actual) is not dict:
             raise self._other_type(actual, expected, path)
-        mine = self._same_keys(actual, expected, path, "keys")
+        found = self._same_keys(actual, expected, path, "keys")
         for key, value in expected.items():
-            self.compare(actual[mine[value_kinds.as_key(key)]], value, f"{path}[{value_kinds.show(key)}]", None)
+            self.compare(actual[found[value_kinds.as_key(key)]], value, f"{path}[{value_kinds.show(key)}]", None)
 
     def _same_keys(self, actual: Any, expected: Any, path: str, what: str) -> dict[Any, Any]:
-        mine, theirs = ({value_kinds.as_key(key): key for key in keys} for keys in (actual, expected))
-        missing = [value_kinds.show(theirs[key]) for key in theirs if key not in mine]
-        extra = [value_kinds.show(mine[key]) for key in mine if key not in theirs]
+        found, wanted = ({value_kinds.as_key(key): key for key in keys} for keys in (actual, expected))
+        missing = [value_kinds.show(wanted[key]) for key in wanted if key not in found]
+        extra = [value_kinds.show(found[key]) for key in found if key not in wanted]
         if missing or extra:
             parts = [
                 f"{word} {', '.join(sorted(keys)[:5])}"
@@ -142,7 +142,7 @@ class _Comparison:
                 if keys
             ]
             raise Mismatch("keys", f"{path} has other {what}: it {' and '.join(parts)}")
-        return mine
+        return found
 
     def _numbers(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
         kinds = [bool if isinstance(x, bool) else value_kinds.plain_type(x) for x in (actual, expected)]
@@ -155,28 +155,28 @@ class _Comparison:
                 )
             return
         try:
-            mine, theirs = complex(actual), complex(expected)
+            found, wanted = complex(actual), complex(expected)
         except OverflowError:
-            mine, theirs = complex(0 if actual == expected else math.inf), 0j
-        if math.isfinite(abs(theirs)) and math.isfinite(abs(mine)):
-            error, allowed = abs(mine - theirs), self._allowed(abs(theirs), scale)
+            found, wanted = complex(0 if actual == expected else math.inf), 0j
+        if math.isfinite(abs(wanted)) and math.isfinite(abs(found)):
+            error, allowed = abs(found - wanted), self._allowed(abs(wanted), scale)
             if not error <= allowed:
-                relative = f", relative error {error / abs(theirs):.3g}" if theirs else ""
+                relative = f", relative error {error / abs(wanted):.3g}" if wanted else ""
                 raise Mismatch(
                     "mismatch",
                     f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}: "
                     f"absolute error {error:.3g}{relative}, allowed {allowed:.3g}",
                 )
-        elif not all(self._same_odd(x, y) for x, y in ((mine.real, theirs.real), (mine.imag, theirs.imag))):
+        elif not all(self._same_odd(x, y) for x, y in ((found.real, wanted.real), (found.imag, wanted.imag))):
             raise Mismatch("mismatch", f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}")
 
-    def _same_odd(self, mine: float, theirs: float) -> bool:
-        """Parts of numbers of which one is not finite."""
-        if math.isnan(theirs):
-            return self.equal_nan and math.isnan(mine)
-        if math.isinf(theirs) or not math.isfinite(mine):
-            return mine == theirs
-        return abs(mine - theirs) <= self._allowed(abs(theirs), None)
+    def _same_odd(self, found: float, wanted: float) -> bool:
+        """Whether real or imaginary parts agree, where one of the numbers is not finite."""
+        if math.isnan(wanted):
+            return self.equal_nan and math.isnan(found)
+        if math.isinf(wanted) or not math.isfinite(found):
+            return found == wanted
+        return abs(found - wanted) <= self._allowed(abs(wanted), None)
 
     def _allowed(self, magnitude: float, scale: float | None) -> float:
         atol = self.atol
@@ -187,52 +187,52 @@ class _Comparison:
     def _arrays(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
         import numpy as np
 
-        mine, theirs = np.asarray(actual), np.asarray(expected)
-        if theirs.dtype.kind not in "biufcUSmM" or theirs.dtype.names:
-            raise TypeError(f"the expected {path} is an array of dtype {theirs.dtype}, which is no plain data")
-        if mine.dtype.kind not in "biufcUSmM":
-            raise Mismatch("dtype", f"{path} is an array of dtype {mine.dtype}, expected {theirs.dtype}")
-        self._dtypes(mine, theirs, path, exact=value_kinds.is_numpy(actual) and value_kinds.is_numpy(expected))
-        if mine.shape != theirs.shape:
-            loose = [tuple(size for size in array.shape if size != 1) for array in (mine, theirs)]
+        found, wanted = np.asarray(actual), np.asarray(expected)
+        if wanted.dtype.kind not in "biufcUSmM" or wanted.dtype.names:
+            raise TypeError(f"the expected {path} is an array of dtype {wanted.dtype}, which is not plain data")
+        if found.dtype.kind not in "biufcUSmM":
+            raise Mismatch("dtype", f"{path} is an array of dtype {found.dtype}, expected {wanted.dtype}")
+        self._dtypes(found, wanted, path, exact=value_kinds.is_numpy(actual) and value_kinds.is_numpy(expected))
+        if found.shape != wanted.shape:
+            loose = [tuple(size for size in array.shape if size != 1) for array in (found, wanted)]
             if self.check_shape or loose[0] != loose[1]:
-                raise Mismatch("shape", f"{path} has shape {mine.shape}, expected {theirs.shape}")
-            mine = mine.reshape(theirs.shape)
-        numbers = mine.dtype.kind in "biufc" and theirs.dtype.kind in "biufc"
-        if not numbers and mine.dtype.kind != theirs.dtype.kind:
-            raise Mismatch("dtype", f"{path} is an array of dtype {mine.dtype}, expected {theirs.dtype}")
+                raise Mismatch("shape", f"{path} has shape {found.shape}, expected {wanted.shape}")
+            found = found.reshape(wanted.shape)
+        numbers = found.dtype.kind in "biufc" and wanted.dtype.kind in "biufc"
+        if not numbers and found.dtype.kind != wanted.dtype.kind:
+            raise Mismatch("dtype", f"{path} is an array of dtype {found.dtype}, expected {wanted.dtype}")
         with np.errstate(all="ignore"):
-            if numbers and "f" in mine.dtype.kind + theirs.dtype.kind + ("f" if "c" in _kinds(mine, theirs) else ""):
-                self._close(np, mine, theirs, path, scale)
+            if numbers and "f" in found.dtype.kind + wanted.dtype.kind + ("f" if "c" in _kinds(found, wanted) else ""):
+                self._close(np, found, wanted, path, scale)
             else:
-                self._exact(np, mine, theirs, path)
+                self._exact(np, found, wanted, path)
 
-    def _dtypes(self, mine: Any, theirs: Any, path: str, exact: bool) -> None:
+    def _dtypes(self, found: Any, wanted: Any, path: str, exact: bool) -> None:
         if self.check_dtype is False:
             return
         if self.check_dtype is True and exact:
-            alike = mine.dtype.newbyteorder("=") == theirs.dtype.newbyteorder("=")
+            alike = found.dtype.newbyteorder("=") == wanted.dtype.newbyteorder("=")
         else:
-            alike = _KINDS.get(mine.dtype.kind, mine.dtype.kind) == _KINDS.get(theirs.dtype.kind, theirs.dtype.kind)
+            alike = _KINDS.get(found.dtype.kind, found.dtype.kind) == _KINDS.get(wanted.dtype.kind, wanted.dtype.kind)
         if not alike:
-            raise Mismatch("dtype", f"{path} has dtype {mine.dtype}, expected {theirs.dtype}")
+            raise Mismatch("dtype", f"{path} has dtype {found.dtype}, expected {wanted.dtype}")
 
-    def _exact(self, np: Any, mine: Any, theirs: Any, path: str) -> None:
-        if mine.dtype.kind in "mM":
-            wrong = mine.astype(theirs.dtype) != theirs
-            wrong |= mine != theirs  # a finer unit that is cut off is a difference too
+    def _exact(self, np: Any, found: Any, wanted: Any, path: str) -> None:
+        if found.dtype.kind in "mM":
+            wrong = found.astype(wanted.dtype) != wanted
+            wrong |= found != wanted  # a difference in a finer unit that was cut off
             if self.equal_nan:
-                wrong &= ~(np.isnat(mine) & np.isnat(theirs))
-        elif {mine.dtype.kind, theirs.dtype.kind} == {"i", "u"}:
-            # Compared as they are, numpy may turn both into floats and lose the last digits.
-            wrong = ((mine < 0) != (theirs < 0)) | (mine.astype(np.uint64) != theirs.astype(np.uint64))
+                wrong &= ~(np.isnat(found) & np.isnat(wanted))
+        elif {found.dtype.kind, wanted.dtype.kind} == {"i", "u"}:
+            # numpy may convert both to floats for a comparison and lose the last digits
+            wrong = ((found < 0) != (wanted < 0)) | (found.astype(np.uint64) != wanted.astype(np.uint64))
         else:
-            wrong = mine != theirs
-        self._report(np, np.asarray(wrong), mine, theirs, path, "")
+            wrong = found != wanted
+        self._report(np, np.asarray(wrong), found, wanted, path, "")
 
-    def _close(self, np: Any, mine: Any, theirs: Any, path: str, scale: float | None) -> None:
-        common = np.result_type(mine.dtype, theirs.dtype, np.float64)
-        a, e = mine.astype(common, copy=False), theirs.astype(common, copy=False)
+    def _close(self, np: Any, found: Any, wanted: Any, path: str, scale: float | None) -> None:
+        common = np.result_type(found.dtype, wanted.dtype, np.float64)
+        a, e = found.astype(common, copy=False), wanted.astype(common, copy=False)
         size, finite = np.abs(e), np.isfinite(e)
         atol = self.atol
         if atol is None:
@@ -254,19 +254,19 @@ class _Comparison:
             )
         else:
             worst = ""
-        self._report(np, ~good, mine, theirs, path, worst)
+        self._report(np, ~good, found, wanted, path, worst)
 
     def _same_parts(self, np: Any, a: Any, e: Any, atol: float) -> Any:
         same = (a == e) | (np.isfinite(a) & np.isfinite(e) & (np.abs(a - e) <= atol + self.rtol * np.abs(e)))
         return same | (np.isnan(a) & np.isnan(e)) if self.equal_nan else same
 
-    def _report(self, np: Any, wrong: Any, mine: Any, theirs: Any, path: str, worst: str) -> None:
+    def _report(self, np: Any, wrong: Any, found: Any, wanted: Any, path: str, worst: str) -> None:
         count = int(np.count_nonzero(wrong))
         if not count:
             return
         first = tuple(int(i) for i in np.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape))
         where = f"{path}[{', '.join(map(str, first))}]" if first else path
-        text = f"{where} is {value_kinds.show(mine[first].item())}, expected {value_kinds.show(theirs[first].item())}"
+        text = f"{where} is {value_kinds.show(found[first].item())}, expected {value_kinds.show(wanted[first].item())}"
         if wrong.ndim:
             text += f"; {count} of {wrong.size} entries differ"
         raise Mismatch("mismatch", text + worst)

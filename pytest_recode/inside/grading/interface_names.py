@@ -34,5 +34,5 @@ def not_among(name: object, interfaces: list[str]) -> str:
 
 
 def _module(interface: str) -> str:
-    """The last name of the module that an interface is in, or is."""
+    """The last part of the name of the module that contains an interface, or is one."""
     return (interface.rpartition(".")[0] or interface).rpartition(".")[2]

@@ -19,7 +19,7 @@ import types
 from typing import Any, Optional
 
 OTHER = "assertion"
-"""A property that the result must have does not hold: where nothing more can be told."""
+"""The kind where nothing more is known: a property that the result must have does not hold."""
 
 _LIBRARY = f"{os.path.dirname(os.__file__)}{os.sep}"
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
@@ -42,8 +42,8 @@ _ASSERTED: _Signs = (
     ),
     ("mismatch", ("Tensor-likes are not", "Scalars are not", "Arrays are not equal")),
 )
-"""Words of pytest's, unittest's, numpy's and torch's assertions, stable for years: the first that a text holds tells."""
-_STUMBLED: _Signs = (
+"""Phrases in the messages of pytest's, unittest's, numpy's and torch's assertions. The first that matches decides."""
+_MISUSED: _Signs = (
     (
         "shape",
         ("must match the size of tensor", "could not be broadcast", "shape mismatch", "shapes cannot be multiplied"),
@@ -71,8 +71,8 @@ _STUMBLED: _Signs = (
     ),
     ("dtype", ("cannot unpack non-iterable", "indices must be integers", "has no len()")),
 )
-"""What Python, numpy and torch say where a test uses a result of another shape or type than it expects."""
-_STUMBLES = (AttributeError, TypeError, ValueError, RuntimeError)
+"""Phrases in the messages of Python, numpy and torch where a test uses a result of another shape or type than it expects."""
+_MISUSE_ERRORS = (AttributeError, TypeError, ValueError, RuntimeError)
 _COMPARING = frozenset(
     (
         "allclose",
@@ -101,10 +101,10 @@ _DISTANCE = frozenset(("abs", "absolute", "norm", "max", "amax", "sum", "mean", 
 
 
 def symptom(error: BaseException) -> str:
-    """A kind as in `Case.kind`. Whatever goes wrong here costs the word alone."""
+    """The kind of a failure, as in `Case.kind`. An exception in this module only loses the kind."""
     try:
         return _symptom(error)
-    except BaseException:  # noqa: BLE001  a candidate's object may have been asked something after all
+    except BaseException:  # noqa: BLE001  a candidate's object may raise anything
         return OTHER
 
 
@@ -125,8 +125,8 @@ def _of_text(error: BaseException) -> str:
         return str(getattr(error, "kind", ""))
     if isinstance(error, (AssertionError, *_outcomes())):
         signs = _ASSERTED
-    elif isinstance(error, _STUMBLES):
-        signs = _STUMBLED
+    elif isinstance(error, _MISUSE_ERRORS):
+        signs = _MISUSED
     else:
         return ""
     text = getattr(error, "msg", None) or (error.args[0] if error.args else "")
@@ -140,8 +140,10 @@ def _outcomes() -> tuple[Any, ...]:
 
 
 def _test_frame(error: BaseException) -> Optional[tuple[types.FrameType, int]]:
-    """The innermost frame that is neither a library's nor this project's, and its line. None where that is in a function of the tests
-    that other code called: it speaks of what it was given, and of no result."""
+    """The innermost frame that is neither a library's nor this project's, and its line.
+
+    None where it is in a function of the tests that other code called: it checks its arguments, not a result.
+    """
     found = None
     files: list[str] = []
     tb = error.__traceback__
@@ -157,7 +159,7 @@ def _test_frame(error: BaseException) -> Optional[tuple[types.FrameType, int]]:
 
 
 def _statement(file: str, line: int) -> Optional[ast.stmt]:
-    """The innermost statement of a line."""
+    """The innermost statement at a line."""
     source = "".join(linecache.getlines(file))
     found: Optional[ast.stmt] = None
     for node in ast.walk(ast.parse(source)) if source else ():
@@ -186,7 +188,7 @@ def _of_statement(node: ast.stmt, values: dict[str, Any]) -> str:
 
 
 def _of_expression(node: ast.expr, values: dict[str, Any]) -> str:
-    """What is asserted of the result; "" where that is none of values, shapes and types."""
+    """What an asserted expression checks about the result: values, shape or type; "" for anything else."""
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         found = {_of_expression(each, values) for each in node.values}
         if "shape" in found and any(_shapes_differ(each, values) for each in node.values):
@@ -221,7 +223,7 @@ def _compared(one: ast.expr, other: ast.expr, values: dict[str, Any], *, exact: 
 
 
 def _value(node: ast.expr, values: dict[str, Any]) -> tuple[Any, ...]:
-    """Of a variable or a literal, in a tuple; () where it would have to be worked out."""
+    """The value of a variable or a literal, in a tuple; () for an expression that would have to be evaluated."""
     if isinstance(node, ast.Name):
         return (values[node.id],) if node.id in values else ()
     try:
@@ -231,7 +233,7 @@ def _value(node: ast.expr, values: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _about(node: ast.expr) -> str:
-    """Whether an expression asks for a type or a shape, and not for values."""
+    """The kind "dtype", "shape" or "length" if an expression reads that of a value; "" otherwise."""
     name = _name(node.func if isinstance(node, ast.Call) else node)
     if isinstance(node, ast.Subscript):
         return _about(node.value) if _about(node.value) == "shape" else ""
@@ -268,7 +270,7 @@ def _shapes_differ(node: ast.expr, values: dict[str, Any]) -> bool:
 
 
 def _differing(one: Any, other: Any, exact: bool) -> str:
-    """How two values differ; only those of exact plain types are looked at."""
+    """How two values differ. Only values of exact plain types are inspected."""
     arrays = [type(each) in _array_types() for each in (one, other)]
     if all(arrays):
         return "shape" if tuple(one.shape) != tuple(other.shape) else "mismatch"

@@ -33,7 +33,7 @@ def is_numeric(value: Any) -> bool:
 
 
 def plain_type(value: Any) -> type:
-    """The plain type that a value of the reference's would travel as."""
+    """The plain type as which a value of the reference would be sent."""
     for kind in (bool, int, float, complex, *EXACT):
         if isinstance(value, kind):
             return kind
@@ -57,7 +57,7 @@ def magnitude(expected: Any) -> float | None:
 
 
 def as_key(key: Any) -> Any:
-    """Keys are alike where kind and value are: 1, 1.0 and True are three."""
+    """A key that is equal only for the same kind and value: 1, 1.0 and True differ."""
     if is_numpy(key):
         key = key.item()
     if isinstance(key, tuple):
@@ -68,12 +68,14 @@ def as_key(key: Any) -> Any:
 
 
 def name(value: Any) -> str:
+    """What a value is, without its contents."""
     if is_numpy(value):
         return f"an array of dtype {value.dtype} and shape {value.shape}" if value.ndim else f"a {value.dtype} scalar"
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def show(value: Any) -> str:
+    """The `repr` of a value, shortened."""
     try:
         text = repr(value)
     except ValueError:  # an int of too many digits

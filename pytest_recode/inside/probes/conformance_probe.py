@@ -41,7 +41,7 @@ def main(reader: Any, writer: Any) -> None:
         try:
             exec(source, names)
             answer = json.dumps({"value": names["result"]})
-        except Exception:  # noqa: BLE001 - told to whoever asked
+        except Exception:  # noqa: BLE001 - reported in the answer
             answer = json.dumps({"error": traceback.format_exc()})
         data = answer.encode()
         write(writer, len(data).to_bytes(4, "big") + data)

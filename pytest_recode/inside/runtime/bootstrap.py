@@ -24,14 +24,14 @@ def read_exactly(fd: int, size: int) -> bytes:
     while size:
         part = os.read(fd, min(size, 1 << 20))
         if not part:
-            raise SystemExit(3)  # whoever started this is gone
+            raise SystemExit(3)  # the host has ended
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
 
 
 def package(name: str) -> ModuleType:
-    """The package `name`, made where it is not there: it holds modules and has no code."""
+    """The package `name`, created if it does not exist. It has modules and no code of its own."""
     if name not in sys.modules:
         made = ModuleType(name)
         made.__path__ = []

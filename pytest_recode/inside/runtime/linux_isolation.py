@@ -47,12 +47,15 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
 
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-"""Those below /dev that bwrap binds."""
+"""The devices that bwrap binds below /dev."""
 
 
 def make_devices_read_only() -> None:
-    """In this mount namespace. A device that is mounted read-only can be written all the same, but not its times: the inodes are
-    the host's, and one launch could leave a message in them for another."""
+    """Remount the devices read-only in this mount namespace.
+
+    They can still be written, but their times cannot be set. The inodes are the host's, and one launch could otherwise
+    leave a message in their times for another.
+    """
     for name in _DEVICES:
         if os.path.exists(path := f"/dev/{name}"):
             kept = os.statvfs(path).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)  # the same bits in both
@@ -60,12 +63,12 @@ def make_devices_read_only() -> None:
 
 
 def dumpable(value: bool) -> None:
-    """False shields a process from every other of its own user: no tracing, no /proc/PID/mem, fd, environ."""
+    """False protects a process from others of its user: no tracing, no access to /proc/PID/mem, fd and environ."""
     _check(_libc.prctl(_DUMPABLE, int(value), 0, 0, 0), "prctl(PR_SET_DUMPABLE)")
 
 
 def die_with_parent() -> None:
-    """Call it after the last change of user or capabilities: those clear it."""
+    """End this process when its parent ends. A change of user or capabilities clears this, so call it afterwards."""
     _check(_libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PR_SET_PDEATHSIG)")
 
 
@@ -78,7 +81,7 @@ def no_new_privileges() -> None:
 
 
 def set_filter(program: int) -> None:
-    """A system call filter, by the address of its `sock_fprog`; `seccomp.py` makes one."""
+    """Install a system call filter, by the address of its `sock_fprog` (`seccomp.py`)."""
     _check(_libc.prctl(22, 2, program, 0, 0), "prctl(PR_SET_SECCOMP)")
 
 
@@ -88,9 +91,9 @@ def drop_capabilities() -> None:
 
 
 def new_user_namespace(flags: int, uid: int, gid: int) -> None:
-    """Enter a fresh user namespace, and the others that `flags` names, as `uid`:`gid` with all rights in there.
+    """Enter a new user namespace, and the other namespaces in `flags`, as `uid`:`gid` with all capabilities inside.
 
-    Those rights are worth nothing outside. The calling process must have one thread.
+    The capabilities have no effect outside. The calling process must have one thread.
     """
     outer_uid, outer_gid = os.geteuid(), os.getegid()
     unshare(NEWUSER | flags)
@@ -104,13 +107,13 @@ def new_user_namespace(flags: int, uid: int, gid: int) -> None:
 
 
 def forbid_user_namespaces(allowed: int = 0) -> None:
-    """In this user namespace and below. Needs the rights of its owner, and a /proc of its own."""
+    """Limit the number of user namespaces in this one. Needs its owner's capabilities, and a /proc of its own."""
     with open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write(str(allowed))
 
 
 def first_to_go() -> None:
-    """Where the kernel ends a process for want of memory, let it be this one. Must be dumpable."""
+    """Make the kernel end this process first when memory runs out. The process must be dumpable."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
@@ -124,7 +127,7 @@ def loopback_up() -> None:
 
 
 def small_queues() -> None:
-    """Less can wait unread in the sockets of this network namespace. Needs the rights of its owner."""
+    """Limit unread data in the sockets of this network namespace. Needs its owner's capabilities."""
     for name, value in (
         ("core/somaxconn", "128"),
         ("ipv4/tcp_rmem", "4096 131072 262144"),
@@ -134,11 +137,11 @@ def small_queues() -> None:
             with open(f"/proc/sys/net/{name}", "w") as file:
                 file.write(value)
         except OSError:
-            continue  # a kernel that has it not, or not for each namespace
+            continue  # this kernel lacks the setting, or has it once for all namespaces
 
 
 def limit(name: str, value: int) -> None:
-    """Lower a resource limit for good; one that is lower already stays."""
+    """Lower a resource limit permanently. A limit that is already lower stays."""
     number = getattr(resource, name)
     hard = resource.getrlimit(number)[1]
     if hard != resource.RLIM_INFINITY:
@@ -147,7 +150,8 @@ def limit(name: str, value: int) -> None:
 
 
 def limit_processes(value: int) -> None:
-    """Where the kernel counts them by user namespace (since 5.14); an older one would count its user's everywhere."""
+    """Limit the number of processes, where the kernel counts them by user namespace (5.14 and newer). An older one would
+    count all processes of the user."""
     version = [int(part) for part in re.findall(r"\d+", platform.release())[:2]]
     if version >= [5, 14]:
         limit("RLIMIT_NPROC", value)
@@ -173,18 +177,18 @@ def silence() -> None:
 
 
 FROM_OUTSIDE = "killed from outside"
-"""How something ended that nothing inside the sandbox has killed."""
+"""How a process ended that nothing inside the sandbox can have killed."""
 
 
 def ending(status: int) -> str:
-    """A wait status, for people."""
+    """Describe a wait status."""
     if os.WIFSIGNALED(status):
         return f"killed by signal {os.WTERMSIG(status)}"
     return f"exited with status {os.WEXITSTATUS(status)}"
 
 
 def hung_up(fd: int) -> bool:
-    """Has the other end of this pipe or socket been closed? Reads nothing."""
+    """Whether the other end of this pipe or socket has been closed. Reads nothing."""
     poll = select.poll()
     poll.register(fd, 0)
     return bool(poll.poll(0))
@@ -194,16 +198,16 @@ def hung_up(fd: int) -> bool:
 
 
 def address_space() -> int:
-    """Bytes this process has mapped."""
+    """The number of bytes that this process has mapped."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * PAGE
 
 
 def memory_past(pids: list[int], allowed: int) -> bool:
-    """Do these processes together hold more than `allowed` bytes?
+    """Whether these processes together use more than `allowed` bytes.
 
-    The cheap sum counts a page that n processes share n times, so a sum too large is counted anew, each page
-    once. A process that is gone holds nothing.
+    The fast sum counts a page that n processes share n times. If it is too large, each page is counted once. A process
+    that has ended counts as 0.
     """
     return _sum(pids, _resident) > allowed and _sum(pids, _proportional) > allowed
 
@@ -230,7 +234,7 @@ def _proportional(pid: int) -> int:
             for line in file:
                 if line.startswith("Pss:"):
                     return int(line.split()[1]) * 1024
-    except PermissionError:  # it has made itself undumpable
+    except PermissionError:  # the process is not dumpable
         return _resident(pid)
     return 0
 
@@ -239,7 +243,7 @@ def _proportional(pid: int) -> int:
 
 
 def pids_here() -> list[int]:
-    """Every process in this pid namespace but its first."""
+    """Every process in this pid namespace except its first."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
 
 
@@ -267,7 +271,7 @@ def children(pid: int) -> list[int]:
 
 
 def _children_by_search(pid: int) -> list[int]:
-    """Where the kernel was built without `children`."""
+    """The children of a process, where the kernel has no `children` file."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -284,7 +288,7 @@ def _children_by_search(pid: int) -> list[int]:
 def end_descendants() -> None:
     """Kill and reap everything below this process, which must have called `adopt_orphans`.
 
-    Stopped first: what is stopped starts nothing more.
+    They are stopped first, because a stopped process starts no others.
     """
     import time
 
@@ -302,7 +306,7 @@ def end_descendants() -> None:
 
 
 def reap_all() -> bool:
-    """Reap what has ended; True once there is no child left."""
+    """Reap the children that have ended. Returns True when no child is left."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:

@@ -21,9 +21,9 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
     "x86_64": (
         0xC000003E,
         {
-            "memfd_create": 319,  # memory that belongs to no process's sum
+            "memfd_create": 319,  # memory that is not counted for any process
             "shmget": 29,
-            "msgget": 68,  # messages in a queue belong to no process either
+            "msgget": 68,  # queued messages are not counted for any process
             "semget": 64,
             "mq_open": 240,
             "userfaultfd": 323,
@@ -32,7 +32,7 @@ _ARCHES: dict[str, tuple[int, dict[str, int]]] = {
             "add_key": 248,
             "request_key": 249,
             "keyctl": 250,
-            "clone3": 435,  # its flags are out of a filter's sight; whoever finds it missing takes clone
+            "clone3": 435,  # a filter cannot read its flags; callers fall back to clone
             "prlimit64": 302,
             "socket": 41,
             "socketpair": 53,
@@ -71,16 +71,17 @@ _NO_FAMILY, _NO_PROTOCOL = 0x50000 | 97, 0x50000 | 93
 _UNIX, _INET, _INET6 = 1, 2, 10
 _STREAM, _DATAGRAM, _TYPE = 1, 2, 0xF  # the flags beside the type are above
 _TCP, _UDP = 6, 17
-_SOL_SOCKET, _BUFFERS = 1, (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and by force: what waits there is no process's
+_SOL_SOCKET, _BUFFERS = (
+    1,
+    (7, 8, 32, 33),
+)  # SO_SNDBUF, SO_RCVBUF and the forced versions: buffered data is not counted for any process
 
 
 def refuse() -> bool:
-    """Refuse the calls above, other families of sockets, new user namespaces, larger socket buffers, and the changing of
-    another process's limits.
+    """Refuse the calls above, other socket families, new user namespaces, larger socket buffers, and changing another
+    process's limits.
 
-    False where the machine is not known.
-
-    Needs `no_new_privileges` first. Holds for everything this process starts.
+    Needs `no_new_privileges` first. Applies to everything that this process starts. Returns False on an unknown machine.
     """
     known = _ARCHES.get(platform.machine())
     if known is None:
@@ -112,7 +113,7 @@ def refuse() -> bool:
         (equal, 2, 0, _STREAM),
         (equal, 1, 0, _DATAGRAM),
         (answer, 0, 0, _NO_PROTOCOL),
-        (load, 0, 0, 32),  # protocol: what waits unread in others is counted nowhere
+        (load, 0, 0, 32),  # protocol: unread data of others is not counted
         (equal, 3, 0, 0),
         (equal, 2, 0, _TCP),
         (equal, 1, 0, _UDP),

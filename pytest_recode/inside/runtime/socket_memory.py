@@ -23,7 +23,7 @@ _INET = [
 
 
 def unread() -> int:
-    """Bytes. Of a kernel that does not tell: 0."""
+    """The number of unread bytes; 0 where the kernel lacks sock_diag(7)."""
     total = 0
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as asker:
@@ -31,18 +31,18 @@ def unread() -> int:
             asker.settimeout(1.0)
             for found in _dump(asker, _UNIX, 16):
                 queue = struct.unpack_from("=I", found.get(_UNIX_QUEUE, bytes(4)))[0]
-                # a sender that has closed is in no list; what it sent is in the queue of who receives
-                total += max(_held(found.get(_UNIX_MEMORY)), queue)
+                # a closed sender is not listed; what it sent is in the receiver's queue
+                total += max(_memory_of(found.get(_UNIX_MEMORY)), queue)
             for request in (
-                _INET if _speaks_ip() else ()
-            ):  # the kernel looks through a table that all its namespaces share
-                total += sum(_held(found.get(_INET_MEMORY)) for found in _dump(asker, request, 72))
+                _INET if _may_have_ip_sockets() else ()
+            ):  # the query scans a table that all network namespaces share
+                total += sum(_memory_of(found.get(_INET_MEMORY)) for found in _dump(asker, request, 72))
     except OSError:
         return total
     return total
 
 
-def _speaks_ip() -> bool:
+def _may_have_ip_sockets() -> bool:
     """Whether there may be a socket of TCP or UDP in this network namespace."""
     try:
         for name in ("sockstat", "sockstat6"):
@@ -51,13 +51,13 @@ def _speaks_ip() -> bool:
                     words = line.split()
                     if words[0].startswith(("TCP", "UDP")) and words[1:3] != ["inuse", "0"]:
                         return True
-    except FileNotFoundError:  # a kernel without IPv6 has but one; without both, it is asked
+    except FileNotFoundError:  # without IPv6 there is only the first file; without the first, assume yes
         return name == "sockstat"
     return False
 
 
-def _held(memory: bytes | None) -> int:
-    """Received, sent, and queued to be sent: `SK_MEMINFO_…`."""
+def _memory_of(memory: bytes | None) -> int:
+    """Memory of one socket: received, sent, and queued to be sent (`SK_MEMINFO_…`)."""
     if memory is None:
         return 0
     received, _, sent, _, _, queued = struct.unpack_from("=6I", memory)

@@ -35,7 +35,7 @@ _NON_FINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 Buffer = Union[bytes, bytearray, memoryview]
 Refer = Callable[[Any], "list[Any]"]
-"""Value that is no plain data -> strings and ints that name it; raises `WireError` where it cannot be sent."""
+"""Maps a value that is not plain data to strings and ints that name it; raises `WireError` where it cannot be sent."""
 Resolve = Callable[["list[Any]"], Any]
 
 
@@ -92,7 +92,7 @@ _found: dict[str, type] = {}
 
 
 def cannot_travel(value: Any) -> list[Any]:
-    """The default `refer`."""
+    """The default `refer`: no value is sent by reference."""
     raise WireError(f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot be sent")
 
 
@@ -101,7 +101,7 @@ class _Encoder:
         self.buffers: list[Buffer] = []
         self.nodes = 0
         self.refer = refer
-        self.numpy = sys.modules.get("numpy")  # no import: without it loaded there is no array to send
+        self.numpy = sys.modules.get("numpy")  # not imported: if it is not loaded there is no array to send
 
     def tree(self, value: Any, depth: int = 0) -> Any:
         self.nodes += 1
@@ -109,7 +109,7 @@ class _Encoder:
             raise WireError(f"a value of more than {MAX_NODES} parts cannot be sent")
         if depth > MAX_DEPTH:
             raise WireError(f"a value nested more than {MAX_DEPTH} deep cannot be sent")
-        kind = type(value)  # not `isinstance`: a proxy passes for what it stands for, and is none
+        kind = type(value)  # not `isinstance`: a proxy passes for the type that it imitates
         if value is None or kind is bool or kind is str:
             return value
         if self.numpy is not None and issubclass(kind, (self.numpy.ndarray, self.numpy.generic)):
@@ -162,7 +162,7 @@ class _Encoder:
 
     def _list(self, value: list[Any], depth: int) -> Any:
         items = list(list.__iter__(value))
-        if len(items) >= 16:  # the common long lists go as raw numbers: smaller, faster, no limit of nodes
+        if len(items) >= 16:  # long lists of numbers are sent as raw bytes: smaller, faster, no limit of nodes
             kinds = set(map(type, items))
             try:
                 if kinds == {float}:
@@ -183,7 +183,7 @@ class _Encoder:
         value = np.ndarray.view(value, np.ndarray)
         fortran = value.flags.f_contiguous and not value.flags.c_contiguous
         flat = value.T if fortran else value if value.flags.c_contiguous else np.ascontiguousarray(value)
-        # Not every dtype speaks the buffer protocol (datetime64 does not), but its bytes do.
+        # Not every dtype supports the buffer protocol (datetime64 does not), but its bytes do.
         raw = memoryview(flat.reshape(-1).view(np.uint8)) if flat.nbytes else b""
         return ["a", name, list(value.shape), "F" if fortran else "C", self._buffer(raw)]
 
@@ -205,7 +205,7 @@ class _Decoder:
         tag, items = tree[0], tree[1:]
         if tag == "@":
             if self.resolve is None or not all(isinstance(item, (str, int)) for item in items):
-                raise WireError("a reference where none may be")
+                raise WireError("a reference where none is allowed")
             return self.resolve(items)
         if tag in ("n", "a"):
             return self._array(tag, *items)
@@ -283,9 +283,9 @@ def dump(message: Any, refer: Refer = cannot_travel) -> tuple[bytes, list[Buffer
 
 
 def parse(header: Buffer, body: Buffer, resolve: Resolve | None = None) -> Any:
-    """The message that `dump` took apart; its arrays share the memory of `body`.
+    """The message that `dump` encoded. Its arrays share the memory of `body`.
 
-    Raises `WireError`, and nothing else, whatever the bytes are.
+    Raises `WireError` and no other exception, whatever the bytes are.
     """
     try:
         tree, lengths = json.loads(bytes(header).decode("ascii"), parse_constant=_no_constant)

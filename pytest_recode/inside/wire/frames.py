@@ -1,8 +1,7 @@
 """Frames: the message format between programs that do not trust each other.
 
 Runs in the host, the graders, the candidate and the workspace. Called by each end of a connection. Must not allocate
-more than the caller's limit for a message, and malformed data raises
-`WireError`, never another exception.
+more than the caller's limit for a message. Malformed data raises `WireError`, never another exception.
 
 A frame is a fixed prefix, a JSON header (a tagged tree) and a body (the raw buffers the tree points to), as
 `codec.py` makes and reads them:
@@ -22,10 +21,10 @@ from . import codec
 
 MAGIC = b"rcd1"
 PREFIX = struct.Struct("!4sc8sIQ")
-TO_HOST = b"H"  # a message for whoever holds the other end of the pipe
-TO_CANDIDATE = b"C"  # a message the host passes on to the candidate, unread
+TO_HOST = b"H"  # a message for the other end of the pipe
+TO_CANDIDATE = b"C"  # a message that the host forwards to the candidate, unread
 FROM_CANDIDATE = b"A"  # the candidate's answer
-PART, LAST, LOST = b"P", b"E", b"X"  # an answer on its way to the grader: a piece, its end, "there is none"
+PART, LAST, LOST = b"P", b"E", b"X"  # an answer on its way to the grader: a piece, the last piece, "there is no answer"
 NO_SEQUENCE = bytes(8)
 
 CHUNK = 1 << 20
@@ -57,7 +56,7 @@ Put = Callable[[codec.Buffer], None]
 def put_frame(
     put: Put, kind: bytes, message: Any, sequence: bytes = NO_SEQUENCE, refer: codec.Refer = codec.cannot_travel
 ) -> None:
-    """Send one message. Nothing is sent where it raises `WireError`."""
+    """Send one message. Raises `WireError` before anything is sent."""
     header, body = codec.dump(message, refer)
     size = sum(map(len, body))
     start = PREFIX.pack(MAGIC, kind, sequence, len(header), size) + header
@@ -70,7 +69,7 @@ def put_frame(
 
 
 def fill_prefix(fill: Fill, limit: int) -> Frame:
-    """Read a frame's prefix. Raises `WireError` for what is none and for more than `limit` bytes."""
+    """Read a frame's prefix. Raises `WireError` where the bytes are no prefix, and for a frame of more than `limit` bytes."""
     data = bytearray(PREFIX.size)
     fill(memoryview(data))
     magic, *fields = PREFIX.unpack(data)
@@ -83,7 +82,7 @@ def fill_prefix(fill: Fill, limit: int) -> Frame:
 
 
 def fill_message(fill: Fill, frame: Frame, resolve: codec.Resolve | None = None) -> Any:
-    """Read and decode what follows a prefix."""
+    """Read and decode the rest of a frame."""
     header, body = bytearray(frame.header), bytearray(frame.body)
     fill(memoryview(header))
     if body:
@@ -121,13 +120,13 @@ def write_message(writer: Any, message: dict[str, Any]) -> None:
 
 
 def read_message(reader: Any, limit: int) -> dict[str, Any]:
-    """Raises `EOFError` where the pipe ends, `WireError` for what is no message of at most `limit` bytes."""
+    """Read a message. Raises `EOFError` where the pipe ends, `WireError` for anything but a message of at most `limit` bytes."""
     return _dict(fill_message(filler(reader), fill_prefix(filler(reader), limit)))
 
 
 def _dict(message: Any) -> dict[str, Any]:
     if not isinstance(message, dict):
-        raise WireError("a message that is no dict")
+        raise WireError("a message that is not a dict")
     return message
 
 
@@ -135,13 +134,13 @@ def _dict(message: Any) -> dict[str, Any]:
 
 
 def connection_filler(connection: Connection, deadline: float) -> Fill:
-    """Raises `EOFError` once the program is gone, `TimeoutError` at the deadline."""
+    """Read from a connection. Raises `EOFError` when the program has ended, `TimeoutError` at the deadline."""
 
     def fill(view: memoryview) -> None:
         while view:
             data = connection.receive(min(len(view), CHUNK), deadline)
             if not data:
-                raise EOFError("the program is gone")
+                raise EOFError("the program has ended")
             view[: len(data)] = data
             view = view[len(data) :]
 
