@@ -18,28 +18,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from . import deny_rules, executed_findings
+from . import static_assignment_checks as assignments
 from . import static_class_checks as classes
+from .static_names import SourceNames
 
 _PROC = ("/proc/self", "/proc/thread-self", "/dev/fd", "/dev/mem", "/dev/shm/..")
 _NAMED = {
     name for name in deny_rules.ATTRIBUTES if name.startswith(("_", "f_", "tb_")) and name not in deny_rules.OVERRIDES
 }
-
-
-class _Names(NamedTuple):
-    """The names of a source: what they were imported as, and which are bound otherwise."""
-
-    hidden: frozenset[str]
-    modules: dict[str, str]
-    bound: frozenset[str]
-    classes: frozenset[str] = frozenset()
-    """Imported names that are spelled like classes, also from the repository."""
-    functions: frozenset[str] = frozenset()
-    """Functions that the source defines."""
-    stars: tuple[str, ...] = ()
-    """Modules from which it imports all names."""
-    own_module: frozenset[int] = frozenset()
-    """Ids of the nodes `sys.modules` in `sys.modules[__name__]`, which is the source's own module."""
 
 
 class Analysis(NamedTuple):
@@ -88,22 +74,7 @@ def _findings(source: bytes, hidden: frozenset[str]) -> tuple[Any, list[executed
             executed_findings.Finding(f"the source is nested too deeply to be checked, and {deny_rules.CODE}", 0, ())
         ]
     nodes = list(ast.walk(tree))
-    functions = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    classes = {
-        alias.asname or alias.name
-        for node in nodes
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.name[:1].isupper() and not alias.name.isupper()
-    }
-    stars = tuple(
-        str(node.module)
-        for node in nodes
-        if isinstance(node, ast.ImportFrom) and not node.level and any(alias.name == "*" for alias in node.names)
-    )
-    modules, bound = _modules(nodes), frozenset(_bound(nodes))
-    own_module = frozenset() if "__name__" in {*modules, *bound} else frozenset(_own_module(nodes))
-    names = _Names(hidden, modules, bound, frozenset(classes), frozenset(functions), stars, own_module)
+    names = SourceNames.of(nodes, hidden)
     found: dict[tuple[str, int], list[ast.AST]] = {}
     for what, line, node in _walk(nodes, names):
         found.setdefault((what, line), []).append(node)
@@ -123,39 +94,7 @@ def _parsed(source: bytes) -> ast.AST:
         sys.setrecursionlimit(limit)
 
 
-def _modules(nodes: Sequence[ast.AST]) -> dict[str, str]:
-    found = {}
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                found[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            found.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
-    return found
-
-
-def _own_module(nodes: Sequence[Any]) -> Iterator[int]:
-    for node in nodes:
-        is_lookup = (
-            isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name)
-        )
-        if is_lookup and node.slice.id == "__name__" and classes.last(node.value) == "modules":
-            yield id(node.value)
-
-
-def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            yield node.name
-
-
-def _walk(nodes: Sequence[ast.AST], names: _Names) -> Iterator[tuple[str, int, ast.AST]]:
+def _walk(nodes: Sequence[ast.AST], names: SourceNames) -> Iterator[tuple[str, int, ast.AST]]:
     """The text of each finding, its line, and the node whose execution makes it count."""
     is_holder = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     members = {id(target) for node in nodes if isinstance(node, ast.ClassDef) for target in _overriding(node)}
@@ -175,7 +114,7 @@ def _overriding(node: ast.ClassDef) -> Iterator[ast.AST]:
                 yield target
 
 
-def _of(node: ast.AST, names: _Names, is_holder: bool) -> Iterator[str]:
+def _of(node: ast.AST, names: SourceNames, is_holder: bool) -> Iterator[str]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from _imports(node, names.hidden)
     elif isinstance(node, ast.Attribute):
@@ -193,8 +132,8 @@ def _of(node: ast.AST, names: _Names, is_holder: bool) -> Iterator[str]:
             if name in deny_rules.ATTRIBUTES:
                 yield f"{name} {deny_rules.ATTRIBUTES[name]}"
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.For, ast.withitem)):
-        yield from _assignment(node)
-        yield from _replacement(node, names)
+        yield from assignments.assignment_findings(node)
+        yield from assignments.replacement_findings(node, names)
 
 
 def named(value: str, hidden: frozenset[str]) -> Iterator[str]:
@@ -224,14 +163,6 @@ def _folded(node: ast.AST) -> Optional[str]:
     return "".join(reversed(parts))
 
 
-def _source_of(node: ast.AST) -> str:
-    """The source of an expression, or a placeholder where it is nested too deeply."""
-    try:
-        return ast.unparse(node)
-    except RecursionError:
-        return "an expression"
-
-
 def _imports(node: Any, hidden: frozenset[str]) -> Iterator[str]:
     base = getattr(node, "module", None) or ""
     names = [alias.name for alias in node.names]
@@ -253,7 +184,7 @@ def _imports(node: Any, hidden: frozenset[str]) -> Iterator[str]:
             yield f"{name} {deny_rules.ATTRIBUTES[name]}"
 
 
-def _name(node: ast.Name, names: _Names, is_holder: bool) -> Iterator[str]:
+def _name(node: ast.Name, names: SourceNames, is_holder: bool) -> Iterator[str]:
     if node.id in deny_rules.ATTRIBUTES and node.id.startswith("__") and not _is_read_override(node, node.id):
         yield f"{node.id} {deny_rules.ATTRIBUTES[node.id]}"
     elif node.id in ("__import__", "__loader__", "__spec__"):
@@ -271,7 +202,7 @@ def _is_read_override(node: Any, name: str) -> bool:
     return name in deny_rules.OVERRIDES and isinstance(node.ctx, ast.Load)
 
 
-def _of_stars(name: str, names: _Names) -> str:
+def _of_stars(name: str, names: SourceNames) -> str:
     for module in names.stars:
         if (module, name) in deny_rules.OF_MODULE:
             return f"{module}.{name} {deny_rules.OF_MODULE[module, name]}"
@@ -279,14 +210,14 @@ def _of_stars(name: str, names: _Names) -> str:
     return f"{name} {deny_rules.ATTRIBUTES[name]}" if named else ""
 
 
-def _module(name: str, names: _Names) -> str:
+def _module(name: str, names: SourceNames) -> str:
     """The module that a name refers to, also if it was imported by way of another module: `from logging import sys`."""
     full = names.modules.get(name, "")
     last = full.rpartition(".")[2]
     return last if last in deny_rules.HELD and full != "scipy.signal" else full
 
 
-def _attribute(node: ast.Attribute, names: _Names, is_holder: bool) -> Iterator[str]:
+def _attribute(node: ast.Attribute, names: SourceNames, is_holder: bool) -> Iterator[str]:
     if node.attr in deny_rules.ATTRIBUTES and not _is_read_override(node, node.attr):
         yield f"{node.attr} {deny_rules.ATTRIBUTES[node.attr]}"
     holder = _holder(node.value, names)
@@ -296,7 +227,7 @@ def _attribute(node: ast.Attribute, names: _Names, is_holder: bool) -> Iterator[
         yield f"gc.{node.attr} {deny_rules.MEMORY}"
     of_a_module = isinstance(node.value, ast.Name) and node.value.id in names.modules
     if node.attr in deny_rules.HELD - {"signal"} and of_a_module and not is_holder:
-        yield f"the module {_source_of(node)} used as a value {deny_rules.LOOKS}"
+        yield f"the module {assignments.source_of(node)} used as a value {deny_rules.LOOKS}"
     if node.attr in ("__import__", "__loader__", "__spec__"):
         yield f"{node.attr} {deny_rules.CALLS['__import__']}"
     if node.attr == "__self__" and isinstance(node.value, (ast.Name, ast.Call, ast.Subscript)):
@@ -305,7 +236,7 @@ def _attribute(node: ast.Attribute, names: _Names, is_holder: bool) -> Iterator[
     if (of, node.attr) in (("type", "__getattribute__"), ("type", "__dict__"), ("object", "__dict__")):
         yield f"{of}.{node.attr} {deny_rules.LOOKS}"
     if node.attr == "__dict__" and _bypasses_guard(node.value):
-        yield f"{_source_of(node)} {deny_rules.LOOKS}"
+        yield f"{assignments.source_of(node)} {deny_rules.LOOKS}"
     if node.attr in deny_rules.POINTERS and isinstance(node.ctx, ast.Store):
         yield f"{node.attr} {deny_rules.BELOW}"
     if node.attr in ("__setattr__", "__delattr__") and isinstance(node.value, ast.Name) and node.value.id == "type":
@@ -318,7 +249,7 @@ def _bypasses_guard(node: ast.AST) -> bool:
     return made or classes.last(node) == "ModuleType"
 
 
-def _holder(node: ast.AST, names: _Names) -> str:
+def _holder(node: ast.AST, names: SourceNames) -> str:
     """The module that an expression refers to, such as `logging.sys`; "" where it is none."""
     if isinstance(node, ast.Name):
         return _module(node.id, names)
@@ -327,17 +258,17 @@ def _holder(node: ast.AST, names: _Names) -> str:
     return ""
 
 
-def _call(node: ast.Call, names: _Names) -> Iterator[str]:
+def _call(node: ast.Call, names: SourceNames) -> Iterator[str]:
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
     if names.modules.get(name, "").startswith("operator."):  # by another name
         name = names.modules[name].partition(".")[2]
     bare = isinstance(node.func, ast.Name)
     if bare and name == "compile" and name not in names.bound and name not in names.modules:
         yield f"compile() {deny_rules.CODE}"
-    if bare and name in ("setattr", "delattr") and node.args and _is_judging(node.args[0]):
-        yield f"{name}() on {_source_of(node.args[0])} {deny_rules.CHANGES}"
+    if bare and name in ("setattr", "delattr") and node.args and assignments.is_judging(node.args[0]):
+        yield f"{name}() on {assignments.source_of(node.args[0])} {deny_rules.CHANGES}"
     if bare and name == "setattr" and len(node.args) > 1 and _constant_in(node.args[1], deny_rules.ANSWERS):
-        yield f"setattr() of {_source_of(node.args[1])} {deny_rules.CHANGES}"
+        yield f"setattr() of {assignments.source_of(node.args[1])} {deny_rules.CHANGES}"
     if name in deny_rules.KERNELS and node.args:
         namespace = (_folded(node.args[0]) or "").partition("::")[0]
         if namespace in deny_rules.NAMESPACES:
@@ -346,7 +277,7 @@ def _call(node: ast.Call, names: _Names) -> Iterator[str]:
         for each in node.args if name == "attrgetter" else node.args[:1]:
             parts = (_folded(each) or "").split(".")
             if not isinstance(each, ast.Constant) or any(part in deny_rules.ATTRIBUTES for part in parts):
-                yield f"{name}({_source_of(each)}) {deny_rules.LOOKS}"
+                yield f"{name}({assignments.source_of(each)}) {deny_rules.LOOKS}"
     if (
         bare
         and name == "open"
@@ -358,9 +289,9 @@ def _call(node: ast.Call, names: _Names) -> Iterator[str]:
     if (
         isinstance(node.func, ast.Attribute)
         and name in ("update", "setdefault", "pop", "__setitem__")
-        and _is_namespace(node.func.value)
+        and assignments.is_judging_namespace(node.func.value)
     ):
-        yield f"{_source_of(node.func)}() {deny_rules.CHANGES}"
+        yield f"{assignments.source_of(node.func)}() {deny_rules.CHANGES}"
     func = node.func
     bypass = isinstance(func, ast.Attribute) and name == "__getattribute__" and classes.last(func.value) == "object"
     if bypass and not (node.args and classes.last(node.args[0]) in ("self", "cls")):
@@ -376,56 +307,3 @@ def _call(node: ast.Call, names: _Names) -> Iterator[str]:
 
 def _constant_in(node: ast.AST, names: Iterable[str]) -> bool:
     return _folded(node) in set(names)
-
-
-def _assignment(node: Any) -> Iterator[str]:
-    targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else [getattr(node, "target", None)]
-    for target in targets:
-        for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-            if isinstance(part, ast.Attribute) and _changes_judge(part):
-                yield f"{_source_of(part)} = … {deny_rules.CHANGES}"
-            elif isinstance(part, ast.Subscript) and _is_namespace(part.value):
-                yield f"{_source_of(part.value)}[…] = … {deny_rules.CHANGES}"
-
-
-def _replacement(node: Any, names: _Names) -> Iterator[str]:
-    """Assignments of the candidate's functions to attributes of imported modules and classes, which the reference may use."""
-    value = getattr(node, "value", None)
-    own = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in names.functions)
-    for part in node.targets if isinstance(node, ast.Assign) and own else ():
-        if not isinstance(part, ast.Attribute) or _changes_judge(part):
-            continue
-        root = _first_name(part)
-        module = names.modules.get(root, "").partition(".")[0]
-        if root in names.classes or (module and module not in deny_rules.HOOKS and root not in names.bound):
-            yield f"assigning to {part.attr} of an imported module or class {deny_rules.CHANGES}"
-
-
-def _is_namespace(node: ast.AST) -> bool:
-    """Whether it is the namespace of a judging module: `np.__dict__`, `vars(np)`."""
-    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
-        return _is_judging(node.value)
-    return (
-        isinstance(node, ast.Call)
-        and classes.last(node.func) == "vars"
-        and bool(node.args)
-        and _is_judging(node.args[0])
-    )
-
-
-def _changes_judge(part: ast.Attribute) -> bool:
-    if part.attr in deny_rules.ANSWERS or part.attr in ("__code__", "__defaults__", "__kwdefaults__"):
-        return True
-    return _is_judging(part.value) and (
-        part.attr in deny_rules.COMPARING_FUNCTIONS or _first_name(part) in ("unittest", "builtins", "math")
-    )
-
-
-def _is_judging(node: ast.AST) -> bool:
-    return _first_name(node) in deny_rules.JUDGING_MODULES
-
-
-def _first_name(node: ast.AST) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
