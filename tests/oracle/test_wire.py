@@ -77,7 +77,7 @@ def test_subclasses_travel_as_the_plain_type() -> None:
 def test_what_cannot_travel(value: Any, words: str) -> None:
     with pytest.raises(frames.WireError) as info:
         codec.dump(value)
-    assert str(info.value) == words
+    assert str(info.value).startswith(words)
 
 
 def test_too_deep_or_too_many_parts() -> None:
@@ -93,7 +93,7 @@ def test_too_deep_or_too_many_parts() -> None:
     ):
         with pytest.raises(frames.WireError) as info:
             codec.dump(value)
-        assert str(info.value) == words
+        assert str(info.value).startswith(words)
 
 
 HOSTILE = [
