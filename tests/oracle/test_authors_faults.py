@@ -253,7 +253,7 @@ def test_rng_without_numpy(bare: Sandbox) -> None:
         "conftest.py": "import sys\nsys.modules['numpy'] = None\n",
         "test_m.py": "def test_f(candidate, rng): ...\n",
     }
-    text = "the rng fixture needs numpy in the interpreter that runs the tests"
+    text = "the rng fixture needs numpy: install it"
     assert text in fault(bare, tests, environment=Environment())
 
 

@@ -247,13 +247,13 @@ def test_a_candidate_that_is_lost_before_it_was_asked_is_launched_again(bare: Sa
     line = Switchboard(bare, ENVIRONMENT, Limits(), {"m.py": b""}, 0, time.monotonic() + 60)
     try:
         line.another = True
-        line.candidate = line._take()
+        line.candidate = line._next_candidate()
         assert line._next is not None
         ahead = line._next.result()
         ahead.kill()
         line.end()
         line.another = False
-        line.candidate = line._take()
+        line.candidate = line._next_candidate()
         assert line.candidate is not ahead
         with pytest.raises(TimeoutError):  # it waits for a question
             line.candidate.receive(1, time.monotonic())
