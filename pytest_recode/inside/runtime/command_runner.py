@@ -302,9 +302,9 @@ class _Output:
         self._cut = 0
 
     def add(self, data: bytes) -> None:
-        room = self._half - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:] if room > 0 else data
+        head_left = self._half - len(self._head)
+        self._head += data[:head_left]
+        self._tail += data[head_left:] if head_left > 0 else data
         past = len(self._tail) - self._half
         if past > self._half:  # in steps, so that each byte is moved a bounded number of times
             self._drop(past)

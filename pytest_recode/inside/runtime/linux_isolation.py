@@ -58,8 +58,8 @@ def make_devices_read_only() -> None:
     """
     for name in _DEVICES:
         if os.path.exists(path := f"/dev/{name}"):
-            kept = os.statvfs(path).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)  # the same bits in both
-            mount("", path, "", MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
+            flags = os.statvfs(path).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)  # the same bits in both
+            mount("", path, "", MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
 
 
 def dumpable(value: bool) -> None:

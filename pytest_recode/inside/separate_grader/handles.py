@@ -230,22 +230,22 @@ _REFUSED = (  # noqa: SIM905 - easier to read than a list of strings
 
 
 def _refuse(name: str) -> Callable[..., Any]:
-    def refused(self: _Opaque, *others: Any, **_: Any) -> Any:
+    def refused(self: _Opaque, *operands: Any, **_: Any) -> Any:
         text = (
             f"__{name}__ of {self._recode_type}: this is an opaque candidate object (type {self._recode_type}); read a "
             "plain value from it instead: an attribute or the result of a method"
         )
         if not self._recode_link.explaining:
-            self._recode_link.fail(_kind_of(self, name, others), text)
+            self._recode_link.fail(_kind_of(self, name, operands), text)
         raise HandleMisuse(text)
 
     return refused
 
 
-def _kind_of(handle: _Opaque, name: str, others: tuple[Any, ...]) -> str:
+def _kind_of(handle: _Opaque, name: str, operands: tuple[Any, ...]) -> str:
     """The kind of failure that a refused operation shows: "dtype" for a comparison with a type that can be sent."""
     asked_for_a_type = name in ("eq", "ne") and any(
-        isinstance(other, _NamedType) or codec.type_name(other) is not None for other in others
+        isinstance(other, _NamedType) or codec.type_name(other) is not None for other in operands
     )
     looked_up = name == "hash" and isinstance(handle, CallableHandle)
     return "dtype" if asked_for_a_type or looked_up else handle._recode_kind

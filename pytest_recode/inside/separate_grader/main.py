@@ -57,7 +57,7 @@ def _no_test(reference: Any) -> None:
 
 
 _suspended: list[tuple[Path, pytest.Session, "_Plugin"]] = []
-"""The session of pytest in whose middle the forks are made: its directory, the session and its plugin."""
+"""The session of pytest in which the forks are made: its directory, the session and its plugin."""
 
 
 def hold(serve: Callable[[], None]) -> None:

@@ -82,7 +82,7 @@ def _numpy_types(np: Any) -> dict[str, type]:
         pending = [np.generic]
         while pending:
             kind = pending.pop()
-            if kind.__module__ == "numpy":  # a subclass may be anybody's
+            if kind.__module__ == "numpy":  # a subclass may be the candidate's
                 _found[kind.__name__] = kind
                 pending += kind.__subclasses__()
     return _found
