@@ -157,7 +157,7 @@ def test_the_message() -> None:
 
 def test_an_expected_value_that_is_no_plain_data_is_the_authors_fault() -> None:
     for expected in (object(), iter([1]), np.array([None]), np.zeros(2, "i4,f8")):
-        with pytest.raises(TypeError, match="is no plain data"):
+        with pytest.raises(TypeError, match="is not plain data"):
             assert_equivalent(1.0, expected)
     for options in (
         {"rtol": 1.0},
