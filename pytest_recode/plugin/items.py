@@ -120,7 +120,8 @@ class EpisodeItem(RecodeItem):
 
     def runtest(self) -> None:
         from pytest_recode.episode.assembly import Plan
-        from pytest_recode.episode.player import check_setup, play
+        from pytest_recode.episode.player import play
+        from pytest_recode.episode.setup import check_setup
         from pytest_recode.records import transcript
         from pytest_recode.task import digest
 

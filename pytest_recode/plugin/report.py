@@ -13,6 +13,7 @@ import pytest
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin import distributed, gate, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem
+from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
 from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of
 from pytest_recode.records.run_directory import RESULTS, Lines
 from pytest_recode.records.summary import EpisodeSummary
@@ -36,32 +37,6 @@ _ENDING = 30.0
 
 _OF_SESSION = {"gate", "unrecorded"}
 """What the reports say that this plugin adds at the end."""
-
-
-class RecodeWarning(pytest.PytestWarning):
-    """What a person should know while the run goes on."""
-
-
-class _Teller(logging.Filter):
-    """Passes warnings of this package on as pytest's own, and no further: from a worker too they are with the controller at
-    once, and what is said there is not to be said again as a log that pytest captured."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        super().__init__()
-        self._config = config
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno < logging.WARNING:
-            return True
-        warn(self._config, record.getMessage(), record.pathname, record.lineno)
-        return False
-
-
-def warn(config: pytest.Config, text: str, path: str, line: int) -> None:
-    message = warnings.WarningMessage(RecodeWarning(text), RecodeWarning, path, line)
-    config.hook.pytest_warning_recorded.call_historic(
-        kwargs={"warning_message": message, "when": "runtest", "nodeid": "", "location": None}
-    )
 
 
 class Reporter:
@@ -234,14 +209,14 @@ class Reporter:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         self._session = session
-        teller = _Teller(self.run.config)
-        LOG.addFilter(teller)
+        log_filter = LogToWarnings(self.run.config)
+        LOG.addFilter(log_filter)
         signals = self.run.stops.signals(self._outside, self._say) if self.run.asks_models else nullcontext()
         try:
             with signals:
                 return (yield)
         finally:
-            LOG.removeFilter(teller)
+            LOG.removeFilter(log_filter)
             if self.run.worker is None:
                 self._conclude(session)
 

@@ -68,7 +68,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Take the marker of such plugins off recode items: pytest-retry, whose option marks every item, ends the session at one
     that is no function. The marker is known to whoever collects: with pytest-xdist to the workers, of which the first speaks."""
-    from pytest_recode.plugin.report import warn
+    from pytest_recode.plugin.log_warnings import warn
 
     config = session.config
     marked = [item for item in session.items if isinstance(item, TaskItem) and item.get_closest_marker("flaky")]

@@ -249,7 +249,7 @@ class Run:
 
     def _check_settings(self, record: EpisodeFacts) -> None:
         """Raises `UserError` where an earlier run in this directory was another experiment."""
-        from pytest_recode.episode.player import check_settings
+        from pytest_recode.episode.setup import check_settings
 
         task_format = self.registry.format(Path(record["nodeid"].partition("::")[0]).name)
         if task_format is not None and record["replay"] is None:

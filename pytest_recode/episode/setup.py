@@ -1,0 +1,64 @@
+"""The settings that a record has, and the check that a run which resumes another one has the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_recode import VERSION
+from pytest_recode.episode.assembly import Plan
+from pytest_recode.faults import UserError
+from pytest_recode.feedback import prompts
+from pytest_recode.records.record import EpisodeFacts, SettingsRecord
+from pytest_recode.settings import NO_MATTER, Settings, fixed
+
+
+def setup(settings: Settings) -> SettingsRecord:
+    """What of the settings an episode depends on, beside what its name says."""
+    return {
+        "version": VERSION,
+        "turns": settings.turns,
+        "steps": settings.steps,
+        "memory_threshold": settings.memory_threshold,
+        "memory_keep": settings.memory_keep,
+        "search_model": settings.search_model,
+        "test_output": settings.test_output,
+        "temperature": settings.temperature,
+        "reindent": settings.reindent,
+        "call_seconds": settings.call_seconds,
+        "test_seconds": settings.test_seconds,
+        "api_base": settings.api_base,
+        "image": settings.image,
+        "feedback_from": settings.feedback_from,
+        "feedback_scope": settings.feedback_scope,
+        "feedback_code": settings.feedback_code,
+        "researcher_prompt": prompts.VERSION,
+    }
+
+
+def check_files(then: EpisodeFacts, plan: Plan, digest: str) -> None:
+    """Raises `UserError` where the task was another in the run that `then` are facts of."""
+    if then["digest"] != digest:
+        raise UserError(
+            f"{then['nodeid']} was begun with other files of the task {plan.task.id}: restore them, or give another --recode-out"
+        )
+
+
+def check_setup(then: EpisodeFacts, plan: Plan, settings: Settings, digest: str) -> None:
+    """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup, or the task was
+    another: `digest` is that of its parts."""
+    check_files(then, plan, digest)
+    check_settings(then, settings)
+
+
+def check_settings(then: EpisodeFacts, settings: Settings) -> None:
+    """Raises `UserError` where the record or facts `then` are of a run under another setup."""
+    now: dict[str, Any] = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
+    was: dict[str, Any] = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
+    for each in (now, was):  # records of earlier versions have the numbers that were asked for
+        each |= fixed(each["agent"], then["feedback"])
+    for key in now.keys() - NO_MATTER:
+        if was.get(key, now[key]) != now[key]:  # an earlier version may not have had it
+            raise UserError(
+                f"{then['nodeid']} was played with {key.replace('_', '-')} {was.get(key)}, and this run asks for {now[key]}:"
+                " give the options of the run to go on with, or another --recode-out"
+            )

@@ -1,0 +1,37 @@
+"""Warnings of this package become warnings of pytest, in the process that runs the items and in the controller."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+import pytest
+
+
+class RecodeWarning(pytest.PytestWarning):
+    """A warning that is shown at once, while the run goes on."""
+
+
+class LogToWarnings(logging.Filter):
+    """Passes warnings of this package's logger on as pytest's warnings, and keeps them out of the log that pytest captures.
+
+    pytest-xdist sends a worker's warnings to the controller at once.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        super().__init__()
+        self._config = config
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        warn(self._config, record.getMessage(), record.pathname, record.lineno)
+        return False
+
+
+def warn(config: pytest.Config, text: str, path: str, line: int) -> None:
+    """Record a `RecodeWarning` with `text`, as raised at `line` of the file `path`."""
+    message = warnings.WarningMessage(RecodeWarning(text), RecodeWarning, path, line)
+    config.hook.pytest_warning_recorded.call_historic(
+        kwargs={"warning_message": message, "when": "runtest", "nodeid": "", "location": None}
+    )
