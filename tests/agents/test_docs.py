@@ -35,7 +35,7 @@ def indented(after: str) -> str:
 def test_the_example_of_the_protocol_is_one() -> None:
     step = parse(indented("### The text protocol"))
     assert isinstance(step, Step)
-    assert step.planning == "Mend the axis, look at the result, submit."
+    assert step.planning == "Fix the axis, look at the result, submit."
     assert [action.kind for action in step.actions] == ["edit", "run", "submit"]
     assert step.actions[0] == Action(
         kind="edit",
@@ -75,13 +75,13 @@ def test_the_table_of_other_names_is_that_of_the_code() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        f"limited in tokens: {memory.MAX_TOKENS:,}, or what the model's context window",
-        f"{memory.MAX_TOKENS_UNKNOWN:,} where the window is not known",
-        f"Results over {doing.MAX_RESULT:,} characters ({doing.MAX_RESULTS:,} for all of one answer's)",
+        f"limited in tokens: {memory.MAX_TOKENS:,}, or the rest of the model's context window",
+        f"{memory.MAX_TOKENS_UNKNOWN:,} if the window is unknown",
+        f"Results over {doing.MAX_RESULT:,} characters ({doing.MAX_RESULTS:,} for all results of an answer)",
         f"answers over {recode.MAX_REMEMBERED:,} and targets over",
-        f"{prompts.MAX_TARGET:,} are shown",
+        f"{prompts.MAX_TARGET:,} are shortened",
         f"up to {one_shot.MAX_REPOSITORY:,} characters",
-        f"five best is shown up to {retrieval.MAX_SHOWN:,} characters",
+        f"five best results is shown up to {retrieval.MAX_SHOWN:,} characters",
         "threshold {memory_threshold} and tail {memory_keep}".format(**recode_h.DEFAULTS),
     ],
 )

@@ -25,9 +25,9 @@ def test_every_skill_is_listed() -> None:
 def test_the_patience_that_is_told_is_the_one_there_is() -> None:
     retries = Retries()
     words = " ".join(PAGE.split())
-    waits = ", ".join(f"{retries.base * 2**tried:.0f}" for tried in range(retries.tries - 1))
+    *waits, longest = (f"{retries.base * 2**tried:.0f}" for tried in range(retries.tries - 1))
     assert retries.tries == 6
-    assert f"Up to six tries, with {waits} seconds between them" in words
+    assert f"tried up to six times, after {', '.join(waits)} and {longest} seconds plus" in words
     assert f"up to {retries.cap:.0f} seconds; a message says" in words
     assert f"no try starts {retries.knocking:.0f} seconds after the first" in words
     assert f"No try starts {retries.patience / 60:.0f} minutes after the first" in words
