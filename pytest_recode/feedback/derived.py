@@ -1,4 +1,4 @@
-"""Derived feedback: what verdict, candidate and reference say by themselves, without a model and without an author.
+"""Derived feedback: computed from the verdict, the candidate and the reference, without a model and without an author.
 
 Up to level L3 it speaks of names and shapes of code and never quotes the reference; the correction of level L4 is the
 reference's source of the interface.
@@ -23,7 +23,7 @@ from pytest_recode.verdict import Case, Outcome, Verdict
 
 MOST_NAMES = 5
 MOST_OPERATIONS = 6
-"""Where the arithmetic of two versions differs by more, counting it says nothing."""
+"""If the arithmetic of two versions differs by more operations, the difference is not reported."""
 
 OPERATIONS = {
     "Add": "addition",
@@ -63,7 +63,7 @@ ADVICE = {
 
 
 def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
-    """One item per failing interface, all fields filled. `candidate`: the targets that were graded."""
+    """One item for each failing interface, with all fields filled. `candidate`: the targets that were graded."""
     return tuple(_item(task, parts, candidate, verdict, name) for name in verdict.failing_interfaces)
 
 
@@ -108,12 +108,12 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
 
 
 def _lines(parts: Parts, verdict: Verdict, interface: str) -> str:
-    """The authors' lines for a part of a file: one answer to all failing cases, so that it is said with the first."""
+    """The authors' lines for a part of a file. They correct all failing cases, so only the first item has them."""
     return (original(parts) or "") if interface == verdict.failing_interfaces[0] else ""
 
 
 def _corrected_elsewhere(task: Task, verdict: Verdict, file: str, path: Sequence[str]) -> set[str]:
-    """The top-level names of `file` that another failing interface's correction holds."""
+    """The top-level names of `file` that are in another failing interface's correction."""
     found = set()
     for interface in verdict.failing_interfaces:
         other = path_within(interface, file) if file_of(interface, task.targets) == file else ()
@@ -127,7 +127,7 @@ def _stub(parts: Parts, file: str, path: Sequence[str]) -> Definition | None:
 
 
 def _structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
-    """What is missing or has another signature, as facts and as steps to take."""
+    """Missing definitions and different signatures, as facts and as steps to take."""
     if theirs.problem:
         return [f"{file} {theirs.problem}"], [f"write {file} so that it is there and can be imported"]
     if not path:
@@ -188,7 +188,7 @@ def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:
 
 
 def _raised(cases: Sequence[Case]) -> list[str]:
-    """Where the candidate's own exceptions come from, each place once."""
+    """The places that raised the candidate's exceptions, each once."""
     said = []
     for case in cases:
         if case.exception is not None:
@@ -211,7 +211,7 @@ def _advice(cases: Sequence[Case], name: str) -> list[str]:
 
 
 def _unused_of_repository(parts: Parts, path: Sequence[str], theirs: Source, ours: Source) -> list[str]:
-    """What the reference calls of the repository and the candidate does not: "`name` (file)"."""
+    """Functions of the repository that the reference calls and the candidate does not: "`name` (file)"."""
     wanted, given = source.definition(ours, path), source.definition(theirs, path)
     if wanted is None or given is None:
         return []
@@ -253,6 +253,6 @@ def _hints(unused: Sequence[str], path: Sequence[str], written: Source, referenc
 
 
 def _operations(counts: Counter[str]) -> str:
-    """As in: 1 x subtraction, 2 x division."""
+    """A list such as "1 x subtraction, 2 x division"."""
     known = [f"{count} x {OPERATIONS[name]}" for name, count in sorted(counts.items()) if name in OPERATIONS]
     return ", ".join(known[:MOST_NAMES])

@@ -1,4 +1,4 @@
-"""Interfaces and the files they live in: `pkg.mod.Class.method` is in `pkg/mod.py`."""
+"""Map interfaces to files: `pkg.mod.Class.method` is in `pkg/mod.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def module_of(target: str) -> str:
 
 
 def file_of(interface: str, targets: Sequence[str]) -> str | None:
-    """The target that defines `interface`: that with the longest module it begins with; None where none does."""
+    """The target that defines `interface`, or None: the one with the longest matching module."""
     found = None
     for target in targets:
         module = module_of(target)

@@ -1,4 +1,4 @@
-"""Leaks: what a text repeats of another that should have stayed secret, in runs of tokens."""
+"""Find what a text repeats of a secret, in runs of tokens."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 RUN = 8
-"""So many tokens in a row are no longer chance: `float(np.sum(plan` has 8."""
+"""Minimum number of consecutive tokens that is not coincidence: `float(np.sum(plan` has 8."""
 LEAST = 4
-"""Shorter runs are not looked at: any two texts on one subject share them."""
+"""Shorter runs are ignored, because any two texts on the same subject share some."""
 
 # Words, numbers, and every other sign by itself; the same for prose and for Python: either can repeat the other.
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|[^\w\s]")
@@ -28,7 +28,7 @@ Tells = Callable[[int, int, int], bool]
 
 
 class Token(NamedTuple):
-    """`text` is folded: of one case, one alphabet, one width."""
+    """A token. `text` is folded to one case, alphabet and width."""
 
     text: str
     start: int
@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A passage, by the places of its first character and of the one after its last; `tokens` long."""
+    """A passage, by the positions of its first character and after its last one, with its number of tokens."""
 
     start: int
     end: int
@@ -45,7 +45,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
-    """A text, ready to be looked for in others."""
+    """A text, indexed for searching it in others."""
 
     tokens: tuple[str, ...]
     places: Mapping[Gram, Sequence[int]]
@@ -111,7 +111,7 @@ def tokenised(text: str) -> list[Token]:
 
 
 def words_of(text: str) -> list[str]:
-    """The folded tokens of a text."""
+    """The folded tokens of `text`, as text."""
     return [_folded(token) for token in _TOKEN.findall(text)]
 
 

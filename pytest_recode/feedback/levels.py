@@ -1,4 +1,4 @@
-"""Levels: how much a feedback may say, and how it is written. The one place where an agent's feedback text is made.
+"""Levels: how much feedback may reveal, and how it is written. Only this module creates the feedback text of an agent.
 
 Nothing of the hidden tests can come in here: of a case only its outcome, its kind and the candidate's own exception are
 read, never its id or its message.
@@ -21,7 +21,7 @@ from pytest_recode.verdict import Exc, Outcome, Verdict
 LEVELS = (0, 1, 2, 3, 4)
 
 FIRST_LINE = re.compile(r"^Feedback on turn (?P<turn>\d+), level L(?P<level>[0-4])\.$", re.MULTILINE)
-"""Matches the first line of every feedback text, and no line that a candidate's exception can bring in."""
+"""Matches the first line of every feedback text, but no line that a candidate's exception can add."""
 
 INTERFACE = re.compile(r"^Interface: (?P<interface>\S+)$", re.MULTILINE)
 """Matches the head of each failing interface's part, from level L1 on."""
@@ -47,12 +47,12 @@ KINDS = {
     "protocol": "a returned value is of a kind that cannot be read",
     "": "the result is not right",
 }
-"""What may be said of `Case.kind`; an unknown kind is said as ""."""
+"""The text for each `Case.kind`; "" for an unknown kind."""
 
 CONSEQUENCES = """\
 Several interfaces fail. An interface also fails if it, or its hidden tests, use another one that is wrong. What is said of it below \
 may then not apply."""
-"""The words about an interface are written as if the fault were in it, which a verdict alone does not tell."""
+"""The text about an interface assumes that the fault is in it, which a verdict cannot show."""
 
 MOST_EXCEPTIONS = 5
 MOST_MESSAGE = 500
@@ -62,7 +62,7 @@ MOST_FRAME = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """Code to be laid into `file`: top-level definitions replace those of the same name, imports are added."""
+    """Code for `file`: its top-level definitions replace those of the same name, and its imports are added."""
 
     interface: str
     file: str
@@ -78,7 +78,7 @@ def render(
     targets: Sequence[str],
     candidate: Files = MappingProxyType({}),
 ) -> str:
-    """What an agent gets to read after turn `turn` (from 1), at `level` (0 … 4).
+    """The feedback text for an agent after turn `turn` (from 1), at `level` (0 … 4).
 
     `items`: of the failing interfaces, and perhaps of others. `targets` tell which file a correction belongs to, and `candidate` (the targets that
     were graded) whether a class in it is whole.
@@ -96,12 +96,12 @@ def render(
 
 
 def count(verdict: Verdict) -> str:
-    """`hidden tests: 5 of 8 fail`"""
+    """The first line about the verdict: `hidden tests: 5 of 8 fail`."""
     return f"hidden tests: {verdict.failed} of {len(verdict.cases)} fail"
 
 
 def tally(verdict: Verdict) -> str:
-    """What a researcher is told of a verdict: by interface how many cases fail and how, and the candidate's exceptions."""
+    """A verdict as a researcher sees it: for each interface how many cases fail and how, and the candidate's exceptions."""
     lines = []
     for interface in dict.fromkeys(case.interface for case in verdict.cases):
         cases = [case for case in verdict.cases if case.interface == interface]
@@ -112,7 +112,7 @@ def tally(verdict: Verdict) -> str:
 
 
 def corrections(text: str) -> tuple[Correction, ...]:
-    """What a feedback text of level L4 corrects; () below it."""
+    """The corrections in a feedback text of level L4; () at lower levels."""
     return tuple(
         Correction(interface=match["interface"], file=match["file"], code=match["code"])
         for match in CORRECTION.finditer(text)
@@ -140,7 +140,7 @@ def exceptions(verdict: Verdict) -> list[str]:
 
 
 def kinds(verdict: Verdict, interface: str) -> list[str]:
-    """What goes wrong at `interface`, in words, each once."""
+    """The symptoms of `interface`, each once."""
     found = []
     for case in verdict.cases:
         if case.interface == interface and case.outcome is Outcome.FAILED:
@@ -162,7 +162,7 @@ _VALUES = frozenset({"mismatch", "shape", "length", "keys", "assertion"})
 def _item(
     verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[str], candidate: Files, *, first: bool
 ) -> list[str]:
-    """One record; the symptom of its interface is told with the `first` of them."""
+    """The text of one record. Only the `first` record of an interface has its symptom."""
     symptom = sentence("; ".join(kinds(verdict, item.interface)))
     lines = ["", f"Interface: {item.interface}"]
     if item.interface not in verdict.failing_interfaces:
@@ -195,7 +195,7 @@ _PARTS = {
     Part.METHODS: " (a piece: methods, which replace those of their class)",
 }
 _LAID_IN = (Part.WHOLE, Part.METHOD)
-"""What `CORRECTION` matches: a program that laid in the others would delete what they leave out."""
+"""The kinds of corrections that `CORRECTION` matches. Inserting the other kinds would delete code that they omit."""
 
 
 def _exception(exception: Exc, times: int) -> list[str]:
@@ -220,7 +220,7 @@ def fenced(item: FeedbackItem, file: str, kind: str = "") -> str:
 
 
 def sentence(text: str) -> str:
-    """`text` with a capital (but for names of files and of code) and a full stop."""
+    """`text` with an initial capital (except for names of files and code) and a full stop."""
     text = text.strip()
     if not text:
         return ""

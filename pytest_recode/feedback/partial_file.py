@@ -1,4 +1,4 @@
-"""What derived feedback needs to know of a task that asks for a part of a file, whose interfaces are its test cases."""
+"""Facts for derived feedback on tasks that ask for a part of a file. Their interfaces are their test cases."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pytest_recode.task import Files, Parts
 
 
 def around(parts: Parts, reference: Source) -> tuple[str, ...]:
-    """The path of the innermost definition of `reference` that holds the slot and more: ("Class", "method"); () for none."""
+    """The path of the innermost definition of `reference` that contains the slot: ("Class", "method"); () for none."""
     return _places(parts, reference)[0]
 
 
 def defined(parts: Parts, reference: Source) -> tuple[tuple[str, ...], ...]:
-    """The paths of what the authors define within the slot."""
+    """The paths of the definitions in the authors' version of the slot."""
     return _places(parts, reference)[1]
 
 
@@ -39,6 +39,6 @@ def _places(parts: Parts, reference: Source) -> tuple[tuple[str, ...], tuple[tup
 
 
 def untouched(parts: Parts, candidate: Files) -> bool:
-    """Whether the placeholder still stands there, and nothing else was done."""
+    """Whether the file still has its placeholder and is otherwise unchanged."""
     slot = parts.slot
     return slot is not None and candidate.get(slot.path) == parts.repo.get(slot.path)

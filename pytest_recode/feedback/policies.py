@@ -1,4 +1,4 @@
-"""Policies: which level answers a failed turn. Each is a pure function of the turns played so far."""
+"""Policies choose the level of feedback after a failed turn. Each is a pure function of the turns so far."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse(spec: str, kind: PolicyKind) -> Policy:
 
 
 def _fixed(level: int) -> PolicyKind:
-    """Every failed turn is answered at `level`."""
+    """Answer every failed turn at `level`."""
 
     def make(options: dict[str, str]) -> Policy:
         _known(f"L{level}", options)
@@ -40,7 +40,7 @@ def _fixed(level: int) -> PolicyKind:
 
 
 def _escalate(options: dict[str, str]) -> Policy:
-    """The first failed turn is answered at `start`; after each `patience` failed turns the level rises by one."""
+    """Answer the first failed turn at `start`; raise the level by one after each `patience` failed turns."""
     _known("escalate", options, "start", "max", "patience")
     start, most = _range("escalate", options)
     patience = _whole("escalate", options, "patience", 1, 1, MOST_PATIENCE)
@@ -48,7 +48,7 @@ def _escalate(options: dict[str, str]) -> Policy:
 
 
 def _adaptive(options: dict[str, str]) -> Policy:
-    """The level rises by one where a turn passed no case that no earlier turn had passed."""
+    """Raise the level by one after a turn that passed no new case."""
     _known("adaptive", options, "start", "max")
     start, most = _range("adaptive", options)
 
@@ -64,7 +64,7 @@ def _adaptive(options: dict[str, str]) -> Policy:
 
 
 def _none(options: dict[str, str]) -> Policy:
-    """No feedback: the episode is its first turn."""
+    """Give no feedback, so that the episode ends after its first turn."""
     _known("none", options)
     return lambda _turns: None
 

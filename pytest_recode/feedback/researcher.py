@@ -1,4 +1,4 @@
-"""The researcher: the simulated human who answers a failed turn. Words of the task's author, of a model, or derived."""
+"""The researcher: the simulated human who answers a failed turn, with text of the task's author, of a model, or derived."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USUALLY = "What usually goes wrong here:"
 
 
 def researcher(task: Task, parts: Parts, model: Model | None = None, style: Style = Style()) -> Researcher:  # noqa: B008  a frozen value
-    """Who answers the failed turns of one episode: `model`, in that style, else the task's feedback.yaml, else derived words.
+    """The researcher for the failed turns of one episode: `model`, in that style, else the task's feedback.yaml, else derived feedback.
 
     The answer raises `ModelError` and `BudgetSpent` where a model cannot be asked.
     """
@@ -32,7 +32,7 @@ def researcher(task: Task, parts: Parts, model: Model | None = None, style: Styl
 
 
 def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]]) -> Researcher:
-    """The author's words for each failing interface; what the author left out is derived."""
+    """The author's text for each failing interface; missing fields are derived."""
 
     hidden = secrets_of(parts, task.oracle)
 
@@ -44,7 +44,7 @@ def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]]) 
 
 
 def derived(task: Task, parts: Parts) -> Researcher:
-    """What can be said without anybody's words."""
+    """Feedback that is only derived."""
 
     hidden = secrets_of(parts, task.oracle)
 
@@ -56,7 +56,7 @@ def derived(task: Task, parts: Parts) -> Researcher:
 
 
 def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[str, str]]) -> tuple[FeedbackItem, ...]:
-    """One item per failing interface, of `words` where they have any, else derived."""
+    """One item for each failing interface, from `words` if they have it, else derived."""
     items = derive(task, parts, turn.targets, turn.verdict)
     return tuple(
         _with_words(item, in_words(words.get(item.interface, {})), wrong_values(turn.verdict, item.interface))
@@ -73,8 +73,10 @@ def written(
     source: str,
     style: Style = Style(),  # noqa: B008  a frozen value
 ) -> Feedback:
-    """The one place where a Feedback is made of somebody's words: audited, without code where `style` allows none, then cut to `level`.
-    The usage is that of nobody."""
+    """Create a Feedback: audited, without code unless `style` allows it, and cut to `level`. Its usage is zero.
+
+    Every researcher's feedback is created here.
+    """
     found, audit = audited(items, hidden, turn.targets, style)
     # Only now: code that is left out cannot be measured
     words = [name for name in WORDS if name not in style.may_have_code]
@@ -88,7 +90,7 @@ def _changed(item: FeedbackItem, fields: Mapping[str, Any]) -> FeedbackItem:
 
 
 def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:
-    """A feedback that was given on `turn`, with what `level` shows of it."""
+    """A stored feedback on `turn`, with its text for `level`."""
     return replace(
         given,
         level=level,
@@ -98,13 +100,13 @@ def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:
 
 
 def in_words(words: Mapping[str, str]) -> dict[str, str]:
-    """Somebody's fields, with the code taken out of those that are for words; what has no words is left out."""
+    """A researcher's fields, with code removed from text fields, and without empty fields."""
     found = {name: words_only(text) if name in WORDS else text for name, text in words.items()}
     return {name: text for name, text in found.items() if text}
 
 
 def _with_words(item: FeedbackItem, words: Mapping[str, str], wrong: bool) -> FeedbackItem:
-    """The author's words, as far as they can be true of this failure. `wrong`: results were wrong.
+    """The author's text that can apply to this failure. `wrong`: results were wrong.
 
     An author wrote of results that come out wrong, of code that runs. Where no result is known to be wrong (an exception, none where one is
     due, a value of another type) the author's description would be untrue, and the analysis is of what usually goes wrong. Where the code

@@ -1,4 +1,4 @@
-"""Source: what the syntax trees of two versions of a file say. Nothing is executed."""
+"""Compare the syntax trees of two versions of a file. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One version of a file. `tree` is None where `problem` says why there is none."""
+    """One version of a file. If it cannot be parsed, `tree` is None and `problem` says why."""
 
     text: str
     tree: ast.Module | None
@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
 
 
 def parse(data: bytes | None) -> Source:
-    """Whatever a candidate wrote: each way of being no Python becomes a `problem`."""
+    """Parse a file of a candidate. Every kind of invalid Python becomes a `problem`."""
     if data is None:
         return Source(text="", tree=None, problem="is missing")
     if len(data) > LARGEST:
@@ -67,7 +67,7 @@ def definition(source: Source, path: Sequence[str]) -> Definition | None:
 
 
 def parameters(node: Definition) -> tuple[Parameter, ...]:
-    """Of a function; of a class those of its `__init__`, without `self`."""
+    """The parameters of a function, or of a class's `__init__` without `self`."""
     if isinstance(node, ast.ClassDef):
         inits = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
         return parameters(inits[-1])[1:] if inits else ()
@@ -85,7 +85,7 @@ def parameters(node: Definition) -> tuple[Parameter, ...]:
 
 
 def called(node: ast.AST) -> Counter[str]:
-    """The last names of what is called: `np.linalg.norm(x)` is "norm"."""
+    """The last name of each called function: "norm" for `np.linalg.norm(x)`."""
     names = (_last_name(each.func) for each in ast.walk(node) if isinstance(each, ast.Call))
     return Counter(name for name in names if name)
 
@@ -123,7 +123,7 @@ def operators(node: ast.AST) -> Counter[str]:
 
 
 def same(one: ast.AST | None, other: ast.AST | None) -> bool:
-    """Whether two pieces are the same program: comments, layout and docstrings aside."""
+    """Whether two pieces are the same program, ignoring comments, layout and docstrings."""
     return one is not None and other is not None and dumped(one) == dumped(other) != ""
 
 

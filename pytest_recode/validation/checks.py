@@ -1,4 +1,4 @@
-"""Checks of a task: answers that need no model, and the verdict that each must get."""
+"""The checks of a task: answers that need no model, with the verdict that each must get."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONSTANTS = {
     "its first argument": "return args[0] if args else None",
     "ValueError": "raise ValueError('no')",
 }
-"""What a module that means nothing answers to every call. An empty array passes `==`, approx and np.testing against a scalar."""
+"""Constant results of a meaningless module. An empty array passes `==`, approx and np.testing against a scalar."""
 
 _MODULE = """\
 try:
@@ -54,12 +54,12 @@ def __getattr__(name):
 """
 
 SLOT_MUTANTS = 5
-"""Mistakes made in the authors' lines of a part of a file, one at a time: enough to tell a blind test from one that sees."""
+"""The number of mutants of the authors' lines of a part of a file, with one mistake each: enough to recognize a test that detects nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One candidate. `violates` names the requirement that a wrong answer violates."""
+    """One candidate. `violates`: the requirement that a wrong answer violates."""
 
     name: str
     targets: Files
@@ -68,9 +68,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Answers, and whether each must solve the task; None: the share that fails is counted.
+    """Answers, and whether each must solve the task; None: count the share that fails.
 
-    `seeded`: each answer is graded under several secret seeds. `means_nothing`: a case that such an answer passes is weak.
+    `seeded`: grade each answer with several secret seeds. `means_nothing`: a case that such an answer passes is weak.
     `mutated`: the interface whose code in the reference is mutated.
     """
 
@@ -83,7 +83,7 @@ class Check:
 
 
 def proofs_of(task: Task) -> Proofs:
-    """Raises `UserError`."""
+    """The proofs of `task`, empty if it has none. Raises `UserError`."""
     return task.proofs() if task.proofs is not None else Proofs()
 
 
@@ -92,7 +92,7 @@ def checks(task: Task) -> tuple[Check, ...]:
     if task.oracle.script:
         return SLOT_CHECKS
     if task.oracle.beside is not None:
-        return CHECKS  # tests of a benchmark, of which one grading takes seconds: mutants would take hours
+        return CHECKS  # one grading of a benchmark's tests takes seconds, so mutants would take hours
     return (*CHECKS, *(PROOF_CHECKS if task.proofs is not None else ()), *map(_mutants_of, task.interfaces))
 
 
@@ -156,7 +156,7 @@ PROOF_CHECKS = (
 )
 
 SLOT_CHECKS = (
-    replace(CHECKS[0], seeded=False),  # it is compared with itself, whatever the seed
+    replace(CHECKS[0], seeded=False),  # the reference is compared with itself, whatever the seed
     Check(
         name="removed",
         answers=lambda _task, parts, _proofs: [Answer(name="the removed block", targets=_removed(parts))],
@@ -164,11 +164,11 @@ SLOT_CHECKS = (
     ),
     Check(name="mutants", answers=lambda task, parts, _proofs: _slot_mutants(task, parts), must_solve=None),
 )
-"""For a task that asks for a part of a file: what the others try says nothing there."""
+"""Checks of a task that asks for a part of a file, for which the other checks mean nothing."""
 
 
 def _mutants_of(interface: str) -> Check:
-    """One item per interface, so that they run in parallel; `validate` makes the mutants one by one."""
+    """A separate check for each interface, so that they run in parallel; `validate` creates the mutants."""
     return Check(
         name=f"mutants-{interface}",
         answers=lambda _task, _parts, _proofs: [],

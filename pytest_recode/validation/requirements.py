@@ -1,4 +1,4 @@
-"""Requirements of a task that the interpreter which judges it does not meet."""
+"""Find requirements of a task that are not installed in the environment that judges it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 30.0
 def unmet(task: Task, sandbox: Sandbox) -> list[str]:
     """A line for each requirement in the task's requirements file whose package is missing or has another version.
 
-    Asks the interpreter inside `sandbox`. Options of pip, addresses and requirements for other platforms are passed over.
+    Runs the interpreter in `sandbox`. Options of pip, URLs and requirements for other platforms are ignored.
     Raises `SandboxError`, `UserError`.
     """
     path = task.environment.requirements
@@ -47,10 +47,10 @@ def _versions(task: Task, sandbox: Sandbox, names: list[str]) -> dict[str, str |
         while not answer.endswith(b"\n"):
             data = connection.receive(65536, deadline)
             if not data:
-                raise SandboxError("the sandbox ended before it told which packages are installed")
+                raise SandboxError("the sandbox ended before it reported the installed packages")
             answer += data
     except (TimeoutError, ConnectionError) as error:
-        raise SandboxError(f"the sandbox did not tell which packages are installed: {error}") from error
+        raise SandboxError(f"the sandbox did not report the installed packages: {error}") from error
     finally:
         connection.kill()
     versions: dict[str, str | None] = json.loads(answer)

@@ -1,4 +1,4 @@
-"""Run one check of a task, and say what it found."""
+"""Run one check of a task, and describe what it found."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pytest_recode.verdict import Case, Outcome, Verdict, legible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What a check found; `problem` and `warning` are empty where nothing is wrong. `seconds` is the slowest grading's.
+    """The result of a check. `problem` and `warning` are empty if nothing is wrong. `seconds`: the time of the slowest grading.
 
-    `noticed` and `tried` count mutants; `survivors` describes those that no case noticed.
+    `noticed` and `tried` count mutants; `survivors` describes mutants that no case detected.
     """
 
     check: str
@@ -35,7 +35,7 @@ class Validation:
 
 
 class _Gradings:
-    """Grades answers, and remembers the slowest grading."""
+    """Grades answers, and records the time of the slowest grading."""
 
     def __init__(self, task: Task, parts: Parts, sandbox: Sandbox, graded: Callable[[], None]) -> None:
         self._task, self._parts, self._sandbox, self._graded = task, parts, sandbox, graded
@@ -43,7 +43,7 @@ class _Gradings:
         self.isolation = sandbox.isolation
 
     def verdict(self, answer: Answer, seed: int | None, mutant_seconds: float | None = None) -> Verdict:
-        """`mutant_seconds` limits each test of a mutant, of which only the first failed case matters."""
+        """Grade an answer. `mutant_seconds`: the limit of each test of a mutant, whose grading stops at the first failed case."""
         task = self._task
         if mutant_seconds is not None:
             task = replace(task, limits=replace(task.limits, test_seconds=mutant_seconds))
@@ -65,9 +65,9 @@ def validate(
     *,
     graded: Callable[[], None] = lambda: None,
 ) -> Validation:
-    """Grade the answers of `check`; those that are `seeded`, under `seeds` secret seeds, or under `seed` alone.
+    """Grade the answers of `check`, with `seeds` secret seeds each if it is `seeded`, or only with `seed`.
 
-    `graded` is called after each grading. There may be a thousand, so a caller that limits the time limits each of them.
+    `graded` is called after each grading. There may be a thousand, so callers should limit the time of each.
 
     Raises `GraderError`, `SandboxError`, `UserError`.
     """
@@ -104,7 +104,7 @@ def validate(
 
 
 def _problem(task: Task, check: Check, answer: Answer, verdict: Verdict) -> str:
-    """Why the verdict of `answer` shows that the task is wrong, or ""."""
+    """The error of the task that the verdict of `answer` shows, or ""."""
     repeat = f"seed {verdict.seed} (repeat it with --recode-seed={verdict.seed})"
     if check.must_solve is None:
         return ""
@@ -167,7 +167,7 @@ LEAST_SECONDS = 2.0
 def _mutants(
     task: Task, check: Check, parts: Parts, proofs: Proofs, gradings: _Gradings, seed: int | None
 ) -> Validation:
-    """Of the code of one interface; the first interface also stands for the code that interfaces share."""
+    """Try the mutants of one interface's code; the first interface also covers code that interfaces share."""
     reference = gradings.verdict(Answer(name="the reference", targets=parts.reference), seed)
     if not reference.solved:
         return Validation(
