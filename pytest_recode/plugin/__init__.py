@@ -111,7 +111,7 @@ def run_of(config: pytest.Config) -> Run:
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A directory with a manifest is claimed: what lies in it is collected through the manifest and in no other way."""
+    """Collect a directory that contains a manifest only through the manifest."""
     manifest = _manifest(parent.config, path)
     if manifest is not None:
         from pytest_recode.plugin.collect import TaskDirectory

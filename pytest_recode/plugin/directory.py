@@ -1,4 +1,4 @@
-"""The directory of a run: claimed once by the controlling process, new or gone on with."""
+"""The directory of a run. The controlling process claims it once, for a new or a resumed run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 UNREADABLE = "unreadable.jsonl"
 _EMPTY = (RESULTS, UNREADABLE, "in-use", CONTROLLER)
-"""What a run that has played nothing has."""
+"""Files of a run without episodes."""
 
 
 def check_place(out: Path, manifests: Iterable[Path]) -> None:
-    """Raises `UserError` where `out` lies in the directory of one of these, which are data sets'."""
+    """Raise `UserError` if `out` is in the directory of one of these manifests, which belong to published data sets."""
     for manifest in sorted(manifests):
         for root in (manifest.parent.resolve(), manifest.resolve().parent):
             if out.resolve().is_relative_to(root):
@@ -39,7 +39,7 @@ def claim(
     check: Callable[[EpisodeFacts], None],
     tell: Callable[[str], None],
 ) -> set[str]:
-    """A run writes into a directory of its own, or with `--recode-resume` goes on in that of another.
+    """Claim the directory of a run: an empty one, or with `--recode-resume` that of an earlier run.
 
     `ids` are of the items it is about to play; those of them come back that the earlier run has an error of. `check` gets every
     record that is there, `tell` a line for whoever waits. Raises `UserError`.
@@ -79,7 +79,7 @@ def _check_room(out: Path) -> None:
 
 
 def begun(out: Path) -> bool:
-    """Whether anything was played there."""
+    """Whether the directory has records of episodes."""
     try:
         results = out / RESULTS
         return any(path.name not in _EMPTY for path in out.iterdir()) or results.stat().st_size > 0
@@ -105,7 +105,7 @@ def not_read(out: Path, task: str) -> None:
 
 
 def finished(out: Path) -> Mapping[str, Record]:
-    """The records of what an earlier run has played to its end, by node id."""
+    """The records of finished episodes of an earlier run, by node id."""
     from pytest_recode.records.results import read
 
     return {record["nodeid"]: record for record in read(out / RESULTS) if record["outcome"] != "error"}
@@ -125,7 +125,7 @@ def compact(out: Path) -> None:
 
 
 def _cut_off(out: Path, ids: Collection[str]) -> Iterator[EpisodeFacts]:
-    """The facts of episodes that have whole turns and no record. A file that is damaged is told by its own episode."""
+    """The facts of unfinished episodes that have complete turns. A damaged file is reported by its own episode."""
     from pytest_recode.records.transcript import earlier, name
 
     for nodeid in sorted(ids):

@@ -48,7 +48,7 @@ def report(limit: float, records: Sequence[EpisodeSummary], wanted: int) -> tupl
 
 
 def ended(call: pytest.TestReport) -> pytest.TestReport:
-    """The last phase of a report that stands for no item; JUnit takes the properties from there."""
+    """The last phase of a report without an item. JUnit reads the properties from it."""
     return pytest.TestReport(
         nodeid=call.nodeid,
         location=call.location,
@@ -61,7 +61,7 @@ def ended(call: pytest.TestReport) -> pytest.TestReport:
 
 
 def unrecorded(nodeid: str, reason: str) -> pytest.TestReport:
-    """Takes back that an episode passed, whose record is not there any more: an error after it, as JUnit has no other way."""
+    """Report an error for a passed episode whose record is missing. JUnit has no other way to withdraw a result."""
     path, _, name = nodeid.partition("::")
     made = pytest.TestReport(
         nodeid=nodeid,

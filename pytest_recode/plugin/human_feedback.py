@@ -1,4 +1,4 @@
-"""Feedback from a person (`--recode-feedback-from`): asked in pytest's terminal, or by files in the directory of the run."""
+"""Feedback from a person (`--recode-feedback-from`), in pytest's terminal or by files in the directory of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("pytest_recode")
 ASKED = pytest.StashKey[bool]()
-"""True once a person was asked in this session."""
+"""True after a person was asked in this session."""
 
 
 def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:

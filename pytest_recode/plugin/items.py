@@ -1,4 +1,4 @@
-"""The items: an episode to be played, a task to be validated."""
+"""The pytest items: an episode to run, or a check of a task."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ if TYPE_CHECKING:
     from pytest_recode.task import Task
 
 MARGIN = 60.0
-"""Seconds that the backstop leaves beyond what the item enforces itself."""
+"""Seconds that the backup limit allows in addition to the limits that the item enforces itself."""
 
 
 class Unsolved(Exception):
-    """An episode that was played to its end and not solved; the text is for people."""
+    """An episode that ended unsolved. The message is for people."""
 
 
 class Fault(Exception):
-    """An episode that could not be played: the model's, the machine's or the task's fault."""
+    """An episode that ended with an error of the model, of infrastructure or of the task."""
 
 
 @functools.lru_cache(maxsize=4096)
 def _fact(key: str, value: Any) -> tuple[str, Any]:
-    """One pair for all the reports that say it: pytest keeps them to the end of the session."""
+    """One shared pair for all reports with the same fact, because pytest keeps reports until the end of the session."""
     return key, value
 
 
 class TaskItem(pytest.Item):
-    """What all items of tasks share: keywords, marker, and what rides on their reports."""
+    """The base of all items of tasks: keywords, marker, and the data attached to their reports."""
 
     def __init__(self, *, task: Task, **rest: Any) -> None:
         super().__init__(**rest)
         self.task = task
         self.recode: ReportData = {}
-        # a snippet that lies in another names it, and is not it
-        said = [value for key, value in task.facts.items() if isinstance(value, str) and key != "outer"]
-        self.extra_keyword_matches.update({task.id, task.domain, task.difficulty, *task.tags, *said} - {""})
+        # a nested snippet has the name of the outer one as a fact, but must not match it
+        texts = [value for key, value in task.facts.items() if isinstance(value, str) and key != "outer"]
+        self.extra_keyword_matches.update({task.id, task.domain, task.difficulty, *task.tags, *texts} - {""})
 
     def mark(self, **facts: Any) -> None:
-        """The marker says what any format's tasks have, and what this one's format knows beyond that."""
+        """Add the marker with the facts of every task, and those of this task's format."""
         task = self.task
         own = {"task": task.id, "domain": task.domain, "difficulty": task.difficulty, "format": task.format, **facts}
         # -m compares with these types and no others
@@ -78,7 +78,7 @@ class FaultItem(TaskItem):
 
 
 class RecodeItem(TaskItem):
-    """What is played or checked, and how it is told. `seconds` is a limit behind those that it enforces by itself."""
+    """Run or check something and report it. `seconds`: a backup limit in addition to those that the item enforces itself."""
 
     seconds: float
 
@@ -93,7 +93,7 @@ class RecodeItem(TaskItem):
 
 
 class EpisodeItem(RecodeItem):
-    """An episode, or one stored turn that is played again."""
+    """An episode, or a replay of one stored turn."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class EpisodeItem(RecodeItem):
         return transcript.ended(run.out / "episodes" / transcript.name(self.nodeid))
 
     def _cut_off(self, cut: LimitReached, path: Path) -> Record:
-        """What a limit on this item made of the episode whose transcript is at `path`."""
+        """The record after a time limit ended the episode whose transcript is at `path`."""
         from pytest_recode.records import transcript
 
         try:
@@ -204,7 +204,7 @@ class EpisodeItem(RecodeItem):
         return Fault(str(error))
 
     def _finish(self, record: Record, *, finished_before: bool = False) -> None:
-        """Report `record`, and raise what pytest shows of it. `finished_before`: an earlier run played it to its end."""
+        """Report `record`, and raise the exception that pytest shows. `finished_before`: an earlier run finished the episode."""
         from pytest_recode.render import words
 
         out = run_of(self.config).out

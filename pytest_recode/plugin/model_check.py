@@ -37,7 +37,7 @@ def check(asked: Sequence[ModelContext], registry: Registry, tell: Callable[[str
 
 
 def _before_litellm(asked: Sequence[ModelContext], registry: Registry, tell: Callable[[str], None]) -> None:
-    """A misspelt name is said without waiting for litellm's import; that it is waited for is said before it."""
+    """Report misspelt names before litellm is imported, and announce the import, which takes seconds."""
     kinds = {context.name: registry.model(context.name) for context in asked}
     if "litellm" in sys.modules or all(kind.offline for kind in kinds.values()):
         return

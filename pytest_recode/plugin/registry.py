@@ -114,7 +114,7 @@ def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str
 
 
 def collect(pluginmanager: pytest.PytestPluginManager) -> Registry:
-    """Ask every plugin. A name of the project's own may be replaced: the last registered plugin is asked first and wins."""
+    """Collect the entries of every plugin. The last registered plugin takes precedence, so plugins can replace built-in names."""
     hook = pluginmanager.hook
     asked = {
         "formats": hook.pytest_recode_formats,

@@ -29,7 +29,7 @@ LOG = logging.getLogger("pytest_recode")
 
 
 CRASHED = "???"
-"""The phase in pytest-xdist's report of an item whose worker died."""
+"""The phase of pytest-xdist's report on an item whose worker died."""
 _RAN = ("call", CRASHED)
 
 _ENDING = 30.0
@@ -143,7 +143,7 @@ class Reporter:
             self._session.shouldstop = first
 
     def _outside(self, reason: str) -> bool:
-        """A request to stop came while no episode is played in this process. False: let it interrupt what runs."""
+        """Handle a request to stop while no episode runs in this process. Returns False to let the signal interrupt the process."""
         from pytest_recode.stopping import AWAITED
 
         if distributed.stop(self.run.config, reason):
@@ -162,7 +162,7 @@ class Reporter:
             self.run.tell(line)
 
     def _unread(self, report: pytest.TestReport, facts: ReportData) -> bool:
-        """Whether this is of an item that stands for an unreadable task: its setup says so, its teardown says nothing."""
+        """Whether the report is of an item for an unreadable task, which is reported in its setup and not in its teardown."""
         if "unreadable" in facts and report.nodeid not in self.unreadable:
             self.unreadable.add(report.nodeid)
             if self.run.prepared and not self.run.settings.validate:
@@ -175,7 +175,7 @@ class Reporter:
         return report.nodeid in self.unreadable
 
     def _crashed(self, report: pytest.TestReport) -> ReportData:
-        """What the transcript kept of an episode whose worker died; empty for any other item."""
+        """The facts in the transcript of an episode whose worker died; empty for any other item."""
         from pytest_recode.records.transcript import name, recover
 
         path = self.run.out / "episodes" / name(report.nodeid)
@@ -274,7 +274,7 @@ class Reporter:
         return f"recode: {', '.join(run.settings.models)}"
 
     def pytest_report_collectionfinish(self) -> list[str]:
-        """How each format's tasks are played. With workers, the controller collects nothing: see `distributed.py`."""
+        """The settings for the tasks of each format. With workers, the controller collects nothing: see `distributed.py`."""
         return summary.played_how(self.run)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

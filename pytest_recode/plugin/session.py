@@ -65,7 +65,7 @@ class Run:
         self.stops = Stops(self._check_directory)
 
     def _replays(self) -> tuple[Replay, ...]:
-        """The stored turns to be played again; their models are this run's. Raises `pytest.UsageError`."""
+        """The stored turns to replay, with the models of this run. Raises `pytest.UsageError`."""
         settings = self.settings
         if settings.replay_feedback is None:
             return ()
@@ -83,7 +83,7 @@ class Run:
         return tuple(each for each in found if each.facts["model"] in self.settings.models)
 
     def tell(self, line: str) -> None:
-        """At once, for whoever sits before the terminal, if there is one."""
+        """Write a line to the terminal immediately, if there is one."""
         manager = self.config.pluginmanager
         terminal: Any = manager.get_plugin("terminalreporter")
         if terminal is None:
@@ -99,7 +99,7 @@ class Run:
 
     @property
     def asks(self) -> str | None:
-        """None where episodes can be played; else why they are skipped, and the option to give."""
+        """None if episodes can run; else why they are skipped, with the option to set."""
         return self.asks_with(self.settings)
 
     def asks_with(self, settings: Settings) -> str | None:
@@ -108,7 +108,7 @@ class Run:
         return "no model was named: give --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
 
     def settings_for(self, task_format: Format) -> Settings:
-        """The settings of a format's tasks. Raises `UserError` where its defaults and the options do not go together."""
+        """The settings for a format's tasks. Raises `UserError` if its defaults and the options contradict each other."""
         from pytest_recode.settings import check_memory, for_format
 
         if task_format.name not in self.by_format:
@@ -127,7 +127,7 @@ class Run:
 
     @functools.cached_property
     def offline(self) -> bool:
-        """Whether every agent and model of this run is a built-in offline one, whose code is the project's own."""
+        """Whether this run has only built-in offline agents and models, and so executes only this project's code."""
         settings = self.settings
         known = self.registry
         models = [model for model in (*settings.models, settings.feedback_model, settings.search_model) if model]
@@ -150,7 +150,7 @@ class Run:
 
     @property
     def _local(self) -> bool:
-        """Whether what code runs with was said to be on this machine, and no image."""
+        """Whether the user named an interpreter of this machine and no image."""
         settings = self.settings
         named = [each for each in self.environments if each.name]
         interpreters = "python" in settings.given or any(each.python for each in named)
@@ -244,7 +244,7 @@ class Run:
 
     @functools.cached_property
     def finished(self) -> Mapping[str, Record]:
-        """The records of episodes that an earlier run in this directory has played to their end, by node id."""
+        """The records of finished episodes of an earlier run in this directory, by node id."""
         return directory.finished(self.out) if self.settings.resume else {}
 
     def _check_settings(self, record: EpisodeFacts) -> None:

@@ -105,7 +105,7 @@ def same_answers(run: Run, items: Sequence[object]) -> str:
 
 @contextmanager
 def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
-    """A fault that many items share (a bad key) is told in full for the first of them; all are counted."""
+    """Errors of a run. An error that many items share (an invalid key) is shown in full for the first; all are counted."""
     from pytest_recode.render.words import same_fault
 
     whole = stats.get("error", [])
@@ -136,7 +136,7 @@ def _replay(run: Run, records: Sequence[EpisodeSummary]) -> list[str]:
 
 
 def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
-    """Which models were asked without the temperature that their records have; "" where litellm asked none of them."""
+    """A line on models that were called without the temperature in their records; "" if there are none."""
     set_for = {record["model"]: record["temperature"] for record in records if record["model"]}
     if "litellm" not in sys.modules:
         return ""

@@ -72,7 +72,7 @@ KINDS = {
     "budget": "--recode-max-cost was spent",
     "sandbox": "a sandbox could not start, or died",
     "grader": "the hidden tests gave no verdict",
-    "user": "something of yours is to be mended (a task, a file, an option)",
+    "user": "an error of yours: a task, a file or an option to correct",
     "worker": "a worker of pytest-xdist died",
     "internal": "the agent, or pytest-recode itself, raised what nobody foresaw",
 }
