@@ -70,7 +70,7 @@ def test_every_kind_of_fault_is_said_in_words_that_the_documentation_has_too(kin
     said = whose(kind)
     assert said.endswith(f" ({kind})")
     assert f"| `{kind}` | {said.removesuffix(f' ({kind})')} |" in re.sub(
-        r" +", " ", (DOCS / "reference" / "records.md").read_text()
+        r" +", " ", (DOCS / "reference" / "errors.md").read_text()
     )
 
 
