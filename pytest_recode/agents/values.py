@@ -215,6 +215,12 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
     kept = list(body)
     while kept and not kept[-1]:
         kept.pop()
+    if name in ("old", "new") and not given and depth - outer > 2 and len(kept) > 1:
+        # YAML takes the indentation of the first line away. A model that copies lines of a function means it as part of the text.
+        raise DamagedError(
+            f"The text of `{name}` below line {at + 1} is indented by {depth - outer} blanks: it is not known how many of them belong "
+            f"to it. Write it as a block, whose lines are taken as they are: `{name} <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
+        )
     if style == ">" and len(kept) > 1:
         raise DamagedError(
             f"Line {at + 1} opens a text with `>`, which joins lines. Write `{name}: |`, or a block, for lines as they are."

@@ -164,6 +164,28 @@ def test_a_short_answer_is_understood(answer: str) -> None:
     assert [(action.kind, dict(action.arguments)) for action in read.actions] == SHORT[answer]
 
 
+EDIT_BY_LITERALS = "### Action: edit\npath: a.py\nold: |{mark}\n{blanks}x = 1\nnew: |{mark}\n{blanks}x = 1\n{blanks}y = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("mark", "blanks", "first"),
+    [("", "  ", ""), ("2", "      ", "    "), ("2", "    ", "  "), ("-", " ", "")],
+)
+def test_the_indentation_of_an_edit_that_is_known_is_kept(mark: str, blanks: str, first: str) -> None:
+    read = parse(EDIT_BY_LITERALS.format(mark=mark, blanks=blanks))
+    assert isinstance(read, Step), read
+    assert read.actions[0].arguments["new"] == f"{first}x = 1\n{first}y = 2"
+
+
+@pytest.mark.parametrize("blanks", ["    ", "        ", "          "])
+def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks: str) -> None:
+    """Models copy lines as they stand in the file: taken as YAML, the second line would land in the first column."""
+    read = parse(EDIT_BY_LITERALS.format(mark="", blanks=blanks))
+    assert isinstance(read, ProtocolError)
+    assert "`new` below line 5" in read.text
+    assert "new <<END_OF_TEXT" in read.text
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
