@@ -93,11 +93,14 @@ class ActionReader:
                 call, kind
             ):  # its form, with a command of one line, would be no help
                 raise DamagedError(
-                    f"{lost} Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
+                    f"{lost} If it is no part of the command, put it before the first action. If it is, write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
                 )
             if kind == "run" and len(line.strip()) <= 400 and line.strip()[0] not in "#>%|&;<-*":
                 told = f"{lost} Nothing was done. If it is the command, write it like this:"
-                raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\ncommand: {line.strip()}"))
+                following = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ""
+                more = following.strip() and heading(following, self.heads) is None
+                form = "command <<END_OF_COMMAND\n(its lines)\nEND_OF_COMMAND" if more else f"command: {line.strip()}"
+                raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\n{form}"))
             lost += f" The text before it ended in line {last.end} (`{last.closer}`)." if last is not None else ""
             raise WrongError(ProtocolError(text=f"{lost} Nothing was done.", kind=kind))
         if fence:
@@ -232,7 +235,9 @@ class ActionReader:
         ]
         if len(marks) < 2 or self.lines[marks[0]][0] != "=" or self.lines[marks[1]][0] != ">":
             raise DamagedError(
-                f"The lines that begin in line {self.at + 1} are no `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`."
+                f"The lines that begin in line {self.at + 1} are not one `<<<<<<< SEARCH`, one `=======` and one `>>>>>>> REPLACE`, so that "
+                "it is not known where the old and the new text end. Write them as blocks: `old <<END_OF_OLD`, its lines, `END_OF_OLD`, then "
+                "`new <<END_OF_NEW`, its lines, `END_OF_NEW`."
             )
         middle, end = marks[:2]
         closer = self.lines[end].strip()
@@ -296,16 +301,8 @@ class ActionReader:
                     f"The code fence in line {self.at + 1} says `{value.info[:80]}`: it is not known which of it is the path. Write the path "
                     "below the heading, in a line `path: ...`."
                 )
-            target = next(
-                (str(call.arguments[name]) for name in call.arguments if argument_of(kind, name) == "path"), None
-            )
-            if target is None:
+            if "path" not in given:
                 call.arguments["path"] = path
-            elif target.removeprefix("./") != path.removeprefix("./"):
-                raise DamagedError(
-                    f"`write` names `{target[:80]}`, and its code fence in line {self.at + 1} `{path[:80]}`: it is not known which is meant. "
-                    f"Write one of them, such as `path: {path[:80]}`, and the fence without a name."
-                )
         self._keep(call, wanted, value)
         return True
 

@@ -10,6 +10,7 @@ from pytest_recode.agents.action_reader import ActionReader
 from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, PART_NAMES
 from pytest_recode.agents.fences import PYTHON, SHELLS, language_in
 from pytest_recode.agents.headings import (
+    NAMED_FILE,
     SINGLE,
     Head,
     acts,
@@ -30,7 +31,7 @@ from pytest_recode.agents.structured import (
     opens_call,
     tagged_calls,
 )
-from pytest_recode.agents.values import FENCE, DamagedError, Value, closes, closes_fence, ends, value_at
+from pytest_recode.agents.values import FENCE, DamagedError, Value, closes, closes_fence, ends, to_write, value_at
 
 MAX_DATA = 20
 """Lines of prose that are tried as JSON; one that opens no action is prose."""
@@ -67,6 +68,7 @@ class AnswerReader:
     data: int = 0
     resumed: int = 0  # the line in which a part that was given comes again after an action
     loose_code: int = 0  # the line of a fence of code that belongs to no action
+    titled: tuple[int, str] | None = None  # such a fence below the name of a file: its line, and the name
     hint: str = ""
     tags: int = 0  # parts that were read out of tags
     unclosed: set[str] = field(default_factory=set)  # closing tags that no further line holds
@@ -207,7 +209,7 @@ class AnswerReader:
             )
         for found in (self.parts, self.exact, self.texts):
             found.clear()
-        self.word, self.hint, self.loose_code = "", "", 0
+        self.word, self.hint, self.loose_code, self.titled = "", "", 0, None
         self.at += 1
 
     def _fence_in_prose(self, line: str, form: str = "JSON") -> None:
@@ -251,18 +253,27 @@ class AnswerReader:
             end += 1
         if self.calls and end == len(self.lines):
             raise DamagedError(f"The code fence in line {opened + 1} belongs to no action.")
-        if path_in(fence["info"]):
+        if path := path_in(fence["info"]):
             raise DamagedError(
-                f"The code fence in line {opened + 1} (`{line.strip()[:80]}`) names a file and belongs to no action. To "
-                f"write it, put these two lines above the fence: `### Action: write` and `path: {path_in(fence['info'])[:200]}`."
+                f"The code fence in line {opened + 1} (`{line.strip()[:80]}`) names a file and belongs to no action. {to_write(path)}"
             )
         if self.calls:
             raise DamagedError(
-                f"The code fence in line {opened + 1} stands behind an action and belongs to none. Quote code before the first action."
+                f"The code fence in line {opened + 1} stands behind an action and belongs to none. "
+                f"{to_write(self._title(opened, inner) or 'PATH')} To quote it, put it before the first action, without the name of a file."
             )
+        if (path := self._title(opened, inner)) and not self.titled:
+            self.titled = opened + 1, path
         self.loose_code = self.loose_code or opened + 1
         self.parts.setdefault(self.word, []).extend(self.lines[opened : end + 1])
         self.at = min(end + 1, len(self.lines))
+
+    def _title(self, opened: int, inner: str) -> str:
+        """The file that a line of its own above a fence, or a comment at the beginning of its code, names; "" without one."""
+        above = next((each for each in reversed(self.lines[max(opened - 2, 0) : opened]) if each.strip()), "")
+        comment = re.fullmatch(r"#[ \t]*((?:[\w.-]+/)*[\w-]+\.py)[ \t]*", inner[:300])
+        named = NAMED_FILE.match(above[:300])
+        return comment[1] if comment else named["path"] if named else ""
 
     def _json(self, at: int, line: str, form: str = "JSON") -> bool:
         """Reads the JSON that begins in line `at`; False where it is no action."""

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pytest_recode.agents.action_arguments import action
 from pytest_recode.agents.actions import Action, ProtocolError, argument_of, kind_of
 from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
-from pytest_recode.agents.headings import interface_in
+from pytest_recode.agents.headings import interface_in, path_in
+from pytest_recode.agents.other_tools import translated
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call
 from pytest_recode.agents.values import DamagedError, Value, WrongError, doubts, opens_block
@@ -28,7 +29,7 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
                 f"The old and the new text of the `edit` in line {call.line} are the same: behind `|`, as in line {clipped}, blank lines "
                 "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
             )
-    made = action(call.name, call.arguments)
+    made = action(call.name, translated(kind_of(call.name), call.arguments))
     if isinstance(made, ProtocolError):
         raise WrongError(made)
     if made.kind == "run":
@@ -39,6 +40,12 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
     value = _value(call, "write", "text")
     if value is None:
         return made
+    named = path_in(value.info)
+    if named and named.removeprefix("./") != path.removeprefix("./"):
+        raise DamagedError(
+            f"`write` names `{path[:80]}`, and its code fence in line {value.opened} `{named[:80]}`: it is not known which is meant. "
+            f"Write one of them, such as `path: {named[:80]}`, and the fence without a name."
+        )
     if interface := interface_in(value.info):
         raise DamagedError(
             f"The code fence in line {value.opened} holds the correction of one interface (`interface={interface[:80]}`), and `write` "

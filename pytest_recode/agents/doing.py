@@ -18,6 +18,8 @@ MAX_RESULTS = 40_000
 """Characters of all results of one answer together."""
 
 _FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
+_SEVERAL = re.compile(r"\w\.\w+(?:[ ]*,[ ]*|[ ]+)[\w./-]*\w\.\w+\Z")
+"""A path that may be meant as several: `a.py, b.py`. Not refused before, since a file may be called so."""
 
 
 T = TypeVar("T")
@@ -38,7 +40,10 @@ def do(action: Action, workspace: Workspace, search: Search, *, among: int = 1) 
         )  # of a command's output nobody expects its own characters
         return True, cut(shown, room) + note
     except Refused as refused:
-        more = ". `list` shows the files." if str(refused).startswith("there is no ") else ""
+        missing = str(refused).startswith("there is no ")
+        more = ". `list` shows the files." if missing else ""
+        if missing and _SEVERAL.search(action.arguments.get("path", "")):
+            more = f": `{action.kind}` takes one path, and `path` was `{action.arguments['path']}`{more}"
         return False, cut(printable(f"Refused: {refused}{more}")[0], room)
 
 

@@ -72,7 +72,7 @@ def submit_text(given: dict[str, Any]) -> str:
     return "\n".join(filter(None, (given.pop(name) for name in names)))
 
 
-def translated(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def translated(kind: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call in the spelling of this agent's tools."""
     made = dict(given)
     if kind == "run":

@@ -43,7 +43,7 @@ from pytest_recode.agents.checked_action import checked_action, cut_short
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
 from pytest_recode.agents.prose import json_line
 from pytest_recode.agents.structured import AS_JSON, PART_TAG, opens_call
-from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, value_at
+from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, to_write, value_at
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
 
@@ -280,6 +280,12 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer holds {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
     made = [checked_action(call, lines, reading.texts) for call in calls]
+    if reading.titled and not any(each.kind == "write" for each in made):
+        line, path = reading.titled
+        raise DamagedError(
+            f"The code fence in line {line} stands below the name of a file, {path[:200]}, and belongs to no action, so that it would not be "
+            f"written. {to_write(path)} To quote it, leave the name out."
+        )
     if reading.loose_code and made[-1].kind == "submit" and not writes(made):
         raise DamagedError(
             f"Your answer submits, and the code in line {reading.loose_code} belongs to no action: it would not be written. "

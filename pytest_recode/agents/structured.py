@@ -104,14 +104,20 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
     for key in _LIST_KEYS:
         if isinstance(rest.get(key), list):
             calls = json_calls(rest.pop(key), line)
-            if calls is None or set(rest) - set(_IGNORED_KEYS):
+            if calls is None:
                 raise DamagedError(
-                    f"The JSON object in line {line} has `{key}`, and beside or in it what is no action. "
-                    f"Write each action like {AS_JSON}, and nothing beside them."
+                    f"The list `{key}` of the JSON object in line {line} holds no action. Write each like {AS_JSON}."
+                )
+            if beside := [each for each in rest if each not in _IGNORED_KEYS]:
+                raise DamagedError(
+                    f"The JSON object in line {line} has `{beside[0][:80]}` beside `{key}`: it belongs to no action. Leave it out, or "
+                    f"write it as text before the object. Each action is written like {AS_JSON}."
                 )
             calls[0].parts |= parts
             return calls
     name = next((key for key in _NAME_KEYS if key in rest), None)
+    if name is None and isinstance(rest.get("type"), str) and kind_of(rest["type"]) is not None:
+        name = "type"
     if name is None:
         [only] = rest if len(rest) == 1 else [""]
         if kind_of(only) is None or not isinstance(rest[only], dict):

@@ -135,6 +135,11 @@ def closes(line: str, wrapper: str) -> bool:
     return line.strip() == wrapper if wrapper.startswith("<") else closes_fence(line, wrapper)
 
 
+def to_write(path: str) -> str:
+    """What to say of code that belongs to no action, and may be meant as this file."""
+    return f"To write it, put these two lines above the fence: `### Action: write` and `path: {path[:200]}`."
+
+
 def opens_block(text: str, word: str) -> bool:
     """Whether a line of a text opens a block that ends in this word."""
     return re.search(rf"<<-?[ \t]*['\"]?{re.escape(word)}['\"]?[ \t]*$", text, re.MULTILINE) is not None
@@ -282,6 +287,11 @@ def _line(at: int, name: str, tail: str) -> str:
         raise DamagedError(
             f"`{name}` in line {at + 1} begins with more than one blank: it is not known which belong to the text. "
             "Write it as a block."
+        )
+    if name in (*TEXTS, "pattern") and tail != tail.rstrip(" \t"):
+        raise DamagedError(
+            f"`{name}` in line {at + 1} ends in a blank: it is not known whether that belongs to it. Leave it out, or write it as a "
+            f"block: `{name} <<END_OF_TEXT`, its line, `END_OF_TEXT`."
         )
     if whole and name == "command" and said[0] == "`":
         return said[1:-1].strip()  # no command is meant to run what another one prints

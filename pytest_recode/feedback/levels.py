@@ -120,20 +120,21 @@ def corrections(text: str) -> tuple[Correction, ...]:
 
 
 def exceptions(verdict: Verdict) -> list[str]:
-    """The candidate's own exceptions as indented lines, one per type and place, the most frequent first.
+    """The candidate's own exceptions as indented lines, one per type and place (without a place: per message), the most frequent first.
 
     The words are the candidate's, so they are bounded, and indented so that no line of them can pass for one of ours.
     """
     found: dict[tuple[str, tuple[str, ...]], list[Exc]] = {}
     for case in verdict.cases:
-        if case.exception is not None and case.outcome is Outcome.FAILED:  # an ERROR is not the candidate's
-            found.setdefault((case.exception.type, case.exception.frames), []).append(case.exception)
+        raised = case.exception
+        if raised is not None and case.outcome is Outcome.FAILED:  # an ERROR is not the candidate's
+            found.setdefault((raised.type, raised.frames or (raised.message,)), []).append(raised)
     if not found:
         return []
     ranked = sorted(found.values(), key=len, reverse=True)
     lines = ["", "Your code raised:"]
     for same in ranked[:MOST_EXCEPTIONS]:
-        lines += _exception(same[0], len(same))
+        lines += _exception(same[0], len(same), alike=len({each.message for each in same}) == 1)
     if len(ranked) > MOST_EXCEPTIONS:
         lines.append(f"    … and {len(ranked) - MOST_EXCEPTIONS} other exceptions")
     return lines
@@ -198,12 +199,13 @@ _LAID_IN = (Part.WHOLE, Part.METHOD)
 """The kinds of corrections that `CORRECTION` matches. Inserting the other kinds would delete code that they omit."""
 
 
-def _exception(exception: Exc, times: int) -> list[str]:
+def _exception(exception: Exc, times: int, *, alike: bool) -> list[str]:
     head = f"{cut(exception.type, MOST_FRAME)}: {cut(exception.message, MOST_MESSAGE)}".rstrip(": ")
     if not exception.frames:
         head += " (raised where your code is used)"
     lines = ["    " + line for line in head.split("\n")]
-    lines[0] += f" ({times} times)" if times > 1 else ""
+    if times > 1:
+        lines[0] += f" ({times} times)" if alike else f" ({times} times, with different messages)"
     frames = exception.frames
     if len(frames) > MOST_FRAMES:  # the first ones say how it got there, the last ones where it went wrong
         kept = MOST_FRAMES // 2

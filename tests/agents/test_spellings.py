@@ -102,6 +102,18 @@ SHORT = {
     "### Action: read file.py": [("read", {"path": "file.py"})],
     "### Action: read\nfile: src/a.py": [("read", {"path": "src/a.py"})],
     "### Action: read\npath: a.py\nview_range: [1, 40]": [("read", {"path": "a.py", "lines": "[1, 40]"})],
+    '{"action": {"type": "read", "path": "a.py"}}': [("read", {"path": "a.py"})],
+    '{"thought": "x", "actions": [{"type": "write", "path": "n.txt", "text": "one"}]}': [
+        ("write", {"path": "n.txt", "text": "one"})
+    ],
+    '<tool_call>\n{"name": "read", "arguments": {"path": "a.py", "start_line": 1, "end_line": 14}}\n</tool_call>': [
+        ("read", {"path": "a.py", "lines": "1-14"})
+    ],
+    "**a.py** has this:\n```python\nx = 1\n```\n### Action: list": [("list", {})],
+    "**a.py**\n```python\nx = 1\n```\n### Action: write\npath: a.py\ntext <<E\nx = 1\nE": [
+        ("write", {"path": "a.py", "text": "x = 1\n"})
+    ],
+    "### Action: edit\npath: a.py\nold <<E\nx \nE\nnew: y": [("edit", {"path": "a.py", "old": "x ", "new": "y"})],
     '{"action": "view", "args": {"path": "a.py", "view_range": [5, -1]}}': [("read", {"path": "a.py", "lines": "5-"})],
     "### Action: run\ncommand: ls\ntimeout: 60": [("run", {"command": "ls", "timeout": "60"})],
     "### Action: run\ntimeout: 60\n```bash\nls\npwd\n```": [("run", {"command": "ls\npwd", "timeout": "60"})],
@@ -164,7 +176,9 @@ def test_a_short_answer_is_understood(answer: str) -> None:
     assert [(action.kind, dict(action.arguments)) for action in read.actions] == SHORT[answer]
 
 
-EDIT_BY_LITERALS = "### Action: edit\npath: a.py\nold: |{mark}\n{blanks}x = 1\nnew: |{mark}\n{blanks}x = 1\n{blanks}y = 2\n"
+EDIT_BY_LITERALS = (
+    "### Action: edit\npath: a.py\nold: |{mark}\n{blanks}x = 1\nnew: |{mark}\n{blanks}x = 1\n{blanks}y = 2\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +245,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ("<run>\necho '\n</run>\n' >> a\n</run>", "`<run><command>...</command></run>`"),
         (
             "### Action: run\ncommand: cat > a <<'E'\nx\nE\ncat a",
-            "would be lost. Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`.",
+            "If it is, write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`.",
         ),
         (
             "### Action: edit a.py\nold: x\nnew: y\nreplace_all: true",
@@ -279,10 +293,13 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
             'Write them as an object: {"path": "(file, relative to the workspace)"',
         ),
         (
-            '{"action": {"type": "read", "path": "a.py"}}',
+            '{"action": {"type": "model", "path": "a.py"}}',
             'Write `{"action": "read", "args": {"path": "a.py"}}`, for example.',
         ),
-        ('{"actions": [{"read": "a.py"}]}', 'Write each action like `{"action": "read", "args": {"path": "a.py"}}`'),
+        (
+            '{"actions": [{"read": "a.py"}]}',
+            'holds no action. Write each like `{"action": "read", "args": {"path": "a.py"}}`',
+        ),
         ('### Action: write("a.py", "x = 1")', "Write it like this:\n\n### Action: write"),
         ("### Action: write\npath: ''\ntext <<E\nx\nE", "`path` of `write` is empty."),
         *(
@@ -292,7 +309,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
             )
             for path, begin in (('"a".py', '"'), ("file:///a.py", "file://"), ("C:/a.py", "C:"))
         ),
-        ("### Action: run\n$ ls\n$ pwd", "would be lost. Write all of the command as a block"),
+        ("### Action: run\n$ ls\n$ pwd", "If it is, write all of the command as a block"),
         (
             "### Action: run\n```console\n$ ls\na.py\n```",
             "as a shell shows its prompt: write the commands alone, without it.",
@@ -368,6 +385,35 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ("### Action: run\ncommand: cat <<E\nx", "has no last line `E`"),
         ("### Action: edit a.py\nold: x = 1\nnew:\n", "`new` in line 3 has no value."),
         ('### Action: edit a.py\nold: "x"\nnew: y\n', 'The value of `old` in line 2 stands between marks (")'),
+        *(
+            (
+                f"{above}\n```python\n{first}x = 1\n```\n### Action: run\ncommand: ls",
+                "`### Action: write` and `path: src/a.py`",
+            )
+            for above, first in (
+                ("**src/a.py**", ""),
+                ("`src/a.py`:", ""),
+                ("### src/a.py", ""),
+                ("So:", "# src/a.py\n"),
+            )
+        ),
+        *(
+            (
+                f"### Action: write\npath: a.py\n{named}```python b.py\nx = 1\n```",
+                "`write` names `a.py`, and its code fence",
+            )
+            for named in ("", "text:\n", "text: ")
+        ),
+        ("### Action: grep\npattern: class \n", "`pattern` in line 2 ends in a blank"),
+        ("### Action: edit a.py\nold: x \nnew: y\n", "`old` in line 2 ends in a blank"),
+        ('### Action: run\n    python3 -c "\n    print(1)\n    "', "command <<END_OF_COMMAND\n"),
+        ("### Action: run\ncommand: ls\n\nThen I will write it.", "If it is no part of the command"),
+        ("### Action: read\npath: b.py\n### Planning\n**a.py**\n```python\nx = 1\n```", "`path: a.py`"),
+        (
+            "### Action: edit\npath: a.rst\n<<<<<<< SEARCH\nA\n=======\nb\n=======\nB\n>>>>>>> REPLACE",
+            "`old <<END_OF_OLD`, its lines",
+        ),
+        ('{"actions": [{"action": "list"}], "note": 1}', "has `note` beside `actions`"),
         ("### Action: edit a.py\nold:     x\nnew: y\n", "`old` in line 2 begins with more than one blank"),
         (
             "### Action: edit a.py\n<<<<<<< SEARCH\nx\n=======\ny\n=======\n>>>>>>> REPLACE\n",

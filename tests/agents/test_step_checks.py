@@ -131,3 +131,10 @@ def test_a_file_whose_lines_end_in_crlf_is_shown_with_line_feeds(open_walled: Op
     edit = Action(kind="edit", arguments={"path": "a.py", "old": "x = 1\ny", "new": "x = 3\ny"})
     assert do(edit, workspace, str)[0]
     assert workspace.read("a.py") == "x = 3\r\ny = 2\r\n"
+
+
+@pytest.mark.parametrize("path", ["src/a.py, src/b.py", "README.md src/b.py", "a.py,b.py"])
+def test_a_path_that_may_be_meant_as_several_is_shown_whole(open_walled: Open, path: str) -> None:
+    done, told = do(Action(kind="read", arguments={"path": path}), open_walled(files={"README.md": b"x\n"}), str)
+    assert not done
+    assert f"`read` takes one path, and `path` was `{path}`" in told

@@ -91,9 +91,16 @@ def test_one_place_is_told_once_however_its_words_differ() -> None:
     other = Exc(type="KeyError", message="'a'", frames=("stats.py:9 in mean: x['a']",))
     text = said(0, case(exception=other), *(case(exception=each) for each in raised))
     assert text.partition("Your code raised:\n")[2] == (
-        "    ValueError: shape (5, 3) (4 times)\n      at stats.py:3 in mean: raise\n"
+        "    ValueError: shape (5, 3) (4 times, with different messages)\n      at stats.py:3 in mean: raise\n"
         "    KeyError: 'a'\n      at stats.py:9 in mean: x['a']\n"
     )
+
+
+def test_different_messages_without_a_place_are_not_counted_as_the_first() -> None:
+    raised = [Exc(type="AttributeError", message=f"no attribute {name!r}") for name in ("learn", "learn", "segment")]
+    text = said(0, *(case(exception=each) for each in raised))
+    assert "    AttributeError: no attribute 'learn' (raised where your code is used) (2 times)\n" in text
+    assert "    AttributeError: no attribute 'segment' (raised where your code is used)\n" in f"{text}\n"
 
 
 def test_what_is_no_fault_of_the_candidate_is_not_shown_as_its_own() -> None:
