@@ -108,9 +108,9 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
                 raise DamagedError(
                     f"The list `{key}` of the JSON object in line {line} holds no action. Write each like {AS_JSON}."
                 )
-            if beside := [each for each in rest if each not in _IGNORED_KEYS]:
+            if extra := [each for each in rest if each not in _IGNORED_KEYS]:
                 raise DamagedError(
-                    f"The JSON object in line {line} has `{beside[0][:80]}` beside `{key}`: it belongs to no action. Leave it out, or "
+                    f"The JSON object in line {line} has `{extra[0][:80]}` beside `{key}`: it belongs to no action. Leave it out, or "
                     f"write it as text before the object. Each action is written like {AS_JSON}."
                 )
             calls[0].parts |= parts
