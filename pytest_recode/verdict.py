@@ -43,6 +43,8 @@ class Case:
     seconds: float = 0.0
     junit: str = ""
     """The outcome in pytest's JUnit report: "passed" "failure" "error" "skipped", or "" if unknown. Only `outcome` counts."""
+    uses: tuple[str, ...] | None = None
+    """The interfaces of the candidate that the test itself asked for; None: not known (a shared judge, a case that was cut off)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,9 @@ class Stop(StrEnum):
 class FeedbackItem:
     """What a researcher has to say of one fault; a level shows the first fields of it. Several may be about one interface.
 
-    RECODE-H's record (its `Feedbacks` schema), with its names shortened, and two fields more: `caused_by` names another interface, in
-    which the fault is; `authors` says of each field that has something who wrote it: "model" "task" "person" "derived", or several of
-    these, joined by "+".
+    RECODE-H's record (its `Feedbacks` schema), with its names shortened, and three fields more: `caused_by` names another interface, in
+    which the fault is; `possible_causes` names others, in which it may be; `authors` says of each field that has something who wrote
+    it: "model" "task" "person" "derived", or several of these, joined by "+".
     """
 
     interface: str
@@ -37,6 +37,8 @@ class FeedbackItem:
     suggestion: str = ""  # from L3, words only
     correction: str = ""  # from L4, code
     caused_by: str = ""  # from L2
+    possible_causes: tuple[str, ...] = ()
+    """Failing interfaces that this one, or its hidden tests, use: its own code may be right, and nothing here says otherwise."""
     authors: Mapping[str, str] = field(default_factory=dict)
 
 

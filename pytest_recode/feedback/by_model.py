@@ -150,6 +150,14 @@ def _filled(derived: FeedbackItem, draft: Draft, covered: bool) -> FeedbackItem:
         needless = {"analysis", "suggestion", "correction"}
     elif covered:
         needless = {"correction"}
+    if not fields.keys() & {
+        "analysis",
+        "suggestion",
+        "correction",
+        "caused_by",
+    }:  # the derived words, and what they allow for
+        authors = {**item.authors, **({"caused_by": "derived"} if derived.caused_by else {})}
+        item = replace(item, caused_by=derived.caused_by, possible_causes=derived.possible_causes, authors=authors)
     lacking = [name for name in FIELDS if name not in fields and name not in needless and getattr(derived, name)]
     return replace(
         item,
@@ -159,7 +167,7 @@ def _filled(derived: FeedbackItem, draft: Draft, covered: bool) -> FeedbackItem:
 
 
 def _item(interface: str, draft: Draft) -> FeedbackItem:
-    fields = draft.fields()
+    fields: dict[str, Any] = dict(draft.fields())
     return FeedbackItem(interface=interface, **fields, authors=dict.fromkeys(fields, "model"))
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import partial_file, source
+from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds, sentence
 from pytest_recode.feedback.model_answers import FIELDS
@@ -63,11 +64,18 @@ ADVICE = {
 
 
 def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
-    """One item for each failing interface, with all fields filled. `candidate`: the targets that were graded."""
-    return tuple(_item(task, parts, candidate, verdict, name) for name in verdict.failing_interfaces)
+    """One item for each failing interface, after those that may be why it fails. `candidate`: the targets that were graded.
+
+    All fields are filled, except for an interface that is known to fail because of another one (`caused_by`).
+    """
+    found = causes(task, parts, candidate, verdict)
+    ordered = causes_first(verdict.failing_interfaces, found)
+    return tuple(_item(task, parts, candidate, verdict, name, found.get(name)) for name in ordered)
 
 
-def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interface: str) -> FeedbackItem:
+def _item(
+    task: Task, parts: Parts, candidate: Files, verdict: Verdict, interface: str, cause: Causes | None
+) -> FeedbackItem:
     cases = [case for case in verdict.cases if case.interface == interface and case.outcome is Outcome.FAILED]
     found = "; ".join(kinds(verdict, interface))
     file = file_of(interface, task.targets) or task.targets[0]
@@ -83,6 +91,8 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
     if not facts and source.same(source.definition(theirs, path), _stub(parts, file, path)):
         facts, steps = [f"`{name}` is still as the repository came with it"], [f"write `{name}`"]
+    if facts:  # a fault of its own
+        cause = None
     raised = _raised(cases)
     category = "T2"
     if theirs.problem or (raised and not facts):
@@ -94,17 +104,29 @@ def _item(task: Task, parts: Parts, candidate: Files, verdict: Verdict, interfac
         category = "T4"
     advice = [] if facts else _advice(cases, name)
     advice += _hints(unused, path, theirs, ours)
+    analysis = " ".join(map(sentence, facts + raised or _no_fact(name, verdict, cases)))
+    suggestion = " ".join(map(sentence, steps + advice))
+    if cause is not None and cause.sure:
+        analysis, suggestion = " ".join(map(sentence, raised)), ""
+    elif cause is not None:
+        analysis = " ".join(map(sentence, [*raised, f"`{name}` is there as it is asked", cause_in_words(cause)]))
+        suggestion = advice_in_words(cause.names, suggestion, mutual=cause.mutual)
+    if part:
+        correction = _lines(parts, verdict, interface)
+    else:
+        correction = source.pieces(ours, theirs, path, _corrected_elsewhere(task, verdict, file, path))
     item = FeedbackItem(
         interface=interface,
         category=category,
         description=sentence(found),
-        analysis=" ".join(map(sentence, facts + raised or _no_fact(name, verdict))),
-        suggestion=" ".join(map(sentence, steps + advice)),
-        correction=_lines(parts, verdict, interface)
-        if part
-        else source.pieces(ours, theirs, path, _corrected_elsewhere(task, verdict, file, path)),
+        analysis=analysis,
+        suggestion=suggestion,
+        correction="" if cause is not None and cause.sure else correction,
+        caused_by=cause.names[0] if cause is not None and cause.sure else "",
+        possible_causes=cause.names if cause is not None and not cause.sure else (),
     )
-    return replace(item, authors={name: "derived" for name in FIELDS if getattr(item, name)})
+    fields = [*FIELDS, "caused_by"]
+    return replace(item, authors={name: "derived" for name in fields if getattr(item, name)})
 
 
 def _lines(parts: Parts, verdict: Verdict, interface: str) -> str:
@@ -198,10 +220,12 @@ def _raised(cases: Sequence[Case]) -> list[str]:
     return list(dict.fromkeys(said))[:MOST_NAMES]
 
 
-def _no_fact(name: str, verdict: Verdict) -> list[str]:
+def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
     failing = set(verdict.failing_interfaces)
     sound = [each for each in dict.fromkeys(case.interface for case in verdict.cases) if each not in failing]
-    facts = [f"`{name}` is there as it is asked: the fault is in what it does"]
+    # What tests of a shared judge use besides is not known: the fault may be in another interface that fails
+    own = len(failing) == 1 or all(case.uses is not None for case in cases)
+    facts = [f"`{name}` is there as it is asked" + (": the fault is in what it does" if own else "")]
     return facts + ([f"no fault was found in {', '.join(sound)}"] if sound else [])
 
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
+from pytest_recode.feedback.causes import listed
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.model_answers import Part, part_of
 from pytest_recode.task import Files
@@ -184,6 +185,10 @@ def _item(
         known = file_of(item.interface, targets) is None or item.authors.get("correction") == "derived"
         before = source.parse(candidate.get(file))
         part = Part.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
+        if item.possible_causes:
+            lines.append(
+                f"The correction is for the case that the fault is not in {listed(item.possible_causes)} alone."
+            )
         lines += [f"Correction{_PARTS[part]}:", fenced(item, file, "" if part in _LAID_IN else " piece")]
     return lines
 

@@ -101,8 +101,10 @@ def _said(item: FeedbackItem, given: Mapping[str, str]) -> FeedbackItem:
     """What a person says stands alone: the derived facts of code that cannot run were there to be seen."""
     fields = {name: getattr(item, name) for name in ("category", *WORDS, "correction")}
     words = in_words(given)
-    authors = {**item.authors, **dict.fromkeys(words, "person")}
-    return FeedbackItem(interface=item.interface, **{**fields, **words}, authors=authors)
+    kept = {name: author for name, author in item.authors.items() if not words or name != "caused_by"}
+    authors = {**kept, **dict.fromkeys(words, "person")}
+    causes = {} if words else {"caused_by": item.caused_by, "possible_causes": item.possible_causes}
+    return FeedbackItem(interface=item.interface, **{**fields, **words, **causes}, authors=authors)
 
 
 def _lost(faulty: Callable[[str], tuple[str, ...]]) -> Callable[[str], str]:

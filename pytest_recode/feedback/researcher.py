@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback.audit import Secrets, audited, secrets_of
+from pytest_recode.feedback.causes import advice_in_words
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.inline_code import left_out
 from pytest_recode.feedback.levels import render, wrong_values
@@ -59,8 +60,30 @@ def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[st
     """One item for each failing interface, from `words` if they have it, else derived."""
     items = derive(task, parts, turn.targets, turn.verdict)
     return tuple(
-        _with_words(item, in_words(words.get(item.interface, {})), wrong_values(turn.verdict, item.interface))
+        _of_consequence(item, items, in_words(words.get(item.interface, {})))
+        if item.caused_by or item.possible_causes
+        else _with_words(item, in_words(words.get(item.interface, {})), wrong_values(turn.verdict, item.interface))
         for item in items
+    )
+
+
+def _of_consequence(item: FeedbackItem, items: Sequence[FeedbackItem], words: Mapping[str, str]) -> FeedbackItem:
+    """The author's words on an interface that fails by another's fault, or may: none of a fault of its own that are not conditional."""
+    if item.caused_by:
+        return item
+    used: dict[str, Any] = {name: text for name, text in words.items() if name != "description"}
+    if "analysis" in used:
+        used["analysis"] = f"{item.analysis} {USUALLY} {used['analysis'].strip()}"
+    if "suggestion" in used:
+        mutual = any(
+            item.interface in other.possible_causes for other in items if other.interface in item.possible_causes
+        )
+        used["suggestion"] = advice_in_words(item.possible_causes, used["suggestion"].strip(), mutual=mutual)
+    both = dict.fromkeys(used.keys() & {"analysis", "suggestion"}, "derived+task")
+    return replace(
+        item,
+        **{**used, "category": item.category},
+        authors={**item.authors, **dict.fromkeys(used, "task"), **both, "category": "derived"},
     )
 
 
@@ -112,12 +135,12 @@ def _with_words(item: FeedbackItem, words: Mapping[str, str], wrong: bool) -> Fe
     due, a value of another type) the author's description would be untrue, and the analysis is of what usually goes wrong. Where the code
     cannot run or lacks a piece, the derived facts come first.
     """
-    used = {name: text for name, text in words.items() if wrong or name != "description"}
+    used: dict[str, Any] = {name: text for name, text in words.items() if wrong or name != "description"}
     authors = {**item.authors, **dict.fromkeys(used, "task")}
     if wrong and item.category not in {"T0", "T1"}:
         return replace(item, **used, authors=authors)
     between = {"analysis": " " if wrong else f" {USUALLY} ", "suggestion": " "}
-    both = {
+    both: dict[str, Any] = {
         name: f"{getattr(item, name)}{space}{used[name].strip()}" for name, space in between.items() if name in used
     }
     authors = {**authors, **dict.fromkeys(both, "derived+task"), "category": "derived"}

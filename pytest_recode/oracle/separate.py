@@ -326,7 +326,7 @@ class _SeparateGrading:
         changes = any(self.progress.interfaces[name] != interface for name in left)
         self.switchboard.another = bool(left) if self.fresh is Fresh.CASE else changes and self.fresh is Fresh.INTERFACE
 
-    def _finished(self, step: messages.Finished) -> None:
+    def _finished(self, step: messages.FinishedUsing) -> None:
         case = self.progress.open
         if case is None or case.id != step["id"]:
             raise GraderError(f"{self._tests_path()}: the grader finished {step['id']} out of order")
@@ -335,7 +335,7 @@ class _SeparateGrading:
             self._without_answer(f"{self._tests_path()}: {case.id} gives no verdict: {text}")
         if outcome is Outcome.PASSED and case.no_answer:  # a test that hides a missing answer does not pass
             outcome, kind, text, junit = Outcome.FAILED, case.no_answer.kind, case.no_answer.text, "failure"
-        self._close(case, outcome, kind, text, exception_of(step["exception"]), junit=junit)
+        self._close(case, outcome, kind, text, exception_of(step["exception"]), junit=junit, uses=tuple(step["uses"]))
         if case.no_answer or kind == "protocol":
             self.switchboard.end()
         self._stop_if(failed=outcome is Outcome.FAILED)
@@ -349,6 +349,7 @@ class _SeparateGrading:
         exception: Exc | None = None,
         *,
         junit: str = "failure",
+        uses: tuple[str, ...] | None = None,
     ) -> None:
         self.progress.open = None
         seconds = time.monotonic() - case.since
@@ -363,6 +364,7 @@ class _SeparateGrading:
             exception=exception,
             seconds=seconds,
             junit=junit,
+            uses=uses,
         )
 
     def _check_complete(self) -> None:

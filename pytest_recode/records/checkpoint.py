@@ -288,6 +288,7 @@ def _feedback(entry: Mapping[str, Any]) -> Feedback:
             FeedbackItem(
                 **{name: item[name] for name in _TEXTS},
                 caused_by=item.get("caused_by") or "",
+                possible_causes=tuple(item.get("possible_causes", ())),
                 authors=item.get("authors", {}),
             )
             for item in entry["items"]
@@ -307,6 +308,7 @@ def _verdict(entry: Mapping[str, Any]) -> Verdict:
                 **{
                     **case,
                     "outcome": Outcome(case["outcome"]),
+                    "uses": None if case.get("uses") is None else tuple(case["uses"]),
                     "exception": None
                     if case["exception"] is None
                     else Exc(**{**case["exception"], "frames": tuple(case["exception"]["frames"])}),

@@ -36,6 +36,7 @@ class FeedbackItemRecord(TypedDict):
     interface: str
     category: str
     caused_by: NotRequired[str | None]
+    possible_causes: NotRequired[list[str]]
     authors: NotRequired[dict[str, str]]
 
 
@@ -223,6 +224,7 @@ def _origin(given: Feedback) -> FeedbackRecord:
                 "interface": item.interface,
                 "category": item.category,
                 "caused_by": item.caused_by or None,
+                "possible_causes": list(item.possible_causes),
                 "authors": dict(item.authors),
             }
             for item in given.items
@@ -265,6 +267,7 @@ def _case(case: Case) -> dict[str, Any]:
         else {"type": exception.type, "message": exception.message, "frames": list(exception.frames)},
         "seconds": round(case.seconds, 3),
         "junit": case.junit,
+        "uses": None if case.uses is None else list(case.uses),
     }
 
 
@@ -286,6 +289,7 @@ def feedback(given: Feedback) -> dict[str, Any]:
                 "suggestion": item.suggestion,
                 "correction": item.correction,
                 "caused_by": item.caused_by or None,
+                "possible_causes": list(item.possible_causes),
                 "authors": dict(item.authors),
             }
             for item in given.items

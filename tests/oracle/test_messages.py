@@ -21,8 +21,8 @@ FAILED = messages.CaseOutcome(outcome="failed", junit="failure", **FAILURE)
 GRADER: list[Any] = [
     messages.Collected(op="collected", cases=[{"id": "test_m.py::test_f", "interface": "m.f"}]),
     messages.started("test_m.py::test_f"),
-    messages.finished("test_m.py::test_f", messages.PASSED),
-    messages.finished("test_m.py::test_f", FAILED),
+    messages.finished_using("test_m.py::test_f", messages.PASSED, ["m.f"]),
+    messages.finished_using("test_m.py::test_f", FAILED, []),
     messages.Broken(op="broken", text="no", lacking="", python="/usr/bin/python3"),
     messages.DONE,
     messages.READY,
@@ -65,6 +65,8 @@ def test_the_bytes_on_the_wire() -> None:
     assert pairs[::2] == names
     header, _ = codec.dump(messages.finished("t", FAILED))
     assert json.loads(header)[0][1::2] == ["op", "id", "outcome", "junit", "kind", "message", "exception"]
+    header, _ = codec.dump(messages.finished_using("t", FAILED, ["m.f"]))
+    assert json.loads(header)[0][1::2] == ["op", "id", "outcome", "junit", "kind", "message", "exception", "uses"]
 
 
 WRONG = [None, 7, 1 << 20_000, b"x", ["x"], {"x": 7}, np.str_("passed"), np.zeros(2), {"type": 7}]
@@ -90,7 +92,8 @@ def test_what_is_no_step_is_refused(read: Any) -> None:
 )
 def test_a_field_that_is_missing_or_of_another_type_is_refused(read: Any, step: Any, name: str) -> None:
     without = {key: value for key, value in step.items() if key != name}
-    for wrong in (without, *({**step, name: value} for value in WRONG)):
+    values = [value for value in WRONG if not (name == "uses" and type(value) is list)]  # a list of texts is right
+    for wrong in (without, *({**step, name: value} for value in (*values, [7], ("x",)))):
         with pytest.raises(messages.MessageError, match=f"no valid '{name}'"):
             read(wrong)
 

@@ -69,6 +69,7 @@ def test_model_and_prompt_are_in_record_and_transcript(
                 "interface": "answer.half",
                 "category": "T3",
                 "caused_by": None,
+                "possible_causes": [],
                 "authors": dict.fromkeys(("category", "description", "analysis", "suggestion", "correction"), "model"),
             }
         ],

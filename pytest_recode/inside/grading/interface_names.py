@@ -8,6 +8,8 @@ Stdlib only, Python 3.9+.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 
 def interface_named(function: str, stem: str, interfaces: list[str]) -> tuple[str, str]:
     """The interface that a test function of the file `stem`.py tests; or "", and what is wrong, with the choices."""
@@ -26,6 +28,23 @@ def interface_named(function: str, stem: str, interfaces: list[str]) -> tuple[st
         return of_module[0], ""
     why = "could test more than one interface" if longest or of_module else "does not say which interface it tests"
     return "", f'{why}: mark it @pytest.mark.interface("…") with one of {", ".join(interfaces)}'
+
+
+def used(requested: Set[str], interfaces: list[str]) -> list[str]:
+    """The interfaces that a test used, by the names that it requested of the candidate.
+
+    `requested`: "module.name" of a module's, ".name" of an object's. A method's interface needs the name of its class and its own.
+    """
+    return [name for name in interfaces if _is_used(name, requested)]
+
+
+def _is_used(interface: str, requested: Set[str]) -> bool:
+    head, _, last = interface.rpartition(".")
+    return (
+        interface in requested
+        or any(name.startswith(f"{interface}.") for name in requested)  # the interface is a module
+        or (head in requested and (f".{last}" in requested or last == "__init__"))
+    )
 
 
 def not_among(name: object, interfaces: list[str]) -> str:

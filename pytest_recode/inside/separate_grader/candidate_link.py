@@ -47,6 +47,7 @@ class Link:
         """Forget everything about the previous case."""
         self.case += 1
         self.answered = False  # whether any answer of the candidate's reached this case
+        self.requested: set[str] = set()  # names that the test asked for: "module.name", or ".name" of an object
         self.data_received = False  # whether that was more than modules and functions to call
         self.failure: tuple[str, str] | None = None  # kind and text
         self.test_fault = ""  # what the test did that is not possible, whether or not it caught the exception
@@ -73,6 +74,9 @@ class Link:
     def request(self, op: str, **arguments: Any) -> Any:
         """Send one request and return its answer. Callbacks are served in between."""
         drop, self.dropped = self.dropped, []
+        if op == "get":
+            module = arguments["target"]._recode_name if isinstance(arguments["target"], handles.RemoteModule) else ""
+            self.requested.add(f"{module}.{arguments['name']}")
         message = {"op": op, "drop": drop, "first": self.first, **arguments}
         self.first = False
         while True:

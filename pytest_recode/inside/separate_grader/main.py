@@ -29,7 +29,7 @@ from typing import Any, Optional, cast
 
 import pytest
 
-from ..grading import case_outcome, pytest_session
+from ..grading import case_outcome, interface_names, pytest_session
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
@@ -150,6 +150,7 @@ class _NoLink:
 
     answered = data_received = True
     failure, test_fault, explaining = None, "", False
+    requested: frozenset[str] = frozenset()
 
     def start_case(self) -> None: ...
 
@@ -299,7 +300,8 @@ class _Plugin:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         outcome = case_outcome.combined(self.reports, self.link)
-        self.send(messages.finished(case_outcome.case_id(nodeid), outcome))
+        uses = interface_names.used(self.link.requested, self.interfaces)
+        self.send(messages.finished_using(case_outcome.case_id(nodeid), outcome, uses))
         self.reports = []
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             if hasattr(sys, name):  # pytest stores a failure there, and with it all that the test received

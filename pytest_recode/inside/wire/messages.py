@@ -79,6 +79,12 @@ class Finished(CaseOutcome):
     id: str
 
 
+class FinishedUsing(Finished):
+    """As the separate grader sends it. `uses`: the interfaces that the test asked the candidate for."""
+
+    uses: list[str]
+
+
 class FinishedOfInterface(Finished, total=False):
     """As the pytest runners of shared judging send it."""
 
@@ -117,7 +123,7 @@ class Ready(TypedDict):
     op: Literal["ready"]
 
 
-GraderStep = Union[Collected, Started, Finished, Broken, Done, Ready]
+GraderStep = Union[Collected, Started, FinishedUsing, Broken, Done, Ready]
 """What the separate grader sends."""
 JudgeStep = Union[Started, FinishedOfInterface, Ended, Flag, Done]
 """What the shared judge sends after `Learned`, each with the token of its grading."""
@@ -132,6 +138,10 @@ def started(case: str) -> Started:
 
 def finished(case: str, outcome: CaseOutcome) -> Finished:
     return cast(Finished, {"op": "finished", "id": case, **outcome})
+
+
+def finished_using(case: str, outcome: CaseOutcome, uses: list[str]) -> FinishedUsing:
+    return cast(FinishedUsing, {"op": "finished", "id": case, **outcome, "uses": uses})
 
 
 def finished_of(case: str, interface: str, outcome: CaseOutcome) -> FinishedOfInterface:
@@ -216,6 +226,10 @@ def _is_frames(value: Any) -> bool:
     return type(value) in (list, tuple) and all(map(_is_text, value))
 
 
+def _is_text_list(value: Any) -> bool:
+    return type(value) is list and all(map(_is_text, value))
+
+
 def _is_case_list(value: Any) -> bool:
     return type(value) is list and all(_has(case, {"id": _is_text, "interface": _is_text}) for case in value)
 
@@ -234,7 +248,7 @@ _FINISHED: dict[str, _Check] = {"id": _is_text, "outcome": _is_outcome, **_FAILU
 _GRADER_STEPS: dict[str, dict[str, _Check]] = {
     "collected": {"cases": _is_case_list},
     "started": _STARTED,
-    "finished": _FINISHED,
+    "finished": {**_FINISHED, "uses": _is_text_list},
     "broken": {"text": _is_text, "lacking": _is_text, "python": _is_text},
     "done": {},
     "ready": {},
