@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.validation.checks import checks, proofs_of
+from pytest_recode.validation.mutants import mutants
 from pytest_recode.validation.validate import validate
 from pytest_recode.verdict import Outcome, Verdict
 
@@ -295,3 +297,28 @@ def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requiremen
     graded: list[None] = []
     assert validate(task, check, sandbox, seed=20261123, graded=lambda: graded.append(None)).problem == ""
     assert len(graded) == len(proofs.right if name == "right" else proofs.wrong)
+
+
+def row_of(manifest: Path) -> list[str]:
+    """The cells of the task's row: hidden cases, right answers, wrong answers, mutants, of these detected, seeds."""
+    page = (manifest.parents[2] / "docs/reference/bundled-tasks.md").read_text("utf-8")
+    [row] = [line for line in page.splitlines() if re.match(rf"\| {manifest.parent.name} (\|.*){{7}}$", line)]
+    return [cell.strip() for cell in row.split("|")][2:8]
+
+
+@each_task
+def test_the_page_of_the_bundled_tasks_counts_their_answers(manifest: Path) -> None:
+    task, _ = read(manifest)
+    proofs = proofs_of(task)
+    found = [len(list((manifest.parent / "proofs" / kind).iterdir())) for kind in ("right", "wrong")]
+    assert [int(cell) for cell in row_of(manifest)[1:3]] == found == [len(proofs.right), len(proofs.wrong)]
+
+
+@pytest.mark.mostly_slow(one_in=8)
+@each_task
+def test_the_page_of_the_bundled_tasks_counts_their_mutants(manifest: Path) -> None:
+    task, parts = read(manifest)
+    known = {mutant.name for mutant in mutants(parts.reference, task.interfaces)} - set(proofs_of(task).equivalent)
+    *_, tried, detected, _ = row_of(manifest)
+    assert int(tried) == len(known)
+    assert detected == "not measured" or 0.97 * len(known) <= int(detected) <= len(known)
