@@ -259,7 +259,7 @@ def _left_out(rows: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) 
 
 def _tasks(paths: Sequence[Path]) -> Found:
     from pytest_recode.formats.discovery import Found, find
-    from pytest_recode.metrics.reading import task_key
+    from pytest_recode.metrics.record_attempts import task_key
 
     return find(paths, task_key) if paths else Found()
 

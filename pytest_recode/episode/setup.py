@@ -53,7 +53,7 @@ def check_setup(then: EpisodeFacts, plan: Plan, settings: Settings, digest: str)
 def check_settings(then: EpisodeFacts, settings: Settings) -> None:
     """Raises `UserError` where the record or facts `then` are of a run under another setup."""
     now: dict[str, Any] = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
-    was: dict[str, Any] = {**then["settings"], "agent": then["agent"], "feedback-model": then["feedback_model"]}
+    was: dict[str, Any] = {**then["settings"], "agent": then["agent"], "feedback-model": then.get("feedback_model")}
     for each in (now, was):  # records of earlier versions have the numbers that were asked for
         each |= fixed(each["agent"], then["feedback"])
     for key in now.keys() - NO_MATTER:

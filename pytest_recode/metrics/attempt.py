@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,15 @@ class Snippet:
 
 
 DATES = ("arxiv_v1_date", "arxiv_date", "first_commit_date", "last_commit_date")
+
+
+def iso_dates(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The known dates of a paper, in ISO format so that they compare as texts: "2025-3-9" becomes "2025-03-09"."""
+    return {
+        key: "-".join(part.zfill(2) for part in str(facts[key]).split("-"))
+        for key in DATES
+        if facts.get(key) not in (None, "", "null")
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

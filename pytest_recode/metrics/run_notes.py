@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import under_way
 
 
@@ -16,7 +16,7 @@ def unreadable(path: Path) -> list[str]:
     """Beside the records of a run: the tasks that had no episode, since nobody could read them."""
     beside = path.parent / "unreadable.jsonl"
     lines = beside.read_bytes().splitlines() if beside.is_file() else []
-    tasks = list(dict.fromkeys(str(found.get("task")) for line in lines if isinstance(found := parsed(line), dict)))
+    tasks = list(dict.fromkeys(str(found.get("task")) for line in lines if isinstance(found := parse_json(line), dict)))
     if not tasks:
         return []
     named = ", ".join(tasks[:5]) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
@@ -48,7 +48,7 @@ def _begun(transcript: Path) -> Mapping[str, Any] | None:
     """The first line of a transcript; None where it has no whole one."""
     with transcript.open("rb") as file:
         line = file.readline()
-    facts = parsed(line) if line.endswith(b"\n") else None
+    facts = parse_json(line) if line.endswith(b"\n") else None
     return facts if isinstance(facts, dict) and "nodeid" in facts else None
 
 
@@ -56,19 +56,7 @@ def events(transcript: Path, beginnings: tuple[bytes, ...]) -> Iterator[Mapping[
     """The whole lines of a transcript that begin so. Raises `UserError` with file and line for a damaged one."""
     for number, line in enumerate(transcript.read_bytes().split(b"\n")[:-1], 1):
         if line.startswith(beginnings):
-            found = parsed(line)
+            found = parse_json(line)
             if not isinstance(found, dict) or type(found.get("turn")) is not int:
                 raise UserError(f"{transcript}, line {number}: is damaged: restore it, or remove the transcript")
             yield found
-
-
-def parsed(data: bytes, **hooks: Any) -> Any:
-    """None for what is no JSON. Python reads NaN and Infinity, which JSON has not and no number can be made of."""
-    try:
-        return json.loads(data, parse_constant=_no_number, **hooks)
-    except (ValueError, RecursionError):  # JSON's and the encoding's alike
-        return None
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")

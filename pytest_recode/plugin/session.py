@@ -252,7 +252,7 @@ class Run:
         from pytest_recode.episode.setup import check_settings
 
         task_format = self.registry.format(Path(record["nodeid"].partition("::")[0]).name)
-        if task_format is not None and record["replay"] is None:
+        if task_format is not None and record.get("replay") is None:
             check_settings(record, self.settings_for(task_format))
 
     def close(self) -> None:

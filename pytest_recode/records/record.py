@@ -1,8 +1,8 @@
 """The record of an episode: one line of results.jsonl (schema 1), as types and as functions that make its parts.
 
 The types say what `records.schema.json` says, with the same keys; a test compares the two. Keys that records of earlier versions lack
-are `NotRequired`. Whoever reads a file checks it first (`results.py`, `metrics/record_check.py`). Values are plain JSON types, since
-records travel from pytest-xdist's workers to the controller.
+are `NotRequired`. `results.py` checks records that it reads from a file. Values are plain JSON types, since records travel from
+pytest-xdist's workers to the controller.
 """
 
 from __future__ import annotations

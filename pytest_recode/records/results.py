@@ -1,42 +1,93 @@
-"""The file results.jsonl of a run: read, and written anew. `run_directory.Lines` appends to it."""
+"""The file results.jsonl of a run: its lines are parsed and checked here, for resuming and for reports.
+
+`run_directory.Lines` appends to the file.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.record import Record
+from pytest_recode.records.record import SCHEMA, Record
+from pytest_recode.records.record_check import fault
 from pytest_recode.records.run_directory import replaced
+
+RECORD_START = b'{"schema"'
+"""How each line of a results.jsonl begins."""
+
+
+class MalformedLineError(Exception):
+    """A line that is no record. The caller knows the file, and names it.
+
+    `foreign`: nothing suggests that a run wrote the line, so that the file may be another one. `remedy`: what to do, if that
+    does not depend on who reads the file.
+    """
+
+    def __init__(self, problem: str, *, foreign: bool = False, remedy: str = "") -> None:
+        super().__init__(problem)
+        self.problem, self.foreign, self.remedy = problem, foreign, remedy
+
+
+def parse_json(data: bytes, **hooks: Any) -> Any:
+    """Parse strict JSON. Returns None for anything else, NaN and Infinity included, which Python would accept."""
+    try:
+        return json.loads(data, parse_constant=_reject, **hooks)
+    except (ValueError, RecursionError):  # a UnicodeDecodeError is a ValueError
+        return None
+
+
+def _reject(name: str) -> None:
+    raise ValueError(f"{name} is not valid JSON")
+
+
+def parse_record(line: bytes) -> Record:
+    """Parse and check a line of a results.jsonl. Raises `MalformedLineError`."""
+    record = parse_json(line)
+    if record is None and line.lstrip().startswith(RECORD_START):
+        raise MalformedLineError("is damaged, no JSON")
+    if not isinstance(record, dict):
+        raise MalformedLineError("is no JSON object", foreign=True)
+    if "schema" not in record or "nodeid" not in record:
+        raise MalformedLineError("is no record of a run", foreign=True)
+    if type(record["schema"]) is not int or record["schema"] != SCHEMA:
+        found = json.dumps(record["schema"])
+        raise MalformedLineError(f"schema {found}: this version reads {SCHEMA}", remedy="update pytest-recode")
+    if wrong := fault(record):
+        raise MalformedLineError(f"is no record of schema {SCHEMA}: {wrong}")
+    return cast("Record", record)
 
 
 def read(path: Path) -> list[Record]:
-    """`latest`, without the count."""
+    """Read the latest record of each episode. Raises `UserError` like `latest`."""
     return latest(path)[0]
 
 
 def latest(path: Path) -> tuple[list[Record], int]:
-    """The records of a results.jsonl, of each episode the latest, and how many older ones there are. None without a file.
+    """Read the latest record of each episode, and count the older ones. Without a file: ([], 0).
 
-    A torn last line is left out. Raises `UserError` where something else wrote in it.
+    A last line without a newline is left out: the run was killed while it wrote it. Raises `UserError` for any other line
+    that is no record.
     """
     if not path.exists():
         return [], 0
-    data = path.read_bytes()
     found: dict[str, Record] = {}
     older = 0
-    for line, text in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        if not line.strip():
+            continue
         try:
-            record: Record = json.loads(text)
-            nodeid = record["nodeid"]
-        except (ValueError, LookupError, TypeError) as error:
-            raise UserError(f"{path}:{line}: is damaged ({error}): restore it, or give another --recode-out") from None
-        older += found.pop(nodeid, None) is not None
-        found[nodeid] = record
+            record = parse_record(line)
+        except MalformedLineError as error:
+            remedy = error.remedy or "restore it, or give another --recode-out"
+            raise UserError(f"{path}, line {number}: {error.problem}: {remedy}") from None
+        older += found.pop(record["nodeid"], None) is not None
+        found[record["nodeid"]] = record
     return list(found.values()), older
 
 
 def rewrite(path: Path, records: Sequence[Record]) -> None:
-    """In one step, so that a run that is killed here loses nothing. Raises `RecordsError`."""
+    """Replace the file in one step, so that a run that is killed here loses nothing. Raises `RecordsError`."""
     replaced(path, "".join(json.dumps(record, ensure_ascii=True) + "\n" for record in records))

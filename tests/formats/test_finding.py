@@ -9,7 +9,7 @@ import pytest
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats.discovery import Found, find, own_formats
-from pytest_recode.metrics.reading import task_key
+from pytest_recode.metrics.record_attempts import task_key
 from pytest_recode.plugin.defaults import pytest_recode_formats
 from tests.recode_h.scene import task_of, write
 

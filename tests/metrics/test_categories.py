@@ -6,7 +6,7 @@ import pytest
 
 from pytest_recode.metrics.categories import categories
 from pytest_recode.metrics.published import ERROR_TYPES
-from pytest_recode.metrics.reading import from_record
+from pytest_recode.metrics.record_attempts import from_record
 from tests.metrics.samples import record, sorted_turn, turn
 
 

@@ -10,7 +10,8 @@ from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.dates import by_year, timeline
 from pytest_recode.metrics.passing import impact, last_day
 from pytest_recode.metrics.published import year_of
-from pytest_recode.metrics.reading import from_published, from_record
+from pytest_recode.metrics.published_results import from_published
+from pytest_recode.metrics.record_attempts import from_record
 from tests.metrics.samples import record, snippet, stats
 
 

@@ -17,7 +17,7 @@ from tests.metrics.samples import record, run, shared, turn
 
 
 def attempts(*records: dict[str, Any]) -> list[Attempt]:
-    from pytest_recode.metrics.reading import from_record
+    from pytest_recode.metrics.record_attempts import from_record
 
     return [from_record(one, "run") for one in records]
 

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_recode.metrics.attempt import Failure
 from pytest_recode.metrics.errors import classes, commonest, of_attempt, of_failure
-from pytest_recode.metrics.reading import from_record
+from pytest_recode.metrics.record_attempts import from_record
 from tests.metrics.samples import record, turn
 
 

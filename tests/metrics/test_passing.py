@@ -9,7 +9,7 @@ import pytest
 from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.intervals import wilson
-from pytest_recode.metrics.reading import from_record
+from pytest_recode.metrics.record_attempts import from_record
 from tests.metrics.samples import record, snippet
 
 

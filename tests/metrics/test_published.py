@@ -13,7 +13,8 @@ import pytest
 from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.intervals import wilson
-from pytest_recode.metrics.reading import from_published, from_record
+from pytest_recode.metrics.published_results import from_published
+from pytest_recode.metrics.record_attempts import from_record
 from pytest_recode.metrics.rows import rows
 from tests.metrics.condense import condense
 from tests.metrics.samples import DATA, figures, own_run, stats

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_recode.metrics.attempt import Attempt
-from pytest_recode.metrics.reading import from_record, read
+from pytest_recode.metrics.reading import read
+from pytest_recode.metrics.record_attempts import from_record
 from pytest_recode.metrics.replays import replayed, replays
 from pytest_recode.render.table import replay as summary
 from tests.metrics.samples import record, replay, run

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_recode.records.checkpoint import in_use, past_of
+from tests.messages import assert_message
 
 from .conftest import words
 
@@ -570,11 +571,36 @@ def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
     ) in record["error"]["message"]
 
 
-def test_records_that_something_else_wrote_into_are_a_usage_error(
-    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester
+@pytest.mark.parametrize(
+    ("malformed", "problem"),
+    [
+        (lambda _: "no JSON", "is no JSON object"),
+        (lambda record: json.dumps(record)[:99], "is damaged"),
+        (lambda record: json.dumps({**record, "schema": 2}), "this version reads 1"),
+        (lambda record: json.dumps({**record, "outcome": "fine"}), "outcome is 'fine'"),
+        (lambda record: json.dumps({**record, "settings": None}), "settings is null"),
+        (lambda record: json.dumps({**record, "nodeid": []}), "nodeid is []"),
+        (lambda record: json.dumps({key: value for key, value in record.items() if key != "agent"}), "lacks 'agent'"),
+    ],
+)
+def test_a_malformed_record_is_one_usage_error_and_starts_nothing(
+    malformed: Callable[[dict[str, Any]], str],
+    problem: str,
+    calls: Callable[[], list[str]],
+    recode: Run,
+    results: Results,
+    pytester: pytest.Pytester,
 ) -> None:
-    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
-    (pytester.path / "out/results.jsonl").write_text("no JSON\n")
-    result = recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0", "--recode-resume")
+    given = (*OPTIONS, "--recode-feedback=L1", "-n0")
+    recode(*given, "-k", "one")
+    asked, [record] = calls(), results()
+    file = pytester.path / "out/results.jsonl"
+    text = f"{json.dumps(record)}\n{malformed(record)}\n"
+    file.write_text(text)
+    result = recode(*given, "--recode-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "results.jsonl:1: is damaged" in words(result)
+    [line] = [line for line in result.errlines + result.outlines if "results.jsonl, line 2" in line]
+    remedy = "update pytest-recode" if "schema" in problem or "version" in problem else "give another --recode-out"
+    assert_message(line, "results.jsonl, line 2", problem, remedy)
+    assert calls() == asked
+    assert file.read_text() == text

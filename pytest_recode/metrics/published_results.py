@@ -1,0 +1,109 @@
+"""Check the overall_stats.json that ResearchCodeBench publishes, and make Attempts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_recode.faults import UserError
+from pytest_recode.metrics.attempt import Attempt, Row, Snippet, iso_dates
+from pytest_recode.records.field_checks import (
+    CUTOFF,
+    DATES,
+    FLAG,
+    NAME,
+    list_of,
+    object_of,
+    or_null,
+    values_of,
+    whole_number,
+)
+from pytest_recode.records.results import parse_json
+
+# The published file gives one paper's last commit as its first; its papers.yaml of two days later has both.
+_MIXED_UP = {"minp": {"first_commit_date": "2025-03-15"}}
+_PAPERS_YAML = {"minp": {"first_commit_date": "2024-11-13", "last_commit_date": "2025-03-15"}}
+
+_STATS = object_of(
+    results=values_of(
+        object_of(
+            paper_metadata=object_of(**DATES),
+            results=values_of(
+                object_of(results=values_of(list_of(object_of(snippet_code_line_count=whole_number(1), passed=FLAG))))
+            ),
+        )
+    ),
+    overall_scores=values_of(object_of(llm_cfg=object_of(pretty_name=NAME, knowledge_cutoff_date_=or_null(CUTOFF)))),
+)
+
+
+def fault(data: bytes, stats: Mapping[str, Any]) -> str:
+    """The first wrong key and what it must be, "" if nothing is wrong. `stats` is what `data` holds."""
+    try:
+        parse_json(data, object_pairs_hook=_once)
+    except UserError as error:
+        return str(error)
+    return _fault(stats)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is there twice, of which Python would take the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise UserError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice in one object")
+    return found
+
+
+def _fault(stats: Mapping[str, Any]) -> str:
+    """Compare the values with `_STATS`, and the models of the results with those that have scores."""
+    found = _STATS(stats)
+    if not found:
+        named = stats["overall_scores"]
+        for paper, results in stats["results"].items():
+            if unknown := [key for key in results["results"] if key not in named]:
+                return f"results.{paper}.results.{unknown[0]}: overall_scores has no such model"
+    return found.lstrip(".: ")
+
+
+def from_published(stats: Mapping[str, Any], source: str = "published", *, paper: bool = True) -> tuple[Attempt, ...]:
+    """The overall_stats.json of ResearchCodeBench: paper -> model -> snippet -> completions. Its own sums are not read.
+
+    `paper`: whether the models were shown it, which the file does not say. Models of one name are told apart by their keys.
+    """
+    configs = {key: scores["llm_cfg"] for key, scores in stats["overall_scores"].items()}
+    names = [config["pretty_name"] for config in configs.values()]
+    attempts = []
+    for folder, found in stats["results"].items():
+        dates = iso_dates(found["paper_metadata"])
+        if dates.items() >= _MIXED_UP.get(folder, {"": ""}).items() and "last_commit_date" not in dates:
+            dates |= _PAPERS_YAML[folder]
+        for key, results in found["results"].items():
+            name = configs[key]["pretty_name"]
+            row = Row(
+                source=source,
+                published=True,
+                model=name if names.count(name) == 1 else f"{name} [{key}]",
+                agent="one-shot",
+                feedback="none",
+                paper=paper,
+                format="researchcodebench",
+                settings=(("temperature", "0"), ("turns", "1")),
+            )
+            for snippet, completions in results["results"].items():
+                for number, one in enumerate(completions, 1):
+                    attempts.append(
+                        Attempt(
+                            row=row,
+                            task=f"{folder}/{snippet}",
+                            number=number,
+                            outcome="solved" if one["passed"] else "unsolved",
+                            solved_turn=1 if one["passed"] else None,
+                            snippet=Snippet(
+                                paper=folder, name=snippet, lines=one["snippet_code_line_count"], dates=dates
+                            ),
+                            cutoff=configs[key].get("knowledge_cutoff_date") or "",
+                            isolation="shared",
+                        )
+                    )
+    return tuple(attempts)

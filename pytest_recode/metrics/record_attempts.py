@@ -1,0 +1,149 @@
+"""Make an Attempt of a Record, a line of results.jsonl (schema 1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
+from pytest_recode.metrics.published import year_of
+from pytest_recode.records.record import Record, TurnRecord, findings
+from pytest_recode.settings import NO_MATTER
+
+_ONE_STEP = {"one-shot", "reference", "noop"}
+_OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}
+
+
+def from_record(record: Record, source: str, *, directory: Path | None = None, shared: bool = True) -> Attempt:
+    """A line of results.jsonl (schema 1) that lies in `directory`; `shared`: whether another episode has paid for what it shares."""
+    facts = record.get("facts") or {}
+    snippet = _snippet(facts)
+    costs = record["usage"]
+    return Attempt(
+        row=Row(
+            source=source,
+            model=record["model"] or record["agent"],
+            agent=record["agent"],
+            feedback=record["feedback"],
+            paper=record["paper"],
+            format=record["format"],
+            simulated=record["simulated"],
+            settings=_settings(record),
+        ),
+        task=task_key(record["task"], facts),
+        number=record["attempt"],
+        outcome=record["outcome"],
+        solved_turn=record["solved_turn"] if record["outcome"] == "solved" else None,
+        turns=tuple(map(_turn, record["turns"])),
+        snippet=snippet,
+        cutoff=record.get("cutoff") or "",
+        isolation=record["isolation"],
+        tampering=sum(bool(turn.get("tampering")) for turn in record["turns"]),
+        flagged=findings(record["outcome"], record["turns"]),
+        answers=_sum_of(record, "steps"),
+        unparsed=_sum_of(record, "unparsed"),
+        tokens=costs["prompt_tokens"] + costs["completion_tokens"],
+        cost_usd=costs["cost_usd"],
+        shared=_shared(record) if shared else Shared(),
+        nodeid=record["nodeid"],
+        made=_made(record),
+        digest=record.get("digest") or "",
+        seeds=frozenset(turn["seed"] for turn in record["turns"] if "seed" in turn),
+        year=_year(record),
+        transcript=directory / record["transcript"] if directory and record["transcript"] else None,
+        replay=_replay(record),
+    )
+
+
+def _settings(record: Record) -> tuple[tuple[str, str], ...]:
+    """What makes runs incomparable, in the words of options; what says nothing for this agent or policy is left out."""
+    found: dict[str, object] = {key: value for key, value in record["settings"].items() if key not in NO_MATTER}
+    if record["agent"] in _ONE_STEP:
+        found = {key: value for key, value in found.items() if key not in _OF_STEPS}
+    if record["feedback"] == "none":
+        found["turns"] = 1
+    else:
+        found["researcher"] = record["feedback_model"]
+    return tuple(sorted((key.replace("_", " "), _words(value)) for key, value in found.items()))
+
+
+def _made(record: Record) -> tuple[tuple[str, str], ...]:
+    """What runs of one row may have otherwise, and a reader must know where they have."""
+    settings: Mapping[str, object] = record["settings"]
+    found = {key.replace("_", " "): settings[key] for key in sorted(NO_MATTER) if key in settings}
+    if record["feedback"] == "none" or not record["feedback_model"]:
+        found.pop("researcher prompt", None)
+    found |= {"sandbox": record.get("sandbox"), "isolation": record["isolation"] if record["turns"] else ""}
+    return tuple((key, _words(value)) for key, value in found.items() if value is not None and value != "")
+
+
+def _words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None or value == "" else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _year(record: Record) -> int | None:
+    """Of the task's paper: as the task says, or as RECODE-H's own scripts sort its annotations."""
+    if record["format"] == "recode-h":
+        return year_of((record.get("facts") or {}).get("annotation"))
+    match = re.match(r"\d{4}", record.get("paper_date") or "")
+    return int(match[0]) if match else None
+
+
+def _sum_of(record: Record, key: Literal["steps", "unparsed"]) -> int | None:
+    """Over the turns that no other episode played, and over those that were not judged; None where a turn does not have it."""
+    counts = [turn.get(key) for turn in record["turns"] if not turn.get("shared")]
+    known = [count for count in counts if isinstance(count, int)]
+    abandoned = record.get("abandoned")
+    more = abandoned.get(key, 0) if abandoned else 0
+    return sum(known) + more if len(known) == len(counts) else None
+
+
+def payer(record: Record) -> str:
+    """The node id of the episode that paid for this one's first turn, or ""."""
+    turns = record.get("turns")
+    return (turns[0].get("shared") or "") if turns else ""
+
+
+def _shared(record: Record) -> Shared:
+    if not payer(record):
+        return Shared()
+    usage = record["turns"][0]["usage"]
+    return Shared(tokens=usage["prompt_tokens"] + usage["completion_tokens"], cost_usd=usage["cost_usd"])
+
+
+def _replay(record: Record) -> Replay | None:
+    found = record.get("replay")
+    return found and Replay(run=found["run"], nodeid=found["nodeid"], turn=found["turn"], level=found["level"])
+
+
+def _turn(turn: TurnRecord) -> TurnScore:
+    feedback = turn.get("feedback")
+    return TurnScore(
+        level=turn["level"],
+        passed=turn["passed"],
+        total=turn["total"],
+        tampering=bool(turn.get("tampering")),
+        categories=tuple(item["category"] or "" for item in feedback.get("items", ())) if feedback else (),
+        source=feedback.get("source", "") if feedback else "",
+        failures=tuple(
+            Failure(kind=case.get("kind") or "", exception=case.get("exception"))
+            for case in turn["cases"]
+            if case["outcome"] != "passed"
+        ),
+    )
+
+
+def _snippet(facts: Mapping[str, Any]) -> Snippet | None:
+    if not {"paper", "snippet", "lines"} <= facts.keys():
+        return None
+    return Snippet(paper=str(facts["paper"]), name=str(facts["snippet"]), lines=facts["lines"], dates=iso_dates(facts))
+
+
+def task_key(task: str, facts: Mapping[str, Any]) -> str:
+    """The name of a task in reports, by its id and the facts of its format: what published results have too."""
+    snippet = _snippet(facts)
+    return f"{snippet.paper}/{snippet.name}" if snippet else task

@@ -1,0 +1,100 @@
+"""Check a record (schema 1) that was read from a file: types, ranges, and that its fields do not contradict each other.
+
+Called by `results.parse_record`, for resuming and for reports alike. Fields that neither of them reads are not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_recode.records.field_checks import (
+    CUTOFF,
+    DATES,
+    DOLLARS,
+    FLAG,
+    NAME,
+    TEXT,
+    list_of,
+    object_of,
+    one_of,
+    or_null,
+    shown,
+    values_of,
+    whole_number,
+)
+
+LEVELS = ("L0", "L1", "L2", "L3", "L4")
+
+
+def fault(record: Mapping[str, Any]) -> str:
+    """The first wrong key of a record and what it must be; "" if nothing is wrong."""
+    return (_RECORD(record) or _contradiction(record)).lstrip(".: ")
+
+
+def _contradiction(record: Mapping[str, Any]) -> str:
+    """Two fields that cannot both be true; "" if there are none."""
+    outcome, solved_turn, turns = record["outcome"], record["solved_turn"], record["turns"]
+    facts = record.get("facts") or {}
+    if {"paper", "snippet", "lines"} <= facts.keys() and (wrong := whole_number(1)(facts["lines"])):
+        return f"facts.lines{wrong}"
+    if (outcome == "solved") != (solved_turn is not None):
+        return f"solved_turn is {shown(solved_turn)} and outcome {shown(outcome)}: one of the two is wrong"
+    for place, turn in enumerate(turns):
+        if turn["passed"] > turn["total"]:
+            return f"turns[{place}].passed is {turn['passed']} of {turn['total']}"
+    if outcome != "solved":
+        return ""
+    last = next((turn for turn in turns if turn["turn"] == solved_turn), None)
+    if last is None:
+        return f"solved_turn is {solved_turn}, and turns has no such turn"
+    if last["passed"] < last["total"] or last.get("tampering"):
+        return f"solved_turn is {solved_turn}, and that turn did not solve it"
+    return ""
+
+
+_USAGE = object_of(prompt_tokens=whole_number(0), completion_tokens=whole_number(0), cost_usd=or_null(DOLLARS))
+_TURN = object_of(
+    turn=whole_number(1),
+    level=or_null(one_of(*LEVELS)),
+    passed=whole_number(0),
+    total=whole_number(1),
+    cases=list_of(
+        object_of(
+            outcome=one_of("passed", "failed", "error"),
+            kind_=or_null(TEXT),
+            exception_=or_null(TEXT),
+            junit_=TEXT,
+        )
+    ),
+    tampering_=list_of(TEXT),
+    seed_=whole_number(0),
+    shared_=or_null(TEXT),
+    usage=_USAGE,
+    feedback_=or_null(object_of(source_=TEXT, items_=list_of(object_of(category=or_null(TEXT))))),
+)
+_RECORD = object_of(
+    nodeid=NAME,
+    task=NAME,
+    format=NAME,
+    facts_=or_null(object_of(**DATES)),
+    agent=NAME,
+    model=or_null(NAME),
+    simulated=FLAG,
+    feedback=NAME,
+    feedback_model=or_null(TEXT),
+    attempt=whole_number(1),
+    paper=FLAG,
+    paper_date_=or_null(TEXT),
+    cutoff_=or_null(CUTOFF),
+    settings=values_of(lambda value: "" if not isinstance(value, dict | list) else " is no single value"),
+    outcome=one_of("solved", "unsolved", "error"),
+    solved_turn=or_null(whole_number(1)),
+    turns=list_of(_TURN),
+    usage=_USAGE,
+    isolation=TEXT,
+    sandbox_=TEXT,
+    transcript=or_null(TEXT),
+    digest_=or_null(TEXT),
+    replay_=or_null(object_of(run=TEXT, nodeid=TEXT, turn=whole_number(2), level=one_of(*LEVELS))),
+)
