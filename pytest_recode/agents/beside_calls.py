@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import islice
 
-from pytest_recode.agents.actions import FORMS, argument_of, kind_of
+from pytest_recode.agents.actions import FORMS, Action, argument_of, kind_of
 from pytest_recode.agents.fences import SHELLS, language_in
 from pytest_recode.agents.headings import (
     ARGUMENT,
@@ -22,13 +23,33 @@ from pytest_recode.agents.headings import (
     heading,
     path_in,
 )
-from pytest_recode.agents.structured import decoded, json_calls, looks_like_a_call, names_a_call, opens_call, tag_at
-from pytest_recode.agents.values import FENCE, DamagedError
+from pytest_recode.agents.other_tools import names_a_tool
+from pytest_recode.agents.structured import (
+    call_behind_text,
+    decoded,
+    json_calls,
+    looks_like_a_call,
+    names_a_call,
+    opening_tags,
+    tag_at,
+)
+from pytest_recode.agents.values import FENCE, DamagedError, closes_fence
 
 MAX_READ = 1_000_000
 """Characters of a text that are looked at."""
 _MAX_DATA = 20
 """JSON values of a text that are decoded."""
+MARK = re.compile(
+    r"(?:<\|python_tag\|>|\[TOOL_CALLS\]|<\|tool_calls?(?:_begin)?\|>|<\uff5ctool\u2581calls?\u2581begin\uff5c>)[ \t]*",
+    re.ASCII,
+)
+"""What models write before a call where their server does not take it out of the text."""
+_CALL = re.compile(r"\s*(?:[\[{<]|\w{1,80}[.\[(])")
+_END = re.compile(r"[ \t]*(?:<\|e(?:om|ot)_id\|>|<\|/?tool_call\|>|</s>)[ \t]*$", re.ASCII | re.MULTILINE)
+_MAX_TAGS = 100
+"""Tags of a text that are looked into; of the lines behind them, only the first tag is."""
+_MAX_LINES = 1000
+"""Lines of JSON within a tag."""
 _INPUT = re.compile(r"[ \t]*[*`_]{0,3}action[ _]input[*`_]{0,3}[ \t]*:", re.IGNORECASE)
 _SENTENCE = re.compile(
     r"(?:an?|the|this|that|these|those|it|its|them|all|some|for|to|into|in|with|on|of|my|our|again|now|and|then|once|each|every|more)\b"
@@ -41,15 +62,16 @@ def action_line(text: str, called: Collection[str] = ()) -> int:
     """The line, from 1, in which a text holds an action; 0 where it holds none. A heading that only announces one of the kinds `called`
     is none."""
     lines = text[:MAX_READ].removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-    data = 0
+    data, tags = 0, _MAX_TAGS
     for at, line in enumerate(lines):
         said = line.lstrip(" \t>-*+")
+        opened = list(islice(opening_tags(line), max(tags, 1)))
+        tags -= len(opened)
+        if _marked(lines, at) or call_behind_text(line) or any(_tag_acts(lines, at, tag, called) for tag in opened):
+            return at + 1
         if said[:1] in ("{", "["):
             data += 1
             if _holds_json("\n".join(lines[at:] if data <= _MAX_DATA else lines[at : at + 20]).lstrip(" \t>-*+")):
-                return at + 1
-        elif opens_call(line):
-            if _tag_acts(lines, at, called):
                 return at + 1
         elif acts(said):
             head = heading(said, (HEADING, LOOSE, SINGLE))
@@ -58,30 +80,69 @@ def action_line(text: str, called: Collection[str] = ()) -> int:
     return 0
 
 
-def names_a_file(text: str) -> bool:
-    """Whether the line of a code fence in a text names a file."""
-    found = (FENCE.match(line) for line in text[:MAX_READ].split("\n"))
-    return any(path_in(fence["info"]) for fence in found if fence)
+def without_marks(text: str) -> str:
+    """A text without what some models write around a call."""
+    return _END.sub("", MARK.sub("", text)) if MARK.search(text) else text
 
 
-def _holds_json(text: str) -> bool:
+def lost_file(text: str, actions: Sequence[Action]) -> tuple[int, str]:
+    """The line, from 1, of the first code fence that names a file, and the file, where none of the actions can have written it: (0, "")
+    otherwise. A command can where it names the file."""
+    if any(each.kind in ("write", "edit") for each in actions):
+        return 0, ""
+    commands = [each.arguments["command"] for each in actions if each.kind == "run"]
+    fence = None
+    for number, line in enumerate(text[:MAX_READ].split("\n"), 1):
+        opened = FENCE.match(line)
+        if fence is not None:
+            fence = None if closes_fence(line, fence) else fence
+        elif opened is not None:
+            fence = opened["ticks"]
+            path = path_in(opened["info"])
+            if path and not any(path.rpartition("/")[2] in command for command in commands):
+                return number, path
+    return 0, ""
+
+
+def _marked(lines: Sequence[str], at: int) -> bool:
+    """Whether a line holds the mark of a call, and something behind it; not in backticks."""
+    for found in MARK.finditer(lines[at]) if "[TOOL" in lines[at] or "<" in lines[at] else ():
+        quoted = found.start() and lines[at][found.start() - 1] == "`"
+        below = next((line for line in lines[at + 1 :] if line.strip()), "") if found.end() == len(lines[at]) else ""
+        if not quoted and (_CALL.match(lines[at], found.end()) or _CALL.match(below)):
+            return True
+    return False
+
+
+def _holds_json(text: str, *, tagged: bool = False) -> bool:
+    """Whether a text begins with JSON that is an action; `tagged`: within a tag for calls, where a call of any name is one."""
     try:
         value, _ = decoded(text)
     except (ValueError, RecursionError):
         return looks_like_a_call(text[:1000]) and names_a_call(text[:1000])
     try:
-        return any(kind_of(call.name) is not None for call in json_calls(value, 1) or ())
+        return any(tagged or names_a_tool(call.name) for call in json_calls(value, 1) or ())
     except DamagedError:
         return names_a_call(text)
 
 
-def _tag_acts(lines: Sequence[str], at: int, called: Collection[str]) -> bool:
-    """Whether a tag holds an action: by its own name or attribute, or by what stands in it."""
-    line = lines[at].lstrip()
-    tag = tag_at(line, 0)
-    if tag is None or tag["equals"] or tag["rest"] or kind_of(tag["name"]) is not None:
-        return tag is not None
-    return _acts(line[tag.end() :].partition(f"</{tag['name']}>")[0].strip(), lines, at + 1, called)
+def _tag_acts(lines: Sequence[str], at: int, tag: re.Match[str], called: Collection[str]) -> bool:
+    """Whether a tag of a line holds an action: by its own name or attribute, or by what stands in it."""
+    behind = lines[at][tag.end() :]
+    if tag.start() > len(lines[at]) - len(lines[at].lstrip()) and not (
+        tag["empty"]
+        or tag["equals"]
+        or tag["rest"]
+        or f"</{tag['name']}>" in behind
+        or behind.lstrip()[:1] in ("{", "[")
+    ):
+        return False  # a word in angle brackets
+    if tag["equals"] or tag["rest"] or kind_of(tag["name"]) is not None:
+        return True
+    said = behind.partition(f"</{tag['name']}>")[0].strip()
+    if behind.lstrip()[:1] in ("{", "["):
+        return _holds_json("\n".join([behind.lstrip(), *lines[at + 1 : at + 1 + _MAX_LINES]]), tagged=True)
+    return _acts(said, lines, at + 1, called)
 
 
 def _acts(said: str, lines: Sequence[str], at: int, called: Collection[str]) -> bool:

@@ -18,6 +18,7 @@ MAX_RESULTS = 40_000
 """Characters of all results of one answer together."""
 
 _FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:r|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})")
 _SEVERAL = re.compile(r"\w\.\w+(?:[ ]*,[ ]*|[ ]+)[\w./-]*\w\.\w+\Z")
 """A path that may be meant as several: `a.py, b.py`. Not refused before, since a file may be called so."""
 
@@ -34,11 +35,13 @@ def do(action: Action, workspace: Workspace, search: Search, *, among: int = 1) 
     """
     room = min(MAX_RESULT, MAX_RESULTS // among)
     try:
-        shown, note = printable(_do(action, workspace, search))
-        note = (
-            f"\n{note}" if note and action.kind != "run" else ""
-        )  # of a command's output nobody expects its own characters
-        return True, cut(shown, room) + note
+        head, text = "", ""
+        if action.kind == "run":
+            head, text = run(workspace, action.arguments["command"], _timeout(action))
+        else:
+            text = _do(action, workspace, search)
+        shown, note = printable(text)
+        return True, cut(f"{head}{shown}", room) + (f"\n{note}" if note else "")
     except Refused as refused:
         missing = str(refused).startswith("there is no ")
         more = ". `list` shows the files." if missing else ""
@@ -68,26 +71,27 @@ def _do(action: Action, workspace: Workspace, search: Search) -> str:
             text, said = f"{text}\n", " A newline was added at its end."
         before = _before(workspace, path)
         workspace.write(path, text)
-        return f"Wrote {path} ({text.count(chr(10))} lines).{said}{damage(path, before, text)}"
+        count = text.count("\n")
+        return f"Wrote {path} ({count} {'line' if count == 1 else 'lines'}).{said}{damage(path, before, text)}"
     if action.kind == "edit":
         return edit(workspace, path, given["old"], given["new"])
-    if action.kind == "run":
-        return run(workspace, given["command"], _asked(seconds_of, given["timeout"]) if "timeout" in given else None)
     raise AssertionError(f"no way to do {action.kind!r}")
 
 
 def edit(workspace: Workspace, path: str, old: str, new: str) -> str:
     """Replace the one place where `old` stands. Raises `Refused`, saying what to do about it."""
     text = workspace.read(path)
+    said = old
     count = text.count(old)
-    if not count and "\r\n" in text:
+    if "\r\n" in text and (not count or text.count("\r\n") == text.count("\n")):  # it may be shown with line feeds
         old, new = (piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in (old, new))
         count = text.count(old)
     if not count and path.endswith(".py") and unfenced(path, old) != old:
         old, new = unfenced(path, old), unfenced(path, new)
         count = text.count(old)
     if not count:
-        raise Refused(f"the old text does not occur in {path}{_near(text, old)}. It must be exact, blanks included.")
+        why = _escaped(text, said) or f"{_near(text, old)}. It must be exact, blanks included"
+        raise Refused(f"the old text does not occur in {path}{why}.")
     if count > 1:
         raise Refused(f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique.")
     line = text[: text.index(old)].count("\n") + 1
@@ -127,12 +131,17 @@ def _lines(path: str, text: str, first: int, last: int | None) -> str:
     """Those of a file from the first to the last that is wanted, under a line that says which they are."""
     lines = text.removesuffix("\n").split("\n") if text else []
     if first > len(lines):
-        raise Refused(f"{path} has {len(lines)} lines, and no line {first}.")
+        raise Refused(f"{path} has {len(lines)} {'line' if len(lines) == 1 else 'lines'}, and no line {first}.")
     last = min(last or len(lines), len(lines))
     return f"Lines {first} to {last} of {len(lines)}:\n" + "\n".join(lines[first - 1 : last])
 
 
-def run(workspace: Workspace, command: str, timeout: float | None = None) -> str:
+def _timeout(action: Action) -> float | None:
+    return _asked(seconds_of, action.arguments["timeout"]) if "timeout" in action.arguments else None
+
+
+def run(workspace: Workspace, command: str, timeout: float | None = None) -> tuple[str, str]:
+    """How a command ended, as a line, and what it said."""
     done = workspace.run(command, timeout)
     if done.timed_out:
         limit = "the limit of a command" if timeout is None else "its `timeout`"
@@ -141,8 +150,7 @@ def run(workspace: Workspace, command: str, timeout: float | None = None) -> str
         how = f"Ended by signal {-done.status}."
     else:
         how = f"Exit status {done.status}."
-    output = done.output.replace("\r\n", "\n")
-    return f"{how}\n{output or '(no output)'}"
+    return f"{how}\n", done.output or "(no output)"
 
 
 def unfenced(path: str, text: str) -> str:
@@ -151,6 +159,23 @@ def unfenced(path: str, text: str) -> str:
     if match is None or (match["ticks"] in match["body"] and syntax_error(match["body"]) is not None):
         return text
     return match["body"]
+
+
+def _escaped(text: str, old: str) -> str:
+    """What to say where the old text occurs in a file once its escapes are taken as the characters that are shown so; "" otherwise."""
+    shown = [found for found in set(_ESCAPE.findall(old)) if printable(_character(found))[0] == found]
+    meant = _ESCAPE.sub(lambda found: _character(found[0]) if found[0] in shown else found[0], old)
+    if not shown or meant not in text:
+        return ""
+    first = min(shown, key=old.index)
+    return (
+        f" as it is written: `{first}` is how the character U+{ord(_character(first)):04X} is shown, and the file holds that character. "
+        "Give the character itself in `old`, or change the file with a command"
+    )
+
+
+def _character(escape: str) -> str:
+    return escape.encode().decode("unicode_escape")
 
 
 def _near(text: str, old: str) -> str:

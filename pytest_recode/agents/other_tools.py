@@ -50,6 +50,12 @@ def tool_kind(name: str, given: dict[str, Any]) -> str | ProtocolError:
     return found if found is not None else _unknown(name, plain)
 
 
+def names_a_tool(name: str) -> bool:
+    """Whether a call of this name is understood."""
+    plain = plain_name(name)
+    return kind_of(name) is not None or plain in EDITORS or any(plain in others for others in TOOL_NAMES.values())
+
+
 def _unknown(name: str, plain: str) -> ProtocolError:
     near = nearest(name)
     if plain in _THOUGHTS:

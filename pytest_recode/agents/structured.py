@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +53,8 @@ _NAME = re.compile(rf"{_MARK}(?:" + "|".join(_NAME_KEYS) + rf"){_MARK}\s*:\s*{_M
 _NAMED = re.compile(
     r"[^`\s\[{,][ \t]*\[?\{[ \t]*\"(?:" + "|".join(_NAME_KEYS) + r")\"[ \t]*:[ \t]*\"(?P<name>[\w.-]{1,80})\""
 )
+
+_GIVEN = re.compile(rf"{_MARK}(?:" + "|".join(_ARGUMENT_KEYS) + rf"){_MARK}\s*:")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -215,6 +218,19 @@ def opens_call(line: str) -> bool:
     """Whether a line begins with a tag that opens an action."""
     tag = _TAG.match(line.lstrip())
     return tag is not None and _opens(tag)
+
+
+def opening_tags(line: str) -> Iterator[re.Match[str]]:
+    """The tags of a line that open an action, but for those in backticks."""
+    for tag in _TAG.finditer(line) if "<" in line else ():
+        if _opens(tag) and not re.match(r"[\w`]", line[max(tag.start() - 1, 0)]):
+            yield tag
+
+
+def call_behind_text(line: str) -> bool:
+    """Whether a line holds a JSON object behind other text that names an action and has a key for its arguments."""
+    found = next((each for each in _NAMED.finditer(line) if kind_of(each["name"])), None) if '"' in line else None
+    return found is not None and _GIVEN.search(line, found.end()) is not None
 
 
 def call_within(line: str) -> bool:

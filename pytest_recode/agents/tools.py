@@ -18,9 +18,9 @@ from pytest_recode.agents.actions import (
     in_calls,
     kind_of,
 )
-from pytest_recode.agents.beside_calls import action_line, names_a_file
+from pytest_recode.agents.beside_calls import action_line, lost_file, without_marks
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
-from pytest_recode.agents.protocol import parse, parts_of, writes
+from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.structured import arguments_in, taken_parts
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.models import Reply, Tool, ToolCall
@@ -28,8 +28,11 @@ from pytest_recode.models import Reply, Tool, ToolCall
 CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
 """What providers give as the reason where an answer ended before its end."""
 
-_OF_LLAMA = re.compile(r"\s*<\|python_tag\|>(?P<call>\s*\{.*\})\s*(?:<\|e(?:om|ot)_id\|>)?\s*", re.DOTALL)
-"""How Llama writes a tool call where its server does not take it out of the text."""
+_MARKED = re.compile(
+    r"\s*(?:<\|python_tag\|>\s*(?P<llama>\{.*\})\s*(?:<\|e(?:om|ot)_id\|>)?|\[TOOL_CALLS\]\s*(?P<mistral>[\[{].*[\]}])\s*(?:</s>)?)\s*",
+    re.DOTALL,
+)
+"""How Llama and Mistral write tool calls where their server does not take them out of the text."""
 
 AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."
 """The result of the other calls where it is the answer as a whole that cannot be used."""
@@ -102,11 +105,12 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
             f"Your answer calls tools, and its text holds actions as well, in line {line} (`{what}`), that are not those of the calls. "
             "Nothing was done. Act by tool calls alone.",
         )
-    if actions[-1].kind == "submit" and not writes(actions) and names_a_file(reply.text):
+    line, path = lost_file(reply.text, actions)
+    if line:
         return _for_each(
             reply,
-            "Your answer submits, and the code of a file in its text belongs to no tool call: it would not be written. Nothing was done."
-            " Write it with the tool `write`, or submit without it.",
+            f"The code fence in line {line} of your text names a file, {path[:200]}, and belongs to no tool call: it would not be "
+            "written. Nothing was done. Write it with the tool `write`; to quote it, leave the name out.",
         )
     parts = dict(parts_of(reply.text)) if reply.text.strip() else {}
     for _, given in right:
@@ -116,13 +120,13 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
 
 def _repeats(text: str, actions: Sequence[Action]) -> bool:
     """Whether the actions in a text are among those that are called: they are then done once."""
-    said = parse(text)
+    said = parse(without_marks(text))
     return isinstance(said, Step) and all(said.actions.count(each) <= actions.count(each) for each in said.actions)
 
 
 def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
-    found = _OF_LLAMA.fullmatch(reply.text)
-    step = parse(found["call"] if found else reply.text, cut_off=cut_off)
+    found = _MARKED.fullmatch(reply.text)
+    step = parse((found["llama"] or found["mistral"]) if found else reply.text, cut_off=cut_off)
     if isinstance(step, Step):
         return step
     if cut_off:

@@ -136,8 +136,8 @@ def exceptions(verdict: Verdict) -> list[str]:
     lines = ["", "Your code raised:"]
     for same in ranked[:MOST_EXCEPTIONS]:
         lines += _exception(same[0], len(same), alike=len({each.message for each in same}) == 1)
-    if len(ranked) > MOST_EXCEPTIONS:
-        lines.append(f"    … and {len(ranked) - MOST_EXCEPTIONS} other exceptions")
+    if more := max(len(ranked) - MOST_EXCEPTIONS, 0):
+        lines.append(f"    … and {more} other {'exception' if more == 1 else 'exceptions'}")
     return lines
 
 

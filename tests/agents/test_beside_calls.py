@@ -42,6 +42,11 @@ RUN = ("run", '{"command": "ls"}')
         "## Action\n```python\nx = 1\n```",
         'It answers\n{"name": "sinkhorn", "input": {"x": 1}}',
         '{"action": "I look at it first"}',
+        "[TOOL_CALLS]",
+        "<|python_tag|>",
+        "It prints `[TOOL_CALLS][{` and then `<|python_tag|>{`.",
+        "A `<tool_call>{}</tool_call>` is none, nor is a vector<list> or a <read> in prose.",
+        'It is\n```python\nrows = [{"name": "search", "k": 1}]\n```',
     ],
 )
 @pytest.mark.parametrize("call", [EDIT, RUN])
@@ -79,6 +84,22 @@ def test_prose_beside_calls_is_no_action(text: str, call: tuple[str, str]) -> No
         '<read path="a.py" />',
         "<action>\nread a.py\n</action>",
         '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>',
+        '<tool_call>{"name": "write", "arguments": {"path": "a", "text": "x"}}</tool_call>',
+        '<tool_call> {"name": "write", "arguments": {"path": "a", "text": "x"}} </tool_call>',
+        '<tool_call>{"name": "fly", "arguments": {}}</tool_call><tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>',
+        '<tool_call>{"name": "str_replace_editor", "arguments": {"command": "create", "path": "a", "file_text": ""}}</tool_call>',
+        'I look. <tool_call>{"name": "read", "arguments": {"path": "a.py"}}</tool_call>',
+        'I look: {"name": "read", "arguments": {"path": "a.py"}}',
+        '<tool_call>{"name": "write", "arguments": {"path": "a", "text": "x',
+        '<tool_call>{"name": "write",\n"arguments": {"path": "a", "text": "x"}}</tool_call>',
+        '<function_calls><invoke name="read"><parameter name="path">a.py</parameter></invoke></function_calls>',
+        "<tool_call><function=read><parameter=path>a.py</parameter></function></tool_call>",
+        '<|python_tag|>{"name": "run", "parameters": {"command": "echo x > a"}}<|eom_id|>',
+        '<|python_tag|>run.call(command="echo x > a")',
+        '[TOOL_CALLS][{"name": "write", "arguments": {"path": "a", "text": "x"}}]',
+        '[TOOL_CALLS] {"name": "write", "arguments": {"path": "a", "text": "x"}}',
+        '[TOOL_CALLS]write[ARGS]{"path": "a", "text": "x"}',
+        '<|tool_call|>\n[{"name": "write", "arguments": {"path": "a", "text": "x"}}]',
     ],
 )
 def test_an_action_beside_calls_that_is_none_of_them_is_an_error(text: str) -> None:
@@ -90,7 +111,15 @@ def test_an_action_beside_calls_that_is_none_of_them_is_an_error(text: str) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["### Action: run\ncommand: ls", '{"action": "run", "command": "ls"}', "<run>ls</run>", "```bash\nls\n```"],
+    [
+        '<tool_call>{"name": "run", "arguments": {"command": "ls"}}</tool_call>',
+        '<|python_tag|>{"name": "run", "parameters": {"command": "ls"}}<|eom_id|>',
+        '[TOOL_CALLS][{"name": "run", "arguments": {"command": "ls"}}]',
+        "### Action: run\ncommand: ls",
+        '{"action": "run", "command": "ls"}',
+        "<run>ls</run>",
+        "```bash\nls\n```",
+    ],
 )
 def test_an_action_that_is_one_of_the_calls_is_done_once(text: str) -> None:
     step = from_reply(calls(EDIT, RUN, text=text))
@@ -109,6 +138,46 @@ def test_code_that_is_quoted_beside_a_submit_is_no_file() -> None:
     step = from_reply(calls(("submit", "{}"), text="It holds\n```python\nx = 1\n```"))
     assert isinstance(step, Step), step
     assert step.actions == (Action(kind="submit"),)
+
+
+READ = ("read", '{"path": "a.py"}')
+CODE = "It is\n```python src/a.py\nx = 1\n```"
+
+
+@pytest.mark.parametrize("call", [("submit", "{}"), READ, RUN, ("run", '{"command": "pytest -q tests"}')])
+def test_the_code_of_a_file_that_no_call_writes_is_an_error(call: tuple[str, str]) -> None:
+    read = from_reply(calls(call, text=CODE))
+    assert isinstance(read, ProtocolError), read
+    assert read.text.startswith(
+        "The code fence in line 2 of your text names a file, src/a.py, and belongs to no tool call"
+    )
+    assert "Nothing was done. Write it with the tool `write`; to quote it, leave the name out." in read.text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        EDIT,
+        ("write", '{"path": "src/a.py", "text": "x = 1"}'),
+        ("run", '{"command": "cd src; cat > a.py <<E\\nx = 1\\nE"}'),
+    ],
+)
+def test_the_code_of_a_file_beside_a_call_that_writes_is_a_quotation(call: tuple[str, str]) -> None:
+    step = from_reply(calls(call, READ, text=CODE))
+    assert isinstance(step, Step), step
+    assert [each.kind for each in step.actions] == [call[0], "read"]
+
+
+@pytest.mark.parametrize("text", ["It is\n```\nx\n```", "It holds\n~~~~\n```python a.py\n~~~~"])
+def test_a_fence_that_names_no_file_is_a_quotation(text: str) -> None:
+    assert isinstance(from_reply(calls(READ, text=text)), Step)
+
+
+@pytest.mark.parametrize(
+    "text", ["<tool_call>" * 90_000, '<tool_call>{"a": ' * 60_000, "[TOOL_CALLS]" * 80_000, "<|python_tag|>x " * 60_000]
+)
+def test_a_huge_text_beside_calls_is_read(text: str) -> None:
+    assert isinstance(from_reply(calls(READ, text=text)), Step | ProtocolError)
 
 
 def test_an_answer_without_calls_says_so() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_recode.agents import AgentContext
 from pytest_recode.agents.actions import Action, Step
+from pytest_recode.agents.prompts import ESCAPED
 from pytest_recode.agents.protocol import render
 from pytest_recode.agents.recode import KIND, ReCode
 from pytest_recode.agents.tools import TOOLS
@@ -319,7 +320,7 @@ def test_the_prompt_holds_the_brief_the_state_and_the_budget(open_walled: Open) 
     assert "## solver.py\n\n```\nx = 1\n```" in second
     assert "Step 1 of 3 in turn 1 of 10. After step 3 the targets are handed in as they are; `submit` does it" in first
     assert "Step 2 of 3 in turn 1 of 10." in second
-    assert "Result of write solver.py:\nWrote solver.py (1 lines)." in second
+    assert "Result of write solver.py:\nWrote solver.py (1 line)." in second
 
 
 def test_the_last_step_is_told(open_walled: Open) -> None:
@@ -463,7 +464,8 @@ def test_control_characters_of_a_commands_output_are_shown_as_escapes(open_walle
     command = "printf '\\000a\\033[1mb\\r\\nc\\rd\\te\\n'"
     played = Played(open_walled(), f"### Action: run\ncommand: {command}", SUBMIT)
     played.turn()
-    assert "\\x00a\\x1b[1mb\nc\\rd\te\n" in played.last()
+    assert f"\\x00a\\x1b[1mb\\r\nc\\rd\te\n\n{ESCAPED}\n" in played.last()
+    assert played.last().count(ESCAPED) == 1
 
 
 # Native tools
@@ -866,7 +868,7 @@ def test_a_file_that_one_answer_writes_twice_is_told(open_walled: Open, path: st
     played = Played(open_walled(), render(Step(actions=tuple(writes))), steps=1)
     played.turn()
     assert played.results() == [
-        "Wrote solver.py (1 lines).",
-        "Wrote b.py (1 lines).",
-        f"Wrote {path} (1 lines). It replaces what action 1 of this answer wrote.",
+        "Wrote solver.py (1 line).",
+        "Wrote b.py (1 line).",
+        f"Wrote {path} (1 line). It replaces what action 1 of this answer wrote.",
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.doing import do
-from pytest_recode.agents.prompts import ESCAPED, targets_text
+from pytest_recode.agents.prompts import CRLF, ESCAPED, targets_text
 from pytest_recode.agents.protocol import parse
 from pytest_recode.agents.step_checks import checked
 from pytest_recode.agents.tools import from_reply
@@ -131,6 +131,73 @@ def test_a_file_whose_lines_end_in_crlf_is_shown_with_line_feeds(open_walled: Op
     edit = Action(kind="edit", arguments={"path": "a.py", "old": "x = 1\ny", "new": "x = 3\ny"})
     assert do(edit, workspace, str)[0]
     assert workspace.read("a.py") == "x = 3\r\ny = 2\r\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("x = 1", "x = 1\nz = 3", b"x = 1\r\nz = 3\r\ny = 2\r\n"),
+        ("x = 1\n", "x = 1\nz = 3\n", b"x = 1\r\nz = 3\r\ny = 2\r\n"),
+        ("x = 1", "x = 1\r\nz = 3", b"x = 1\r\nz = 3\r\ny = 2\r\n"),
+        ("= 1\ny", "", b"x  = 2\r\n"),
+    ],
+)
+def test_an_edit_of_lines_shown_with_line_feeds_gives_none_another_end(
+    open_walled: Open, old: str, new: str, left: bytes
+) -> None:
+    workspace = open_walled(files={"solver.py": b"x = 1\r\ny = 2\r\n"})
+    edit = Action(kind="edit", arguments={"path": "solver.py", "old": old, "new": new})
+    assert do(edit, workspace, str)[0]
+    assert workspace.targets() == {"solver.py": left}
+
+
+def test_an_edit_where_line_ends_differ_is_done_as_it_is(open_walled: Open) -> None:
+    workspace = open_walled(files={"solver.py": b"x = 1\r\ny = 2\n"})
+    edit = Action(kind="edit", arguments={"path": "solver.py", "old": "y = 2", "new": "y = 2\nz = 3"})
+    assert do(edit, workspace, str)[0]
+    assert workspace.targets() == {"solver.py": b"x = 1\r\ny = 2\nz = 3\n"}
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("printf 'a\\r\\nb\\r\\n'", f"Exit status 0.\na\nb\n\n{CRLF}"),
+        ("printf 'a\\r\\nb\\n'", f"Exit status 0.\na\\r\nb\n\n{ESCAPED}"),
+        ("printf '\\\\x1b \\033'", f"Exit status 0.\n\\x1b \\x1b\n{ESCAPED}"),
+        ("printf '\\\\x1b\\n'", "Exit status 0.\n\\x1b\n"),
+        ("true", "Exit status 0.\n(no output)"),
+    ],
+)
+def test_what_is_not_shown_as_it_is_in_the_output_of_a_command_is_told(
+    open_walled: Open, command: str, told: str
+) -> None:
+    assert do(Action(kind="run", arguments={"command": command}), open_walled(), str) == (True, told)
+
+
+@pytest.mark.parametrize(
+    ("data", "old", "told"),
+    [
+        ("k\x1b[0m\\n\n", "k\\x1b[0m\\n", "`\\x1b` is how the character U+001B is shown"),
+        ("a\r\nb\n", "a\\r\nb", "`\\r` is how the character U+000D is shown"),
+        ("a\u202eb\n", "a\\u202eb", "`\\u202e` is how the character U+202E is shown"),
+        ("k\x1b[0m\n", "j\\x1b[0m", "It must be exact, blanks included."),
+        ("k\\x41\n", "kA", "It must be exact, blanks included."),
+        ("kA\n", "k\\x41", "It must be exact, blanks included."),
+    ],
+)
+def test_an_edit_by_an_escape_that_stands_for_a_character_is_told(
+    open_walled: Open, data: str, old: str, told: str
+) -> None:
+    workspace = open_walled(files={"a.txt": data.encode()})
+    done, said = do(Action(kind="edit", arguments={"path": "a.txt", "old": old, "new": "x"}), workspace, str)
+    assert not done
+    assert "the old text does not occur in a.txt" in said
+    assert told in said
+
+
+@pytest.mark.parametrize(("text", "told"), [("x\n", "(1 line)"), ("x\ny\n", "(2 lines)"), ("", "(0 lines)")])
+def test_lines_are_counted(open_walled: Open, text: str, told: str) -> None:
+    assert told in do(Action(kind="write", arguments={"path": "a.txt", "text": text}), open_walled(), str)[1]
 
 
 @pytest.mark.parametrize("path", ["src/a.py, src/b.py", "README.md src/b.py", "a.py,b.py"])

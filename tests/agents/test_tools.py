@@ -110,6 +110,8 @@ def test_a_model_with_tools_may_still_write_text() -> None:
             text='<|python_tag|>{"type": "function", "name": "read", "parameters": {"path": "a.py"}}<|eom_id|>',
         ),
         Reply(text='<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>'),
+        Reply(text='[TOOL_CALLS][{"name": "read", "arguments": {"path": "a.py"}}]'),
+        Reply(text='[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}, "id": "abc"}]</s>\n'),
     ],
 )
 def test_what_is_understood(reply: Reply) -> None:
@@ -185,7 +187,7 @@ def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_
         (calls(("read", '{"path": "a", "observation": 7}')), "`observation` must be a string. Nothing was done."),
         (
             calls(("submit", "{}"), text="It is\n```python a.py\nx = 1\n```"),
-            "Your answer submits, and the code of a file in its text belongs to no tool call",
+            "The code fence in line 2 of your text names a file, a.py, and belongs to no tool call: it would not be written.",
         ),
         (
             calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": true}')),

@@ -119,6 +119,7 @@ def test_exceptions_are_bounded_in_number_length_and_depth() -> None:
     assert text.count("      at … 20 more …") == 5
     assert "stats.py:1 in deep" in text
     assert "stats.py:30 in deep" in text
+    assert "    … and 1 other exception\n" in f"{said(0, *cases[:6])}\n"
 
 
 FORGED = """x
