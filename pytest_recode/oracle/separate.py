@@ -304,7 +304,8 @@ class _SeparateGrading:
     def _collected(self, cases: list[messages.CollectedCase]) -> None:
         found = {case["id"]: case["interface"] for case in cases}
         if len(found) < len(cases):
-            twice = next(case["id"] for n, case in enumerate(cases) if case in cases[:n])
+            ids = [case["id"] for case in cases]
+            twice = next(case for case in ids if ids.count(case) > 1)
             raise GraderError(f"{self._tests_path()}: two cases have the id {twice}")
         if not found:
             raise GraderError(f"{self._tests_path()}: no hidden test was found there; write them as test_*.py::test_*")

@@ -182,7 +182,9 @@ class _SharedGrading:
 
     def continues(self) -> bool:
         """Whether another judge is to run the remaining cases, because one case hung or ended its judge."""
-        if self.done or self.flags or not self.open or self.task.oracle.script:
+        if self.done or self.flags or self.task.oracle.script:
+            return False
+        if self.open not in self.expected or self.open in self.cases:  # none, or one that the candidate made up
             return False
         self._close(self.open, Outcome.FAILED, *self.unreported)
         in_time = time.monotonic() < self.start + self.task.limits.grading_seconds

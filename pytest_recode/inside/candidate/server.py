@@ -212,7 +212,10 @@ class _Server:
             raise
 
     def exception_report(self, error: BaseException) -> dict[str, Any]:
-        number = getattr(error, "_recode_callback", None)
+        try:
+            number = object.__getattribute__(error, "_recode_callback")  # not the code's own `__getattr__`
+        except AttributeError:
+            number = None
         bases = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
         return {
             "type": type(error).__name__[:200],

@@ -13,7 +13,7 @@ import builtins
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..grading import candidate_error
@@ -86,6 +86,8 @@ class Link:
             if "raised" in answer:
                 raise self.error(answer["raised"])
             if "lost" in answer:
+                if not isinstance(answer["lost"], str):
+                    raise self.disconnect("protocol", "the candidate sent garbage instead of an answer: no reason")
                 text = f"the candidate returned a value that cannot be sent: {str(answer['lost'])[:MAX_TEXT]}"
                 self.fail("protocol", text)
                 raise CandidateLost(text)
@@ -124,13 +126,12 @@ class Link:
 
     def serve(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Run the function of the test that the candidate calls back."""
-        try:
-            function = self.functions[answer["callback"]]
-            args, kwargs = tuple(answer["args"]), dict(answer["kwargs"])
-        except (LookupError, TypeError):
-            raise self.disconnect(
-                "protocol", "the candidate called a function that the test did not pass to it"
-            ) from None
+        number, args, kwargs = (answer.get(name) for name in ("callback", "args", "kwargs"))
+        function = self.functions.get(number) if type(number) is int else None
+        if function is None:
+            raise self.disconnect("protocol", "the candidate called a function that the test did not pass to it")
+        if type(args) is not tuple or type(kwargs) is not dict or not _all_text(kwargs):
+            raise self.disconnect("protocol", "the candidate sent garbage instead of the arguments of a function")
         self.depth += 1
         try:
             if self.depth > MAX_CALLBACKS:
@@ -156,15 +157,14 @@ class Link:
 
     def error(self, report: Any) -> BaseException:
         """The exception to raise in the test, built from checked parts of the candidate's report."""
-        try:
-            number = report["callback"]
-            if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.raised):
-                return self._from_callback(self.raised[number])
-            kind, text = str(report["type"])[:200], str(report["message"])[:MAX_TEXT]
-            frames = tuple(str(frame)[:MAX_LINE] for frame in report["frames"][:MAX_FRAMES])
-            base = _builtin([str(name) for name in report["bases"]])
-        except (LookupError, TypeError):
+        if not _is_exception_report(report):
             return self.disconnect("protocol", "the candidate sent garbage instead of an exception")
+        number = report["callback"]
+        if type(number) is int and 0 <= number < len(self.raised):
+            return self._from_callback(self.raised[number])
+        kind, text = str(report["type"])[:200], str(report["message"])[:MAX_TEXT]
+        frames = tuple(str(frame)[:MAX_LINE] for frame in report["frames"][:MAX_FRAMES])
+        base = _builtin([str(name) for name in report["bases"]])
         try:
             made: BaseException = _error_type(kind, base)(kind, text, frames)
             if isinstance(made, AttributeError):
@@ -260,10 +260,25 @@ class _AnswerStream:
             pass
 
 
+def _is_exception_report(report: Any) -> bool:
+    """Whether this is an exception as `candidate/server.py` reports it. A text may be a numpy string: it derives from str."""
+    if type(report) is not dict or not {"type", "message", "frames", "bases", "callback"} <= report.keys():
+        return False
+    texts = isinstance(report["type"], str) and isinstance(report["message"], str)
+    lists = all(type(report[name]) is list and _all_text(report[name]) for name in ("frames", "bases"))
+    return texts and lists
+
+
+def _all_text(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
 def _error_type(name: str, base: type[BaseException]) -> type[candidate_error.CandidateError]:
     bases = (candidate_error.CandidateError,) if base is Exception else (candidate_error.CandidateError, base)
     # without a module name, so that a failure shows the name that the candidate uses
-    return type(name if name.isidentifier() else "candidate_error.CandidateError", bases, {"__module__": "builtins"})
+    return type(
+        name if name.isidentifier() else candidate_error.CandidateError.__name__, bases, {"__module__": "builtins"}
+    )
 
 
 def _builtin(names: list[str]) -> type[BaseException]:

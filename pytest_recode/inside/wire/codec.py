@@ -190,7 +190,7 @@ class _Encoder:
 
 class _Decoder:
     def __init__(self, buffers: list[memoryview], resolve: Resolve | None) -> None:
-        self.buffers = buffers
+        self.buffers: list[memoryview | None] = [*buffers]
         self.nodes = 0
         self.resolve = resolve
 
@@ -222,8 +222,16 @@ class _Decoder:
             return dict(zip(parts[::2], parts[1::2]))  # noqa: B905 - strict= is not in Python 3.9
         return _MAKE[tag](parts)
 
-    def _raw(self, tag: str, index: int) -> Any:
-        data = self.buffers[index]
+    def _buffer(self, index: Any) -> memoryview:
+        """Take a buffer. Each is taken once: a message that repeats one could become far larger than its bytes."""
+        data = self.buffers[index] if type(index) is int and index >= 0 else None
+        if data is None:
+            raise WireError("a buffer that is not there")
+        self.buffers[index] = None
+        return data
+
+    def _raw(self, tag: str, index: Any) -> Any:
+        data = self._buffer(index)
         if tag == "b":
             return bytes(data)
         if tag == "y":
@@ -234,7 +242,7 @@ class _Decoder:
 
     def _array(self, tag: str, name: str, *rest: Any) -> Any:
         shape, order, index = rest if tag == "a" else ([], "C", *rest)
-        data = self.buffers[index]
+        data = self._buffer(index)
         if not isinstance(name, str) or not _DTYPE.fullmatch(name):
             raise WireError("an array of a dtype that may not be sent")
         if not (isinstance(shape, list) and len(shape) <= 32 and order in ("C", "F")):
