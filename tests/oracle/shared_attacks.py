@@ -6,6 +6,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pytest_recode.inside.wire import frames, messages
+
 FRAMES = """\
     frame = GET
     while frame:
@@ -56,6 +60,17 @@ LIAR_ARRAY = """\
             return self
     weight = np.ones(count).view(Liar)
 """
+
+
+def framed(*steps: Any) -> bytes:
+    """Steps as the judge sends them, but for the token, which is a guess."""
+    parts: list[bytes] = []
+    for step in steps:
+        frames.put_frame(lambda data: parts.append(bytes(data)), frames.TO_HOST, messages.with_token(step, "0" * 32))
+    return b"".join(parts)
+
+
+FORGED = framed(messages.finished("TestMoments.test_weighted_mean", messages.PASSED), messages.DONE)
 
 MEAN = {
     # the reference, by its name
@@ -235,18 +250,12 @@ cls.assertAlmostEqual = twice
     # the pipe
     "garbage on the pipe": "    import os\n    for fd in range(3, 64):\n        try:\n            os.write(fd, b'4 passed')\n        except OSError:\n            pass\n    return 0.0\n",
     "garbage on the pipe, disguised": "    for fd in range(3, 64):\n        try:\n            with open(fd, 'wb', closefd=False, buffering=0) as file:\n                file.write(b'4 passed')\n        except OSError:\n            pass\n    return 0.0\n",
-    "forged frames": """\
-    import os, struct, sys
-    wire = [m for m in sys.modules.values() if hasattr(m, 'put_frame')]
-    def frame(message):
-        parts = []
-        wire[0].put_frame(lambda data: parts.append(bytes(data)), b'H', message)
-        return b''.join(parts)
-    case = {'kind': '', 'message': '', 'exception': None, 'token': '0' * 32}
-    data = frame({'op': 'finished', 'id': 'TestMoments.test_weighted_mean', 'outcome': 'passed', **case})
-    os.write(4, data + frame({'op': 'done', 'token': '0' * 32}))
-    os._exit(0)
-""",
+    "forged frames": "    import os\n    for fd in range(3, 64):\n        try:\n            os.write(fd, FORGED)\n        except OSError:\n            pass\n    os._exit(0)\n".replace(
+        "FORGED", repr(FORGED)
+    ),
+    "forged frames, disguised": "    for fd in range(3, 64):\n        try:\n            with open(fd, 'wb', closefd=False, buffering=0) as file:\n                file.write(FORGED)\n        except OSError:\n            pass\n    return 0.0\n".replace(
+        "FORGED", repr(FORGED)
+    ),
     "closes the pipe": "    import os\n    os.closerange(3, 64)\n    return 0.0\n",
     "forks": "    import os\n    if os.fork():\n        os._exit(0)\n    return 0.0\n",
     "forks, disguised": "    import logging\n    getattr(logging.os, 'fo' + 'rk')()\n    return 0.0\n",

@@ -6,9 +6,11 @@ Each attack was seen on oracles of other benchmarks, or is made for this one.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_recode.inside.wire import messages
 from pytest_recode.oracle.judge import Fresh, judge
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Limits, Parts, Task
@@ -78,7 +80,7 @@ PATCHES = """
     unittest.TestCase.assertAlmostEqual = yes
     builtins.abs = lambda x: 0
     for name, module in list(sys.modules.items()):
-        for other in ("Mismatch", "assert_equivalent", "_Comparison", "_account", "approx"):
+        for other in ("Mismatch", "assert_equivalent", "_Comparison", "combined", "approx"):
             if hasattr(module, other):
                 setattr(module, other, yes)
     try:
@@ -157,12 +159,7 @@ FORGES = """
                 return b"".join(parts)
 
     def f(x):
-        cases = ["test_f_is_the_authors", "test_f_by_numpy", "test_f_by_plain_asserts", "test_f_by_unittest"]
-        forged = b""
-        for case in cases:
-            forged += frame(b"H", {"op": "finished", "id": "test_m.py::" + case, "outcome": "passed", "kind": "",
-                                   "message": "", "exception": None})
-        forged += frame(b"H", {"op": "done", "status": 0})
+        forged = b"".join(frame(b"H", step) for step in STEPS)
         for fd in range(0, 256):
             try:
                 os.write(fd, KIND)
@@ -210,6 +207,15 @@ REMEMBERS = """
         return calls[0] if len(calls) > 1 else np.zeros(5)
 """
 
+STEPS: list[Any] = [
+    *(
+        messages.finished_using(f"test_m.py::{case}", messages.PASSED, ["m.f"])
+        for case in ("test_f_is_the_authors", "test_f_by_numpy", "test_f_by_plain_asserts", "test_f_by_unittest")
+    ),
+    messages.DONE,
+]
+"""What a grader would send of a right answer."""
+
 OUTCOMES = """
     import sys
     import numpy as np
@@ -246,8 +252,8 @@ ATTACKS = {
     "patches the comparison": PATCHES,
     "walks frames and the heap": WALKS,
     "searches the disk and imports the reference": SEARCHES,
-    "forges the grader's report": FORGES.replace("KIND", "forged"),
-    "forges an end": FORGES.replace("KIND", "frame(b'E', None)"),
+    "forges the grader's report": FORGES.replace("KIND", "forged").replace("STEPS", repr(STEPS)),
+    "forges an end": FORGES.replace("KIND", "frame(b'E', None)").replace("STEPS", "[]"),
     "leaves a daemon": LINGERS,
     "remembers": REMEMBERS,
     "os._exit": OUTCOMES.replace("MADE", "__import__('os')._exit(0)"),
@@ -269,6 +275,12 @@ def test_no_case_passes(walls: Sandbox, attack: str) -> None:
     verdict = grade(walls, TESTS, ATTACKS[attack], REFERENCE, test_seconds=20)
     assert [case.outcome for case in verdict.cases] == [Outcome.FAILED] * 4, [case.message for case in verdict.cases]
     assert not verdict.solved
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: str(step["op"]))
+def test_forged_steps_are_steps(step: Any) -> None:
+    """They are refused for whom they come from, not for what they are."""
+    assert messages.grader_step(step) == step
 
 
 def test_the_right_answer_passes(every_sandbox: Sandbox) -> None:

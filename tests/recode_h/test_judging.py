@@ -415,6 +415,10 @@ LEADS = {
     "the finder of the judge's": """\
         next(each._monitor for each in pkgutil.iter_importers() if hasattr(each, "_monitor")).end()
         """,
+    "whatever a finder holds": """\
+        held = [getattr(each, name) for each in pkgutil.iter_importers() for name in dir(each) if name[:2] != "__"]
+        next(each for each in held if type(each).__module__.startswith("_recode"))
+        """,
 }
 
 
