@@ -6,6 +6,7 @@ done. Pure: whether a path lies in the workspace, and how long a command may tak
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -19,10 +20,26 @@ from pytest_recode.agents.actions import (
     json_type,
     kind_of,
     no_such_action,
+    plain_name,
     unless_as_it_is,
     wrong_use,
 )
 
+RANGES = (
+    ("start_line", "end_line"),
+    ("start", "end"),
+    ("line_start", "line_end"),
+    ("first_line", "last_line"),
+    ("start_line_one_indexed", "end_line_one_indexed_inclusive"),
+)
+"""Names of the first and the last line of a `read`, as two arguments."""
+RANGE_NAMES = frozenset(name for pair in (*RANGES, ("offset", "limit")) for name in pair)
+_MAY_BE = {
+    "lines": "the first and the last line, such as 1-40",
+    "command": "a string or an array of strings",
+    "timeout": "a number of seconds",
+}
+"""What an argument may be that need not be a string."""
 MAX_NAME = 255
 """Bytes of a file's name, as Linux has it."""
 
@@ -41,7 +58,9 @@ _QUOTE = re.compile("[\u201c\u201d\u201e\u2018\u201a\u00ab\u00bb\u2039\u203a]")
 _NO_NAME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z]:(?=[/\\])|[\"'`]")
 """How an address, a path of Windows or a mark begins, of which no file is meant to be named."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_LINES = re.compile(r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:-|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|)\s*[\])]?", re.ASCII)
+_LINES = re.compile(
+    r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:(?P<range>-|\u2013|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|))?\s*[\])]?", re.ASCII
+)
 _SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)
 
 _NAMED = re.compile(r".*\.[A-Za-z]\w{0,7}", re.ASCII | re.DOTALL)
@@ -102,20 +121,29 @@ def path_of(kind: str, value: str) -> str:
         )
     if kind == "write" and "\\" in path:
         raise ValueError(f"{shown}: a backslash parts no directories here. Write `/` between them, such as src/a.py")
-    if kind in ("write", "edit", "read") and (parts[-1] in ("", ".") and path):
-        raise ValueError(f"{shown}, which is a directory. Write the path of a file, such as src/a.py")
+    if kind in ("write", "edit", "read") and parts[-1] in ("", "."):
+        what = "names a directory, since it ends in `/`" if path[-1] == "/" else "is a directory"
+        use = "To see what is in it, use `list`" if kind == "read" else "Write the path of a file, such as src/a.py"
+        raise ValueError(f"{shown}, which {what}. {use}")
     if any(len(part.encode("utf-8", "replace")) > MAX_NAME for part in parts):
         raise ValueError(f"{shown}...: a name in it has more than {MAX_NAME} bytes. Write a shorter one")
     return path
 
 
 def lines_of(value: str) -> tuple[int, int | None]:
-    """The first and the last line that `lines` of a `read` names, from 1; None: to the end. Raises ValueError."""
+    """The first and the last line that `lines` of a `read` names, from 1; None: to the end; one number is that line alone. Raises
+    ValueError."""
     found = _LINES.fullmatch(value.strip())
     if found is None:
         raise ValueError(f"`lines` must be the first and the last line, such as 1-40 or 40-, and is `{value[:80]}`")
-    first, last = int(found["first"]), None if found["last"] in ("", "-1") else int(found["last"])
-    if first < 1 or (last is not None and last < first):
+    first = int(found["first"])
+    last = first if found["range"] is None else None if found["last"] in ("", "-1") else int(found["last"])
+    if first > 0 and last is not None and 0 < last < first:
+        raise ValueError(
+            f"`lines` must be the first and the last line, such as 1-40, and is `{value[:80]}`: its first line, {first}, is behind its "
+            f"last, {last}"
+        )
+    if first < 1 or last == 0:
         raise ValueError(
             f"`lines` must be the first and the last line, counted from 1, such as 1-40, and is `{value[:80]}`"
         )
@@ -148,13 +176,26 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
         own = argument_of(kind, other)
         if value is None or (own is None and as_it_is(kind, other, value)):
             continue
+        if kind == "read" and plain_name(other) in RANGE_NAMES:
+            if names_lines(arguments):
+                return wrong_use(kind, f"`lines` of `read` is given twice, as `lines` and as `{other[:80]}`.")
+            return wrong_use(
+                kind, f"`{other[:80]}` of {called} must be the number of a line, and is `{json.dumps(value)[:80]}`."
+            )
         if own is None:
             takes = ", ".join(f"`{each}`" for each in form.takes)
             own_ones = f"its arguments are {takes}" if takes else "it needs no arguments"
             return wrong_use(kind, f"{called} does not take `{other[:80]}`{unless_as_it_is(kind, other)}; {own_ones}.")
         value = _written(own, value)
+        if value == [] and own in _MAY_BE:
+            return wrong_use(kind, f"`{other[:80]}` of {called} is empty.")
         if not isinstance(value, str):
-            return wrong_use(kind, f"`{other[:80]}` of {called} must be a string, not {json_type(value)}.")
+            wanted = _MAY_BE.get(own, "a string")
+            if isinstance(value, list) and own in _MAY_BE:
+                return wrong_use(
+                    kind, f"`{other[:80]}` of {called} must be {wanted}, and is `{json.dumps(value)[:80]}`."
+                )
+            return wrong_use(kind, f"`{other[:80]}` of {called} must be {wanted}, not {json_type(value)}.")
         if own in given:
             return wrong_use(kind, f"`{own}` of {called} is given twice.")
         if value or own not in form.optional:
@@ -202,8 +243,27 @@ def _checked(kind: str, own: str, value: str) -> str:
 
 def _written(own: str, value: object) -> object:
     """A number, or the pair of numbers of `lines`, as the text that stands for it."""
+    if own == "lines" and (line := whole_number(value)) is not None:
+        return str(line)
     if own == "timeout" and isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if value < 1e6 else str(value)
-    if own == "lines" and isinstance(value, list) and [type(each) for each in value] == [int, int]:
-        return lines_from(value[0], value[1])
+    if own == "lines" and isinstance(value, list) and 1 <= len(value) <= 2:
+        pair = [whole_number(each) for each in value]
+        if None not in pair:
+            return str(pair[0]) if len(pair) == 1 else lines_from(*pair)
     return value
+
+
+def whole_number(value: object) -> int | None:
+    """The number that a value is, or that a string of digits or a float without a fraction stands for; None for anything else."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    text = str(value).strip()
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
+
+
+def names_lines(arguments: Mapping[str, object]) -> bool:
+    """Whether the arguments of a `read` hold its lines as one value."""
+    return any(value and argument_of("read", name) == "lines" for name, value in arguments.items())

@@ -148,7 +148,7 @@ class ActionReader:
         if kind == "read" and own is None and (bound := _BOUND.fullmatch(f"{name}{tail}")):
             self._bound(call, bound["which"].lower(), bound["line"])
             return True
-        if own is None and as_it_is(kind, name, tail[1:]):
+        if own is None and re.match(r"[:=](?![ \t]*[<`~|>\"'])", tail) and as_it_is(kind, name, tail[1:]):
             self.at += 1
             return True
         part = PART_NAMES.get(name.lower()) if own is None and kind not in ("write", "edit") else None

@@ -109,12 +109,24 @@ ACTION_NAMES: Mapping[str, tuple[str, ...]] = {
 """Other names of the actions that are understood, by kind: those that other agents' tools have. docs/reference/agents.md lists them."""
 
 ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
-    "path": ("file", "filename", "file_name", "file_path", "filepath", "target", "target_file", "directory", "dir"),
+    "path": (
+        "file",
+        "filename",
+        "file_name",
+        "file_path",
+        "filepath",
+        "target",
+        "target_file",
+        "directory",
+        "dir",
+        "absolute_path",
+        "relative_workspace_path",
+    ),
     "text": ("content", "contents", "code", "file_text", "file_content", "body"),
     "old": ("old_str", "old_string", "old_text", "old_code", "search", "find", "original"),
     "new": ("new_str", "new_string", "new_text", "new_code", "replace", "replacement", "updated"),
     "command": ("cmd", "bash", "shell", "shell_command"),
-    "pattern": ("regex", "regexp"),
+    "pattern": ("regex", "regexp", "query"),
     "query": ("queries", "keywords", "words"),
     "lines": ("view_range", "line_range", "range"),
     "timeout": ("timeout_seconds", "timeout_sec", "timeout_secs"),
@@ -140,17 +152,35 @@ _NEAREST: Mapping[str, str] = {
     **dict.fromkeys(("find", "find_file", "find_files", "glob", "list_code_definition_names"), "list"),
     **dict.fromkeys(("exit", "stop", "end", "finished", "final", "final_answer", "answer"), "submit"),
     **dict.fromkeys(("tree", "pwd"), "list"),
+    **dict.fromkeys(
+        (
+            "web_search",
+            "search_web",
+            "google_search",
+            "browser",
+            "browse",
+            "web_fetch",
+            "fetch",
+            "fetch_url",
+            "open_url",
+        ),
+        "",
+    ),
     **dict.fromkeys(("write_code", "new_file", "touch"), "write"),
 }
-"""What to use instead of names that do not say enough to be understood."""
+"""What to use instead of names that do not say enough to be understood; "" where nothing does it."""
 
 AS_IT_IS: Mapping[tuple[str, str], str] = {
     ("edit", "replace_all"): "false",
     ("edit", "count"): "1",
     ("edit", "expected_replacements"): "1",
     ("list", "recursive"): "true",
-    ("read", "should_read_entire_file"): "true",
+    ("read", "should_read_entire_file"): "true or false",
     ("grep", "output_mode"): "content",
+    ("grep", "case_sensitive"): "true",
+    ("grep", "is_regexp"): "true",
+    **{(kind, "security_risk"): "a text" for kind in FORMS},
+    **{(kind, name): "a text" for kind in ("write", "edit") for name in ("instruction", "instructions")},
     ("write", "overwrite"): "true",
     ("write", "line_count"): "a number",
     **{("search", name): "a number" for name in ("k", "top_k", "max_results")},
@@ -193,12 +223,14 @@ class ProtocolError:
     """An answer that cannot be acted on: a value, since models give such answers. `text` is told to the model.
 
     `kind`, where known, is the action whose right form helps; the protocol in use decides how that form is shown (`in_text`,
-    `in_calls`). `calls` has a text for each native tool call of the answer, "" for those that are right.
+    `in_calls`). `calls` has a text for each native tool call of the answer, "" for those that are right; `actions` has those, None for
+    the others, so that faults that show in the workspace are told at once with the rest.
     """
 
     text: str
     kind: str = ""
     calls: tuple[str, ...] = ()
+    actions: tuple[Action | None, ...] = ()
 
 
 def plain_name(name: str) -> str:
@@ -237,8 +269,12 @@ def as_it_is(kind: str, name: str, value: object) -> bool:
     if wanted is None or not isinstance(value, bool | int | str):
         return False
     said = str(value).strip().lower()
+    if wanted == "a text":
+        return isinstance(value, str)
     if wanted == "a number":
         return said.isascii() and said.isdigit()
+    if wanted == "true or false":
+        return said in ("", "true", "false")
     return said in ("", wanted, f"{wanted}/" if wanted == "." else wanted)
 
 

@@ -5,13 +5,14 @@ Only what has one reading is translated; anything else stays as it is, and is re
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_recode.agents.action_arguments import lines_from
-from pytest_recode.agents.actions import FORMS, ProtocolError, kind_of, nearest, plain_name
+from pytest_recode.agents.action_arguments import RANGES, action, lines_from, lines_of, names_lines, whole_number
+from pytest_recode.agents.actions import FORMS, Action, ProtocolError, argument_of, kind_of, nearest, plain_name
 
 TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     "run": ("exec_command", "run_terminal_cmd"),
@@ -30,7 +31,6 @@ SUBMIT_TEXTS = ("message", "summary", "result", "answer", "final_answer", "text"
 """Arguments of `submit` that are text for a reader: they belong to the reflection."""
 
 _WRAPPERS = ("args", "arguments", "input", "parameters", "params", "kwargs")
-_RANGES = (("start_line", "end_line"), ("start", "end"), ("line_start", "line_end"), ("first_line", "last_line"))
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash"})
 _THOUGHTS = frozenset({"think", "thinking", "plan", "todo", "todo_write", "update_plan", "write_todos"})
 
@@ -43,11 +43,26 @@ def tool_kind(name: str, given: dict[str, Any]) -> str | ProtocolError:
     if plain in EDITORS:
         command = given.pop("command", None)
         if isinstance(command, str) and command in _COMMANDS:
+            new = [given[each] for each in given if argument_of("edit", each) == "new"]
+            if command == "str_replace" and all(each is None for each in new):
+                given["new_str"] = ""  # as that tool documents it
             return _COMMANDS[command]
-        what = f"`{plain}` with the command `{str(command)[:80]}` is not one of the tools: use `edit`, and give as `old` the line beside the place."
-        return ProtocolError(text=f"{what} Nothing was done.", kind="edit")
+        return _no_command(plain, command)
     found = next((kind for kind, others in TOOL_NAMES.items() if plain in others), None)
     return found if found is not None else _unknown(name, plain)
+
+
+def _no_command(editor: str, command: object) -> ProtocolError:
+    known = ", ".join(f"`{each}`" for each in _COMMANDS)
+    if command == "insert":
+        what = f"`{editor}` with the command `insert` is not one of the tools: use `edit`, and give as `old` the line beside the place."
+        return ProtocolError(text=f"{what} Nothing was done.", kind="edit")
+    if command in (None, ""):
+        what = f"`{editor}` needs `command`, which is one of {known}."
+    else:
+        shown = command if isinstance(command, str) else json.dumps(command)
+        what = f"`{editor}` has no command `{shown[:80]}`; its commands are {known}."
+    return ProtocolError(text=f"{what} Nothing was done. Or call one of the tools {', '.join(FORMS)}.")
 
 
 def names_a_tool(name: str) -> bool:
@@ -112,21 +127,32 @@ def _translate_lines(made: dict[str, Any]) -> None:
     if isinstance(lines, str):
         made["lines"] = re.sub(r"(?<=[-:])\s*end\s*\Z", "", lines)
     names = {plain_name(name): name for name in made}
-    if any(made.get(each) for each in ("lines", "view_range", "line_range", "range")):
-        return
-    for first, last in (*_RANGES, ("offset", "limit")):
+    given = {name: value for name, value in made.items() if argument_of("read", name) == "lines"}
+    for first, last in (*RANGES, ("offset", "limit")):
         pair = {plain: made[names[plain]] for plain in (first, last) if plain in names}
-        if pair and _lines(made, pair, first, last):
-            for plain in pair:
-                del made[names[plain]]
-            return
+        found: dict[str, Any] = {}
+        if not pair or not _lines(found, pair, first, last):
+            continue
+        if names_lines(given) and found and not _same_lines(given, found["lines"]):
+            return  # refused: it is not known which are meant
+        for plain in pair:
+            del made[names[plain]]
+        if not names_lines(given):
+            made.update(found)
+        return
+
+
+def _same_lines(given: Mapping[str, Any], lines: str) -> bool:
+    """Whether lines given in another way are these."""
+    made = action("read", {"path": "a", **given})
+    return isinstance(made, Action) and lines_of(made.arguments.get("lines", "1-")) == lines_of(lines)
 
 
 def _lines(made: dict[str, Any], pair: Mapping[str, Any], first: str, last: str) -> bool:
     """Sets `lines` from two numbers, either of which may be left out; False where they are none."""
-    begin, end = (_number(pair.get(name)) for name in (first, last))
-    if begin is False or end is False:
+    if any(pair.get(name) not in (None, "") and whole_number(pair[name]) is None for name in (first, last)):
         return False
+    begin, end = (whole_number(pair.get(name)) for name in (first, last))
     if begin is None and end is None:
         made.pop("lines", None)
         return True
@@ -136,13 +162,3 @@ def _lines(made: dict[str, Any], pair: Mapping[str, Any], first: str, last: str)
         end = None if end is None else start + end - 1
     made["lines"] = lines_from(start, end)
     return True
-
-
-def _number(value: object) -> int | bool | None:
-    """A whole number, None where none is given, False for anything else."""
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return False
-    text = str(value).strip()
-    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else False

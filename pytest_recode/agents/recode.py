@@ -144,9 +144,8 @@ class ReCode:
         """Do what an answer says and remember both; True where it submits."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
         try:
-            if isinstance(read, Step):
-                native = self.model.native_tools
-                read = checked(read, workspace, native=native, calls=len(reply.tool_calls) if native else 0)
+            native = self.model.native_tools
+            read = checked(read, workspace, native=native, calls=len(reply.tool_calls) if native else 0)
         finally:  # also where the sandbox failed
             self._log("step", step, _step_fields(read, reply))
         kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()

@@ -15,11 +15,17 @@ from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.values import FENCE
 
 
-def checked(step: Step, workspace: Workspace, *, native: bool, calls: int = 0) -> Step | ProtocolError:
-    """The step with the paths of its actions relative to the workspace, or what is wrong with it.
+def checked(step: Step | ProtocolError, workspace: Workspace, *, native: bool, calls: int = 0) -> Step | ProtocolError:
+    """The step with the paths of its actions relative to the workspace, or what is wrong with it; of an answer that is wrong already, with
+    the faults of its other calls.
 
     `native`: the model calls tools; `calls`: how many it called, each of which gets a result.
     """
+    if isinstance(step, ProtocolError):
+        also = [_checked(action, workspace) if action is not None else None for action in step.actions]
+        told = [in_calls(each) if isinstance(each, ProtocolError) else "" for each in also] or [""] * len(step.calls)
+        every = tuple(before or now for before, now in zip(step.calls, told, strict=True))
+        return replace(step, text=next(filter(None, every), step.text), calls=every)
     made = [_checked(action, workspace) for action in step.actions]
     wrong = [(in_calls if native else in_text)(each) if isinstance(each, ProtocolError) else "" for each in made]
     if not any(wrong):

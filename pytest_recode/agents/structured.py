@@ -163,16 +163,20 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
 
 
 def taken_parts(given: dict[str, Any]) -> dict[str, str]:
-    """The parts of a step among arguments or keys, taken out of `given`. Raises DamagedError where one is no text."""
+    """The parts of a step among arguments or keys, taken out of `given`; what is no text becomes one, since a thought undoes no action."""
     parts: dict[str, str] = {}
     for key in list(given):
         if (name := PART_NAMES.get(key.lower())) is None:
             continue
         said = given.pop(key)
-        if not isinstance(said, str | None):
-            raise DamagedError(f"`{key}` must be a string.")
-        parts[name] = "\n".join(filter(None, (parts.get(name), said)))
+        parts[name] = "\n".join(filter(None, (parts.get(name), _as_text(said))))
     return parts
+
+
+def _as_text(said: Any) -> str:
+    if isinstance(said, list):
+        return "\n".join(map(_as_text, said))
+    return "" if said is None else said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
 def arguments_in(text: str, name: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pytest_recode.agents.actions import (
 )
 from pytest_recode.agents.beside_calls import action_line, lost_file, without_marks
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
-from pytest_recode.agents.protocol import parse, parts_of
+from pytest_recode.agents.protocol import parse, parts_of, plain_lines
 from pytest_recode.agents.structured import arguments_in, taken_parts
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.models import Reply, Tool, ToolCall
@@ -33,6 +33,11 @@ _MARKED = re.compile(
     re.DOTALL,
 )
 """How Llama and Mistral write tool calls where their server does not take them out of the text."""
+
+_ADVICE = re.compile(r"(?<=[.`)?]) (?:Write|Answer in|Begin|Leave|To quote|Use|Each action|No other action)\b")
+"""Where a fault of the text protocol ends and what to write instead begins: a model with tools is told to call them."""
+_OF_TEXT = re.compile(r"###|<<|\bblock\b|holds no action")
+_WORD = re.compile(r"[A-Za-z_]{2,40}")
 
 AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."
 """The result of the other calls where it is the answer as a whole that cannot be used."""
@@ -94,7 +99,8 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
     read = [from_tool_call(call) for call in reply.tool_calls]
     wrong = [in_calls(each) if isinstance(each, ProtocolError) else "" for each in read]
     if any(wrong):
-        return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong))
+        readable = tuple(None if isinstance(each, ProtocolError) else each[0] for each in read)
+        return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong), actions=readable)
     right = [each for each in read if not isinstance(each, ProtocolError)]
     actions = tuple(each for each, _ in right)
     line = action_line(reply.text, [each.kind for each in actions])
@@ -134,12 +140,18 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
     called = f"Call one of: {', '.join(FORMS)}."
     if not reply.text.strip():
         return ProtocolError(text=f"Your answer was empty: it calls no tool. {called}")
-    if not action_line(reply.text):
+    line = action_line(reply.text)
+    if not line:
         return ProtocolError(text=f"Your answer calls no tool. {called}")
-    what = step.text.partition(" Write it like this:\n")[0].partition(" Answer in this form:\n")[0]
+    lines = plain_lines(reply.text).split("\n")[line - 1 :]
+    kind = next((kind for word in _WORD.findall("\n".join(lines)[:1000]) if (kind := kind_of(word))), "write")
+    fault = _ADVICE.split(step.text, maxsplit=1)[0].partition(" Nothing was done.")[0]
+    if _OF_TEXT.search(fault):
+        fault = f"line {line} (`{lines[0].strip()[:80]}`) holds an action that is not whole."
+    how = f"with the arguments {arguments_of(kind)}" if FORMS[kind].takes else "without arguments"
     return ProtocolError(
-        text=f"Your answer calls no tool, and its text cannot be read as actions: {what} {called} For example `write` with the "
-        f"arguments {arguments_of('write')}"
+        text=f"Your answer calls no tool, and its text cannot be read as actions: {fault} Nothing was done. {called} For example "
+        f"`{kind}` {how}"
     )
 
 

@@ -44,7 +44,7 @@ def test_lines_that_the_file_does_not_have_are_refused(open_walled: Open) -> Non
     )
 
 
-@pytest.mark.parametrize("lines", ["0-3", "3-2", "7", "first", "1-2-3", "-5-1"])
+@pytest.mark.parametrize("lines", ["0-3", "3-2", "0", "-1", "first", "1-2-3", "-5-1"])
 def test_lines_that_are_none_are_an_error_before_anything_is_done(lines: str) -> None:
     write, read = {"path": "b.py", "text": "x"}, {"path": "a.py", "lines": lines}
     told = from_reply(calls(("write", json.dumps(write)), ("read", json.dumps(read))))

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from pytest_recode.agents.actions import ProtocolError, Step
+from pytest_recode.agents.actions import FORMS, Action, ProtocolError, Step
+from pytest_recode.agents.protocol import parse
 from pytest_recode.agents.tools import from_reply
 from tests.agents.scripted import calls
 
@@ -32,6 +33,34 @@ LS = {"command": "ls"}
         ("read", {**A, "offset": 0, "limit": 10}, "read", {**A, "lines": "1-10"}),
         ("read", {**A, "offset": 5, "limit": 10}, "read", {**A, "lines": "5-14"}),
         ("read", {**A, "limit": None}, "read", A),
+        ("read", {**A, "offset": 33.0}, "read", {**A, "lines": "33-"}),
+        (
+            "read",
+            {**A, "start_line_one_indexed": 2, "end_line_one_indexed_inclusive": 3, "should_read_entire_file": False},
+            "read",
+            {**A, "lines": "2-3"},
+        ),
+        ("read", {**A, "lines": "2-3", "start_line": 2, "end_line": 3}, "read", {**A, "lines": "2-3"}),
+        ("read", {**A, "view_range": [2, -1], "start_line": 2}, "read", {**A, "lines": "2-"}),
+        ("read", {**A, "lines": 3}, "read", {**A, "lines": "3"}),
+        ("read", {**A, "lines": "3"}, "read", {**A, "lines": "3"}),
+        ("read", {**A, "lines": [3]}, "read", {**A, "lines": "3"}),
+        ("read", {**A, "lines": ["3", "5"]}, "read", {**A, "lines": "3-5"}),
+        ("read", {**A, "lines": [3.0, -1]}, "read", {**A, "lines": "3-"}),
+        ("read", {"absolute_path": "a.py"}, "read", A),
+        ("list_dir", {"relative_workspace_path": "src", "explanation": "Look."}, "list", {"path": "src"}),
+        ("grep_search", {"query": "x", "case_sensitive": True, "isRegexp": True}, "grep", {"pattern": "x"}),
+        ("replace", {**A, "instruction": "Swap.", "old_string": "b", "new_string": "c"}, "edit", SWAP),
+        ("write_file", {**TEXT, "instructions": "Say x."}, "write", TEXT),
+        ("run", {**LS, "security_risk": "LOW"}, "run", LS),
+        ("submit", {"security_risk": "LOW"}, "submit", {}),
+        ("str_replace_editor", {"command": "str_replace", **A, "old_str": "b"}, "edit", {**A, "old": "b", "new": ""}),
+        (
+            "str_replace_editor",
+            {"command": "str_replace", **A, "old_str": "b", "new_str": None},
+            "edit",
+            {**A, "old": "b", "new": ""},
+        ),
         ("read", {**A, "lines": {"start": 1, "end": 40}}, "read", {**A, "lines": "1-40"}),
         ("read", {**A, "lines": "3-end"}, "read", {**A, "lines": "3-"}),
         ("read", {"paths": ["a.py"]}, "read", A),
@@ -79,9 +108,36 @@ def test_the_message_of_a_submit_is_kept() -> None:
         ("run", {**LS, "cwd": "src"}, "`run` does not take `cwd`, except as `.`"),
         ("run", {**LS, "requires_approval": True}, "`run` does not take `requires_approval`"),
         ("read", {"paths": ["a.py", "b.py"]}, "`read` does not take `paths`"),
-        ("read", {**A, "start": "def f"}, "`read` does not take `start`"),
-        ("read", {**A, "lines": "1-2", "limit": 3}, "`read` does not take `limit`"),
-        ("run", {"command": []}, "`command` of `run` must be a string, not an array"),
+        ("read", {**A, "start": "def f"}, '`start` of `read` must be the number of a line, and is `"def f"`.'),
+        ("read", {**A, "start": 2.5}, "`start` of `read` must be the number of a line, and is `2.5`."),
+        ("read", {**A, "lines": "1-2", "limit": 3}, "`lines` of `read` is given twice, as `lines` and as `limit`."),
+        ("read", {**A, "view_range": [1, 2], "start_line": 5, "end_line": 6}, "`lines` of `read` is given twice, as"),
+        (
+            "read",
+            {**A, "lines": [5, 2]},
+            "`lines` must be the first and the last line, such as 1-40, and is `5-2`: its first",
+        ),
+        (
+            "read",
+            {**A, "lines": [1, 2, 3]},
+            "`lines` of `read` must be the first and the last line, such as 1-40, and is",
+        ),
+        ("read", {**A, "lines": 0}, "`lines` must be the first and the last line, counted from 1"),
+        ("read", {**A, "lines": []}, "`lines` of `read` is empty."),
+        ("run", {"command": []}, "`command` of `run` is empty."),
+        (
+            "run",
+            {"command": ["ls", 1]},
+            '`command` of `run` must be a string or an array of strings, and is `["ls", 1]`',
+        ),
+        ("run", {"command": 3}, "`command` of `run` must be a string or an array of strings, not a number."),
+        ("grep", {"query": "x", "isRegexp": False}, "`grep` does not take `isRegexp`, except as `true`"),
+        ("edit", {**SWAP, "instruction": ["x"]}, "`edit` does not take `instruction`"),
+        (
+            "str_replace_editor",
+            {"command": "str_replace", **A, "old_str": "b", "insert_text": "c"},
+            "`edit` does not take `insert_text`",
+        ),
         ("edit", {**A, "old": "b"}, "`edit` needs `new`"),
         ("submit", {"command": "ls"}, "`submit` does not take `command`"),
         ("str_replace_editor", {"command": "insert", **A}, "`str_replace_editor` with the command `insert` is not one"),
@@ -100,3 +156,51 @@ def test_what_would_change_the_meaning_is_refused(name: str, given: dict[str, ob
     assert read.text.startswith(words)
     assert "Nothing was done." in read.text
     assert "Call the tool `" in read.text or name in ("think", "todo_write")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (A, "`str_replace_editor` needs `command`, which is one of `view`, `create`, `str_replace`. Nothing was done."),
+        (
+            {"command": "undo_edit", **A},
+            "`str_replace_editor` has no command `undo_edit`; its commands are `view`, `create`, `str_replace`. Nothing was done.",
+        ),
+        ({"command": 3}, "`str_replace_editor` has no command `3`; its commands are"),
+    ],
+)
+def test_an_editor_without_a_known_command_is_told_its_commands(given: dict[str, object], words: str) -> None:
+    read = from_reply(calls(("str_replace_editor", json.dumps(given))))
+    assert isinstance(read, ProtocolError), read
+    assert read.text.startswith(words)
+    assert "`old`" not in read.text
+    assert "None" not in read.text
+
+
+def test_for_what_no_tool_does_none_is_named() -> None:
+    read = from_reply(calls(("web_search", '{"query": "x"}')))
+    assert isinstance(read, ProtocolError), read
+    assert read.text == f"There is no tool `web_search`. The tools are {', '.join(FORMS)}. Nothing was done."
+
+
+@pytest.mark.parametrize("name", ["planning", "observation", "reflection", "description"])
+@pytest.mark.parametrize(
+    ("thought", "text"),
+    [
+        (["a", "b"], "a\nb"),
+        (["a", {"b": 1}, 2], 'a\n{"b": 1}\n2'),
+        ({"step": "\u00fc"}, '{"step": "\u00fc"}'),
+        (7, "7"),
+        (True, "true"),
+        (None, ""),
+        ([], ""),
+    ],
+)
+def test_a_thought_of_another_type_undoes_no_write(name: str, thought: object, text: str) -> None:
+    step = from_reply(calls(("write", json.dumps({**TEXT, name: thought}))))
+    assert isinstance(step, Step), step
+    assert step.actions == (Action(kind="write", arguments=TEXT),)
+    assert getattr(step, "reflection" if name == "description" else name) == text
+    as_text = parse(json.dumps({"action": "write", "args": TEXT, name: thought}))
+    assert isinstance(as_text, Step), as_text
+    assert as_text.actions[0].kind == "write"

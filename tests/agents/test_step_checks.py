@@ -49,13 +49,16 @@ OUTSIDE = "is outside the workspace: give a path relative to it. Nothing was don
         ("edit", {"path": "a/../b", "old": "x", "new": "y"}, "a path may not go up by `..`."),
         ("write", {"path": "~/x.py", "text": "x"}, "`~` stands for no directory here."),
         ("write", {"path": "src\\a.py", "text": "x"}, "a backslash parts no directories here. Write `/` between them"),
-        ("write", {"path": "src/", "text": "x"}, "which is a directory. Write the path of a file"),
-        ("read", {"path": "."}, "which is a directory. Write the path of a file"),
+        ("write", {"path": "src/", "text": "x"}, "which names a directory, since it ends in `/`. Write the path of a file"),
+        ("write", {"path": "src/.", "text": "x"}, "which is a directory. Write the path of a file"),
+        ("read", {"path": "."}, "`path` of `read` is `.`, which is a directory. To see what is in it, use `list`."),
+        ("read", {"path": "src/"}, "which names a directory, since it ends in `/`. To see what is in it, use `list`."),
         ("write", {"path": "x" * 256, "text": "x"}, "a name in it has more than 255 bytes. Write a shorter one."),
         ("write", {"path": "a\x1b.py", "text": "x"}, "`path` of `write` holds a control character (U+001B). Leave it out."),
         ("read", {"path": "a\u200b.py"}, "`path` of `read` holds an invisible character (U+200B). Leave it out."),
-        ("read", {"path": "solver.py", "lines": "7"}, "`lines` must be the first and the last line, such as 1-40 or 40-"),
-        ("read", {"path": "solver.py", "lines": "9-3"}, "counted from 1, such as 1-40, and is `9-3`."),
+        ("read", {"path": "solver.py", "lines": "all"}, "`lines` must be the first and the last line, such as 1-40 or 40-"),
+        ("read", {"path": "solver.py", "lines": "0-3"}, "counted from 1, such as 1-40, and is `0-3`."),
+        ("read", {"path": "solver.py", "lines": "9-3"}, "and is `9-3`: its first line, 9, is behind its last, 3."),
         ("run", {"command": "ls", "timeout": "soon"}, "`timeout` must be a number of seconds, such as 30, and is `soon`."),
         ("run", {"command": "ls \x00"}, "holds a null character, which no command can hold: leave it out."),
         ("write", {"path": "b.txt", "text": "\ud800"}, "`text` of `write` holds half of a character (U+D800)"),
@@ -77,6 +80,37 @@ def test_a_fault_that_shows_before_is_told_before_anything_is_done(
     assert "Nothing was done." in told
     assert (f"Call the tool `{kind}` with" if native else f"### Action: {kind}\n") in told
     assert not native or found.calls[0] == ""
+
+
+def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> None:
+    reply = calls(
+        ("write", '{"path": "n.txt"}'),
+        ("write", '{"path": "/workspace/solver.py", "text": "a"}'),
+        ("read", '{"path": "solver.py"}'),
+        ("grep", '{"pattern": "f("}'),
+        ("run", '{"command": "ls", "timeout": 31}'),
+    )
+    found = checked(from_reply(reply), open_walled(), native=True, calls=5)
+    assert isinstance(found, ProtocolError), found
+    assert [each[:30] for each in found.calls] == [
+        "`write` needs `text`. Nothing ",
+        "`write`: /workspace/solver.py ",
+        "",
+        "`grep`: 'f(' is no regular exp",
+        "`run`: a command has at most 3",
+    ]
+    assert found.text == found.calls[0]
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    ("lines", "told"), [("2", "Lines 2 to 2 of 3:\ntwo"), ("2\u20133", "Lines 2 to 3 of 3:\ntwo\nthree")]
+)
+def test_lines_are_read_as_they_are_asked_for(open_walled: Open, lines: str, told: str, native: bool) -> None:
+    workspace = open_walled(files={"a.txt": b"one\ntwo\nthree\n"})
+    found = read(workspace, "read", {"path": "a.txt", "lines": lines}, native=native)
+    assert isinstance(found, Step), found
+    assert do(found.actions[1], workspace, str) == (True, told)
 
 
 @pytest.mark.parametrize("native", [False, True])

@@ -145,6 +145,35 @@ def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_
 
 
 @pytest.mark.parametrize(
+    ("text", "fault", "kind"),
+    [
+        (
+            '<function_calls>\n<invoke name="run">\n<parameter name="command">echo "1 &lt; 2"</parameter>\n</invoke>\n</function_calls>',
+            'The text of `<parameter name="command">` in line 3 holds `&lt;`: it is not known whether it is escaped.',
+            "run",
+        ),
+        ("### Action: write\npath: a.py\ntext <<E\nx", "holds an action that is not whole.", "write"),
+        ("### Action: edit\npath: a.py\nold <<E\nx\nE", "`edit` needs `new`.", "edit"),
+        ('{"action": "read", "args": {"path": "a.py"}} and more', "", "read"),
+        ("### Action: read\npath: a.py\n### Action: submit now\nmore", "", "read"),
+        ('[TOOL_CALLS]grep[ARGS]{"pattern": "x"}', "", "grep"),
+        ('<tool_call>{"name": "list", "arguments": {"path": "a"', "", "list"),
+        ("<write>\n<path>a", "", "write"),
+        ("### Action: submit\nwhat: now", "", "submit"),
+    ],
+)
+def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: str, fault: str, kind: str) -> None:
+    read = from_reply(Reply(text=text))
+    assert isinstance(read, ProtocolError), read
+    told = read.text.partition(" For example ")
+    assert told[0].startswith("Your answer calls no tool, and its text cannot be read as actions: ")
+    assert fault in told[0]
+    assert not any(word in read.text for word in ("Write it", "<<", "block", "###") if word not in text)
+    assert told[0].count("Nothing was done.") == 1
+    assert told[2].startswith(f"`{kind}` with")
+
+
+@pytest.mark.parametrize(
     ("reply", "words"),
     [
         (
@@ -184,7 +213,6 @@ def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_
             calls(("submit", '{"mode": "now"}')),
             "`submit` does not take `mode`; it needs no arguments. Nothing was done. Call the tool `submit` without arguments.",
         ),
-        (calls(("read", '{"path": "a", "observation": 7}')), "`observation` must be a string. Nothing was done."),
         (
             calls(("submit", "{}"), text="It is\n```python a.py\nx = 1\n```"),
             "The code fence in line 2 of your text names a file, a.py, and belongs to no tool call: it would not be written.",
