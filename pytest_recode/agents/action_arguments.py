@@ -178,7 +178,10 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
             continue
         if kind == "read" and plain_name(other) in RANGE_NAMES:
             if names_lines(arguments):
-                return wrong_use(kind, f"`lines` of `read` is given twice, as `lines` and as `{other[:80]}`.")
+                return wrong_use(
+                    kind,
+                    f"The lines of {called} are given in two ways, and `{other[:80]}` is one of them. Give `lines` alone.",
+                )
             return wrong_use(
                 kind, f"`{other[:80]}` of {called} must be the number of a line, and is `{json.dumps(value)[:80]}`."
             )

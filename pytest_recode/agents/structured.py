@@ -54,6 +54,7 @@ _NAMED = re.compile(
     r"[^`\s\[{,][ \t]*\[?\{[ \t]*\"(?:" + "|".join(_NAME_KEYS) + r")\"[ \t]*:[ \t]*\"(?P<name>[\w.-]{1,80})\""
 )
 
+_SPAN = re.compile(r"`[^`]*`")
 _GIVEN = re.compile(rf"{_MARK}(?:" + "|".join(_ARGUMENT_KEYS) + rf"){_MARK}\s*:")
 
 
@@ -232,7 +233,8 @@ def opening_tags(line: str) -> Iterator[re.Match[str]]:
 
 
 def call_behind_text(line: str) -> bool:
-    """Whether a line holds a JSON object behind other text that names an action and has a key for its arguments."""
+    """Whether a line holds a JSON object behind other text that names an action and has a key for its arguments; not in backticks."""
+    line = _SPAN.sub("` `", line) if '"' in line else line
     found = next((each for each in _NAMED.finditer(line) if kind_of(each["name"])), None) if '"' in line else None
     return found is not None and _GIVEN.search(line, found.end()) is not None
 

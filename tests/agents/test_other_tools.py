@@ -110,8 +110,13 @@ def test_the_message_of_a_submit_is_kept() -> None:
         ("read", {"paths": ["a.py", "b.py"]}, "`read` does not take `paths`"),
         ("read", {**A, "start": "def f"}, '`start` of `read` must be the number of a line, and is `"def f"`.'),
         ("read", {**A, "start": 2.5}, "`start` of `read` must be the number of a line, and is `2.5`."),
-        ("read", {**A, "lines": "1-2", "limit": 3}, "`lines` of `read` is given twice, as `lines` and as `limit`."),
-        ("read", {**A, "view_range": [1, 2], "start_line": 5, "end_line": 6}, "`lines` of `read` is given twice, as"),
+        ("read", {**A, "lines": "1-2", "limit": 3}, "The lines of `read` are given in two ways, and `limit` is one"),
+        ("read", {**A, "start_line": 2, "limit": 3}, "The lines of `read` are given in two ways, and `limit` is one"),
+        (
+            "read",
+            {**A, "view_range": [1, 2], "start_line": 5, "end_line": 6},
+            "The lines of `read` are given in two ways, and",
+        ),
         (
             "read",
             {**A, "lines": [5, 2]},
