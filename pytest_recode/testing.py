@@ -1,10 +1,11 @@
-"""Functions for tests of others: `assert_equivalent` for hidden tests, and conformance suites for sandboxes, agents and formats."""
+"""Functions for tests of others: `assert_equivalent` and `assert_unmodified` for hidden tests, and conformance suites for sandboxes, agents and formats."""
 
 from __future__ import annotations
 
 from pytest_recode.agents.conformance import check_agent
 from pytest_recode.formats.conformance import check_format
 from pytest_recode.inside.grading.equivalence import assert_equivalent
+from pytest_recode.inside.grading.unmodified import assert_unmodified
 from pytest_recode.sandboxes.conformance import check_sandbox
 
-__all__ = ["assert_equivalent", "check_agent", "check_format", "check_sandbox"]
+__all__ = ["assert_equivalent", "assert_unmodified", "check_agent", "check_format", "check_sandbox"]

@@ -363,10 +363,10 @@ def test_what_was_paid_is_a_column_where_turns_are_shared(report: Report, tmp_pa
 
 def test_what_options_leave_out_is_said(report: Report, files: Path, tmp_path: Path) -> None:
     two = run(tmp_path / "two", [record("a", model=name) for name in ("gpt-5", "gpt-5-mini", "o3")])
-    assert "--model=gpt: 1 of 3 rows left out: o3" in report(two, "--model=gpt").stdout
-    assert "left out" not in report(two, "--model=gpt", "--model=o3").stdout
+    assert "--model=gpt: 1 of 3 rows omitted: o3" in report(two, "--model=gpt").stdout
+    assert "omitted" not in report(two, "--model=gpt", "--model=o3").stdout
     common = report(files / "recode-out/L0", files / "recode-out/L4", "--common")
-    assert "--common: 1 task of m, L0, with paper, recode (L0) left out" in common.stdout
+    assert "--common: 1 task of m, L0, with paper, recode (L0) omitted" in common.stdout
 
 
 def test_a_run_that_was_killed_at_once_stops_no_other(report: Report, files: Path, tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_rows_of_two_kinds_of_isolation_say_so(report: Report, tmp_path: Path) -
 def test_a_simulated_model_says_so(report: Report, tmp_path: Path) -> None:
     done = report(run(tmp_path / "sim", [record("a", model="sim/novice", simulated=True)]))
     assert "sim/novice *" in done.stdout
-    assert "says nothing about a real one" in done.stdout
+    assert "say nothing about real models" in done.stdout
 
 
 def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> None:

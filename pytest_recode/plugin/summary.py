@@ -112,8 +112,9 @@ def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
     seen: set[str] = set()
     first = []
     for report in whole:
-        facts = getattr(report, "recode", {})
-        error = (facts.get("record") or facts.get("validation") or {}).get("error")
+        facts = data_of(report) or {}
+        ended = facts.get("summary") or facts.get("record") or facts.get("validation")
+        error = ended["error"] if ended else None
         if error is None or same_fault(error["message"]) not in seen:
             first.append(report)
         if error is not None:

@@ -99,7 +99,7 @@ def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:
 
 def same_fault(message: str) -> str:
     """The words of a fault without how long was tried, by which one of them is told from another that is the same."""
-    return re.sub(r" \((gave up after|not waited for|tried once)[^()]*\)", "", message)
+    return re.sub(r" \((gave up after|not waited for|not retried|tried once)[^()]*\)", "", message)
 
 
 def causes(records: Sequence[EpisodeSummary]) -> list[str]:

@@ -97,6 +97,13 @@ def cast(x, dtype):
     return np.asarray(x).astype(dtype)
 
 
+def sort_in_place(values, table=None):
+    values.sort()
+    if table is not None:
+        table["seen"] = True
+    return values
+
+
 def cannot():
     return np.array([object()], dtype=object)
 """
@@ -123,6 +130,23 @@ TESTS = {
     "handle in a tuple": """
         model, number = candidate.m.pair()
         assert number == 3.0 and model.norm == 2.0""",
+    "arguments that stay as they are": """
+        from pytest_recode.testing import assert_unmodified
+        model = candidate.m.Model(np.ones(2))
+        assert assert_unmodified(candidate.m.loss, model, x=np.eye(2)) == 2.0
+        assert assert_unmodified(candidate.m.apply, lambda x: x, 4) == 5
+        assert assert_unmodified(lambda x, y, *, z: x + 1, 4, object(), z=len) == 5
+        assert assert_unmodified(candidate.m.Model.zeros, 3).norm == 0.0
+        for values in ([3, 1], np.array([3.0, 1.0])):
+            with pytest.raises(AssertionError, match="argument 1 was modified by the call"):
+                assert_unmodified(candidate.m.sort_in_place, values)
+            assert list(values) == [3, 1]
+        with pytest.raises(AssertionError, match="argument table was modified by the call"):
+            assert_unmodified(candidate.m.sort_in_place, [1, 3], table={})
+        with pytest.raises(AssertionError, match="argument 1 was modified by the call"):
+            assert_unmodified(lambda values: values.sort(), [3, 1])
+        with pytest.raises(KeyError):
+            assert_unmodified(candidate.m.fail, "key")""",
     "callback": "assert candidate.m.apply(lambda x: 10 * x, 4) == 41",
     "callback with arrays": "assert (candidate.m.apply(lambda x: x.T, np.ones((2, 3))) == 2).all()",
     "callback kept by an object": """

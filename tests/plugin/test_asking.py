@@ -162,7 +162,7 @@ fcntl.flock = about_to_wait
 
 
 def pytest_runtest_logreport(report):
-    if hasattr(report, "node") and "record" in getattr(report, "recode", {}) and not told:
+    if hasattr(report, "node") and "summary" in getattr(report, "recode", {}) and not told:
         told.append(report)
         open(os.environ["TOLD"], "w").close()  # returns once the other worker has asked
 """

@@ -183,6 +183,10 @@ class _Server:
         if name == "call":
             args = [_loaded(value) for value in request["args"]]
             return target(*args, **{key: _loaded(value) for key, value in request["kwargs"].items()})
+        if name == "call_and_return_arguments":  # for a test of what a call modifies
+            given = tuple(_loaded(value) for value in request["args"])
+            named = {key: _loaded(value) for key, value in request["kwargs"].items()}
+            return target(*given, **named), given, named
         if name == "get":
             return self.get(target, request["name"])
         if name == "set":

@@ -4,7 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 END = "</w>"
 
@@ -219,3 +219,9 @@ def test_unknown_characters_empty_texts_and_bad_ids(candidate, reference, rng):
     for bad in ([len(known) + 1], [1, -1]):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             made.decode(bad)
+
+
+@pytest.mark.interface("bpe.learn")
+def test_counts_are_not_modified(candidate, rng):
+    counts = {**make_counts(rng), "unseen": 0}
+    assert len(assert_unmodified(candidate.bpe.learn, counts, 5)) == 5

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 decay = pytest.mark.interface("detector.suppression.decay_weights")
 loop = pytest.mark.interface("detector.suppression.soft_nms")
@@ -249,3 +249,23 @@ def test_driver_offers_every_box_for_every_class(candidate, reference, rng):
         fields(side.detector.pipeline.postprocess(boxes, class_scores, (60, 55))) for side in (candidate, reference)
     ]
     assert_equivalent(found[0], found[1], rtol=1e-6)
+
+
+# arguments
+
+
+@decay
+@pytest.mark.parametrize("method", ["linear", "gaussian", "hard"])
+def test_overlaps_are_not_modified(candidate, reference, rng, method):
+    overlaps = rng.uniform(0.0, 1.0, (3, 4))
+    decayed = assert_unmodified(candidate.detector.suppression.decay_weights, overlaps, method, iou_threshold=0.5)
+    authors = reference.detector.suppression.decay_weights(overlaps, method, iou_threshold=0.5)
+    assert_equivalent(decayed, authors, rtol=1e-6)
+
+
+@loop
+@pytest.mark.parametrize("method", ["linear", "gaussian", "hard"])
+def test_boxes_and_scores_are_not_modified(candidate, rng, method):
+    boxes, scores = crowd(rng)
+    indices, _ = assert_unmodified(candidate.detector.suppression.soft_nms, boxes, scores, method=method)
+    assert len(indices) > 1

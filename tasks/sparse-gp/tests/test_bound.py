@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 
 def inputs(rng, n, d=1):
@@ -128,3 +128,22 @@ def test_repeated_inducing_points_change_nothing(candidate, rng):
     assert_equivalent(means, np.tile(mean, 2), rtol=1e-4, atol=1e-5)
     assert_equivalent(covs, np.tile(cov, (2, 2)), rtol=1e-4, atol=1e-5)
     assert_equivalent(candidate.gp.sparse.elbo(twice, x, y, 0.2), candidate.gp.sparse.elbo(once, x, y, 0.2), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param("elbo", marks=pytest.mark.interface("gp.sparse.elbo")),
+        pytest.param("inducing_posterior", marks=pytest.mark.interface("gp.sparse.inducing_posterior")),
+        pytest.param("predict", marks=pytest.mark.interface("gp.sparse.predict")),
+    ],
+)
+def test_training_data_are_not_modified(candidate, reference, rng, function):
+    x, y, noise = inputs(rng, 8), rng.normal(size=(8, 2)), rng.uniform(0.1, 0.5, 8)
+    more = [inputs(rng, 3)] if function == "predict" else []
+
+    def answer(code):
+        model = code.gp.model.SparseGP(rbf(code), x[:4].copy(), 0.5)
+        return assert_unmodified(getattr(code.gp.sparse, function), model, x, y, noise, *more)
+
+    assert_equivalent(answer(candidate), answer(reference), rtol=1e-6)

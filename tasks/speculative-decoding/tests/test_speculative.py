@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 
 def distributions(rng, *shape):
@@ -232,3 +232,28 @@ def test_the_ends_of_the_text(candidate, rng):
     assert len(target.asked) == asked
     with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
         run(candidate, target, draft, [], seed, max_new_tokens=3)
+
+
+@pytest.mark.interface("speculative.residual")
+def test_distributions_are_not_modified(candidate, reference, rng):
+    target, draft = distributions(rng, 3, 5), distributions(rng, 3, 5)
+    residual = assert_unmodified(candidate.speculative.residual, target, draft)
+    assert_equivalent(residual, reference.speculative.residual(target, draft), rtol=1e-7)
+
+
+@pytest.mark.interface("speculative.verify")
+def test_what_is_verified_is_not_modified(candidate, rng):
+    target, draft = distributions(rng, 4, 6), distributions(rng, 3, 6)
+    accepted, _ = assert_unmodified(
+        candidate.speculative.verify, target, draft, rng.integers(0, 6, 3), rng.uniform(size=4)
+    )
+    assert 0 <= accepted <= 3
+
+
+@pytest.mark.interface("speculative.speedup")
+def test_contexts_and_lengths_are_not_modified(candidate, rng):
+    gammas = np.array([3, 0, 5])
+    expected = assert_unmodified(
+        candidate.speculative.speedup, distributions(rng, 4, 6), distributions(rng, 4, 6), gammas, 0.1
+    )
+    assert expected.shape == (3,)
