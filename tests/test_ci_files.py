@@ -177,7 +177,7 @@ def test_a_cancelled_job_stops_in_order_and_the_next_attempt_goes_on(name: str, 
         told = "".join(iter(lambda: line if "waiting up to" not in (line := job.stdout.readline()) else "", ""))
         answer.set()
         printed = told + job.communicate()[0]
-        assert "to go on: the same command with" in printed
+        assert "to resume: the same command with" in printed
         if name == "github-actions.yml":
             assert job.returncode == pytest.ExitCode.INTERRUPTED
         assert lines(place / "records/results.jsonl") == []

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_recode.agents.prompts import cut, fence_for, printable
 from pytest_recode.models import Message, Model, Reply, ToolCall
-from pytest_recode.records.checkpoint import was
+from pytest_recode.records.checkpoint import typed_field
 
 MAX_TOKENS = 40_000
 """Of a memory, however large the model's context window is: every call pays for all of it."""
@@ -125,10 +125,10 @@ class Memory:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.summary = was(state, "summary", str)
-        entries = [_entry(kept) for kept in was(state, "messages", list)]
-        self.files = {path: was(state["files"], path, str) for path in was(state, "files", dict)}
-        self.characters = was(state, "characters", float)
+        self.summary = typed_field(state, "summary", str)
+        entries = [_entry(kept) for kept in typed_field(state, "messages", list)]
+        self.files = {path: typed_field(state["files"], path, str) for path in typed_field(state, "files", dict)}
+        self.characters = typed_field(state, "characters", float)
         self.entries = entries
 
     def shrink(self, model: Model, limit: int, *, read: Reads, known: Collection[str], now: str) -> Reply | None:
@@ -224,8 +224,11 @@ def size(messages: Sequence[Message]) -> int:
 
 
 def message_of(kept: Mapping[str, Any]) -> Message:
-    calls = [ToolCall(**{name: was(call, name, str) for name in call}) for call in was(kept, "tool_calls", list)]
-    texts = {name: was(kept, name, str) for name in kept if name != "tool_calls"}
+    calls = [
+        ToolCall(**{name: typed_field(call, name, str) for name in call})
+        for call in typed_field(kept, "tool_calls", list)
+    ]
+    texts = {name: typed_field(kept, name, str) for name in kept if name != "tool_calls"}
     return Message(**texts, tool_calls=tuple(calls))
 
 
@@ -236,12 +239,12 @@ def quoted(message: Message, limit: int = MAX_QUOTED) -> str:
 
 
 def _entry(kept: Mapping[str, Any]) -> Entry:
-    files = was(kept, "files", dict)
+    files = typed_field(kept, "files", dict)
     return Entry(
-        message=message_of(was(kept, "message", dict)),
-        turn=was(kept, "turn", int),
-        step=was(kept, "step", int),
-        files={path: was(files, path, bool) for path in files},
+        message=message_of(typed_field(kept, "message", dict)),
+        turn=typed_field(kept, "turn", int),
+        step=typed_field(kept, "step", int),
+        files={path: typed_field(files, path, bool) for path in files},
     )
 
 

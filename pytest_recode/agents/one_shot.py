@@ -33,7 +33,7 @@ from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply
-from pytest_recode.records.checkpoint import give_back, kept_of, was
+from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files
 
 MAX_REPOSITORY = 80_000
@@ -105,17 +105,21 @@ class OneShot:
             "past": [{"asked": each.asked, "answer": each.answer, "files": list(each.files)} for each in self.past],
             "problems": list(self.problems),
             "characters": self.characters,
-            "model": kept_of(self.model),
+            "model": model_state(self.model),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.turn, self.characters = was(state, "turn", int), was(state, "characters", float)
+        self.turn, self.characters = typed_field(state, "turn", int), typed_field(state, "characters", float)
         self.past = tuple(
-            Past(asked=was(each, "asked", str), answer=was(each, "answer", str), files=tuple(was(each, "files", list)))
-            for each in was(state, "past", list)
+            Past(
+                asked=typed_field(each, "asked", str),
+                answer=typed_field(each, "answer", str),
+                files=tuple(typed_field(each, "files", list)),
+            )
+            for each in typed_field(state, "past", list)
         )
-        self.problems = tuple(was(state, "problems", list))
-        give_back(self.model, was(state, "model", dict))
+        self.problems = tuple(typed_field(state, "problems", list))
+        restore_model(self.model, typed_field(state, "model", dict))
 
     def _read(self, reply: Reply, brief: Brief) -> tuple[Found, bool]:
         """What an answer writes, and whether it was moved to another indentation."""

@@ -23,7 +23,6 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import PARTS, Action, ProtocolError, Step
-from pytest_recode.agents.doing import do
 from pytest_recode.agents.memory import Entry, Memory, limit_of
 from pytest_recode.agents.prompts import (
     brief_text,
@@ -39,12 +38,13 @@ from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_checks import checked
 from pytest_recode.agents.structured import arguments_in
+from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
-from pytest_recode.records.checkpoint import give_back, kept_of, was
+from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
 
 _OF_TOOLS = sum(len(json.dumps([tool.name, tool.description, dict(tool.parameters)])) for tool in TOOLS)
@@ -83,12 +83,12 @@ class ReCode:
         return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
 
     def state(self) -> Mapping[str, Any]:
-        return {"turn": self.turn, "over": self.over, "memory": self.memory.state(), "model": kept_of(self.model)}
+        return {"turn": self.turn, "over": self.over, "memory": self.memory.state(), "model": model_state(self.model)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.turn, self.over = was(state, "turn", int), was(state, "over", str)
-        self.memory.restore(was(state, "memory", dict))
-        give_back(self.model, was(state, "model", dict))
+        self.turn, self.over = typed_field(state, "turn", int), typed_field(state, "over", str)
+        self.memory.restore(typed_field(state, "memory", dict))
+        restore_model(self.model, typed_field(state, "model", dict))
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, targets: Files, step: int) -> list[Message]:
         """What never changes first, what changes at each step last: providers cache the beginning of a prompt.
@@ -166,7 +166,7 @@ class ReCode:
                 ok, text = True, "The targets are handed in."
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
-                ok, text = do(action, workspace, found.told, among=len(read.actions))
+                ok, text = execute(action, workspace, found.told, among=len(read.actions))
                 refused = 0 if ok else number
                 path = posixpath.normpath(action.arguments.get("path", "."))
                 if ok and action.kind == "write":

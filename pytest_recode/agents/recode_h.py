@@ -13,17 +13,17 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
-from pytest_recode.agents.doing import damage
 from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut, printable
 from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, usage_fields
 from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
+from pytest_recode.agents.tool_execution import note_on_change
 from pytest_recode.agents.tools import CUT_OFF
 from pytest_recode.episode import TESTS_SAID, Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, Usage
-from pytest_recode.records.checkpoint import give_back, kept_of, was
+from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
 
 DEFAULTS: dict[str, Any] = {
@@ -105,12 +105,12 @@ class RecodeH:
         return Move(steps=step, unparsed=self.unparsed, submitted=submitted, usage=usage + found.usage)
 
     def state(self) -> Mapping[str, Any]:
-        return {"turn": self.turn, "memory": self.memory.state(), "model": kept_of(self.model)}
+        return {"turn": self.turn, "memory": self.memory.state(), "model": model_state(self.model)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.turn = was(state, "turn", int)
-        self.memory.restore(was(state, "memory", dict))
-        give_back(self.model, was(state, "model", dict))
+        self.turn = typed_field(state, "turn", int)
+        self.memory.restore(typed_field(state, "memory", dict))
+        restore_model(self.model, typed_field(state, "model", dict))
 
     def _prompt(self, brief: Brief, words: str, result: str, targets: Files, step: int) -> list[Message]:
         history = "\n\n".join(f"[{_WHO[each.role]}]\n{each.content}" for each in self.memory.shown())
@@ -188,7 +188,7 @@ def _do(command: Command, brief: Brief, workspace: Workspace, found: Searches) -
         text = f"{command.code}\n"  # each line of a file ends in a newline
         workspace.write(command.argument, text)
         old = None if before is None else before.decode("utf-8", "replace")
-        return f"{command.argument} was written.{damage(command.argument, old, text)}"
+        return f"{command.argument} was written.{note_on_change(command.argument, old, text)}"
     if command.verb == "BROWSE":
         hidden = brief_files(brief).keys()  # the original has no such files
         listed = (path for path in workspace.list() if path not in hidden)

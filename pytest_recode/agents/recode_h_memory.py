@@ -12,7 +12,7 @@ from typing import Any
 from pytest_recode.agents.memory import MAX_SUMMARY, SUMMARISE, message_of, quoted
 from pytest_recode.agents.prompts import cut
 from pytest_recode.models import Message, Model, Reply
-from pytest_recode.records.checkpoint import was
+from pytest_recode.records.checkpoint import typed_field
 
 MAX_CHARACTERS = 120_000
 """Of all messages, some 30,000 tokens: past it they are summarised as well, or the prompt outgrows small models."""
@@ -36,8 +36,8 @@ class History:
         return {"summary": self.summary, "messages": [asdict(message) for message in self.messages]}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.summary = was(state, "summary", str)
-        self.messages = [message_of(message) for message in was(state, "messages", list)]
+        self.summary = typed_field(state, "summary", str)
+        self.messages = [message_of(message) for message in typed_field(state, "messages", list)]
 
     def shrink(self, model: Model) -> Reply | None:
         """Summarise what is over the threshold; None where nothing is. Keeps all where the model raises."""

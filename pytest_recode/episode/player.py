@@ -1,4 +1,4 @@
-"""Play one episode: set the stage, run the loop, keep the books."""
+"""Play one episode in a worker: assemble its parts, run the loop, write transcript and checkpoints, return the record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,16 @@ from pytest_recode.faults import (
 from pytest_recode.models import Ledger, Usage
 from pytest_recode.models.table import resolve
 from pytest_recode.records import record
-from pytest_recode.records.checkpoint import Checkpoint, FirstTurn, Keeper, Past, Resumable, first_turn, key_of, past_of
+from pytest_recode.records.checkpoint import (
+    Checkpoint,
+    CheckpointWriter,
+    FirstTurn,
+    Resumable,
+    StoredEpisode,
+    first_turn,
+    first_turn_key,
+    stored_episode,
+)
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record
 from pytest_recode.records.transcript import Earlier, Transcript, earlier
 from pytest_recode.records.transcript import name as transcript_name
@@ -53,19 +62,20 @@ def play(
     on_turn: OnTurn,
     clock: Clock | None = None,
 ) -> Record:
-    """Play `plan` and return its record; the transcript is on disk as it goes. Turns that an earlier run left in `out` are not
-    played again, nor is a first turn that an episode with another policy has played. `clock` is fresh, for whoever wants to
-    look at it meanwhile.
+    """Play `plan` and return its record.
 
-    A fault that is not the candidate's makes a record with outcome "error". Raises `RecordsError` where that or anything else cannot
-    be written, `UserError` where what an earlier run left cannot be read. What is no `Exception` (an interrupt, a time-out
-    from outside) passes through, after the transcript says so and the sandbox is free.
+    The transcript is written while the episode runs. Turns that an earlier run stored in `out` are not played again, nor is a
+    first turn that an episode with another policy has played. `clock` must be new; the caller may read it during the episode.
+
+    A fault that is not the candidate's results in a record with outcome "error". Raises `RecordsError` if a file cannot be
+    written, and `UserError` if a file of an earlier run cannot be read. A `BaseException` that is no `Exception` (an interrupt,
+    an external time-out) is noted in the transcript and raised again, after the sandbox was released.
     """
-    with _books(plan, cast, settings, sandbox, ledger, out, on_turn, clock or Clock()) as books:
+    with _recorder(plan, cast, settings, sandbox, ledger, out, on_turn, clock or Clock()) as recorder:
         try:
             with interrupts_first():
                 parts = plan.task.load()
-                books.begin(plan, settings, digest(parts))
+                recorder.begin(plan, settings, digest(parts))
                 sandbox.ready(plan.task.environment)
                 stage = Stage(
                     plan=plan,
@@ -73,63 +83,68 @@ def play(
                     cast=cast,
                     settings=settings,
                     sandbox=sandbox,
-                    meter=books.meter,
-                    transcript=books.transcript,
+                    meter=recorder.meter,
+                    transcript=recorder.transcript,
                     out=out,
                 )
                 with stage.workspace() as workspace:
-                    return books.record(_played(stage, workspace, books, out))
-        except RecordsError:  # no record to be had
+                    return recorder.record(_run_episode(stage, workspace, recorder, out))
+        except RecordsError:  # no record can be written
             raise
         except Exception as error:  # noqa: BLE001  every fault becomes a record, with its kind; nothing is dropped
             stop = Stop.BUDGET if isinstance(error, BudgetSpent) else Stop.ERROR
-            return books.record(stop, fault(error))
+            return recorder.record(stop, fault(error))
 
 
-def _played(stage: Stage, workspace: SandboxWorkspace, books: _Books, out: Path) -> Stop:
+def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: _EpisodeRecorder, out: Path) -> Stop:
     agent = stage.agent()
-    scene = partial(
+    run_loop = partial(
         loop.run,
         brief=stage.brief(),
         agent=agent,
         workspace=workspace,
         judge=stage.judge(),
-        researcher=stage.researcher(books.past.feedback, books.feedback),
+        researcher=stage.researcher(recorder.stored.feedback, recorder.feedback),
         policy=stage.cast.policy,
         seconds=stage.plan.task.limits.episode_seconds,
-        on_turn=partial(books.turn_over, agent, workspace),
+        on_turn=partial(recorder.turn_over, agent, workspace),
         clock=stage.clock,
     )
     if (replay := stage.plan.replay) is not None:
-        _go_on(stage, replay.before[-1], agent, workspace, replay.file, "restore it, or replay another run")
+        _resume(stage, replay.before[-1], agent, workspace, replay.file, "restore it, or replay another run")
         before = tuple(checkpoint.turn for checkpoint in replay.before)
-        return scene(turns=replay.turn, seconds=math.inf, before=before).stop
-    if books.past.checkpoints:
+        return run_loop(turns=replay.turn, seconds=math.inf, before=before).stop
+    if recorder.stored.checkpoints:
         kept = out / "checkpoints" / transcript_name(stage.plan.nodeid)
-        _go_on(stage, books.past.checkpoints[-1], agent, workspace, kept, "restore it, or give another --recode-out")
-    elif books.keeper is not None and isinstance(agent, Resumable):
-        with first_turn(out, key_of(_of_first_turn(books.facts, stage.settings)), stage.clock) as place:
-            if place.found is None:
+        _resume(
+            stage, recorder.stored.checkpoints[-1], agent, workspace, kept, "restore it, or give another --recode-out"
+        )
+    elif recorder.checkpoints is not None and isinstance(agent, Resumable):
+        with first_turn(out, first_turn_key(_of_first_turn(recorder.facts, stage.settings)), stage.clock) as slot:
+            if slot.found is None:
                 stage.check()
-                scene(turns=1, on_turn=partial(books.first_turn_over, agent, workspace, place))
+                run_loop(turns=1, on_turn=partial(recorder.first_turn_over, agent, workspace, slot))
             else:
-                mend = "remove it, and this first turn is played anew"
-                _go_on(stage, place.found, agent, workspace, place.path, mend)
-                books.over(_as_seen_by(stage.plan.nodeid, place.found))
-    elif books.keeper is not None:
+                remedy = "remove it, and this first turn is played again"
+                _resume(stage, slot.found, agent, workspace, slot.path, remedy)
+                recorder.over(_as_seen_by(stage.plan.nodeid, slot.found))
+    elif recorder.checkpoints is not None:
         stage.check()
-    return scene(turns=stage.settings.turns, before=tuple(books.turns)).stop
+    return run_loop(turns=stage.settings.turns, before=tuple(recorder.turns)).stop
 
 
 def _as_seen_by(nodeid: str, first: Checkpoint) -> Checkpoint:
-    """A first turn is not shared for the episode that paid for it: it was killed after it had kept the turn for all."""
+    """Unset `shared` for the episode that paid for the turn: it stored the first turn, and was killed before its own checkpoint."""
     return replace(first, turn=replace(first.turn, shared="")) if first.turn.shared == nodeid else first
 
 
-def _go_on(
-    stage: Stage, checkpoint: Checkpoint, agent: Agent, workspace: SandboxWorkspace, kept: Path, mend: str
+def _resume(
+    stage: Stage, checkpoint: Checkpoint, agent: Agent, workspace: SandboxWorkspace, kept: Path, remedy: str
 ) -> None:
-    """Raises `UserError` where the agent cannot be what it was: `kept` is the file that says so, `mend` what to do."""
+    """Restore agent and workspace from a checkpoint.
+
+    Raises `UserError` if the agent cannot be restored. Its message names the file `kept` and the `remedy`.
+    """
     if isinstance(agent, Resumable) and checkpoint.agent is not None and checkpoint.changes is not None:
         try:
             agent.restore(checkpoint.agent)
@@ -137,8 +152,8 @@ def _go_on(
             raise
         except Exception as error:
             raise UserError(
-                f"{kept}: turn {checkpoint.turn.number}: the agent {stage.settings.agent} cannot go on from the state that is kept"
-                f" there ({type(error).__name__}: {' '.join(str(error).split())}{_place(error)}): {mend}"
+                f"{kept}: turn {checkpoint.turn.number}: the agent {stage.settings.agent} cannot resume from the state that is stored"
+                f" there ({type(error).__name__}: {' '.join(str(error).split())}{_place(error)}): {remedy}"
             ) from error
         workspace.lay(checkpoint.changes)
 
@@ -147,65 +162,70 @@ _OURS = f"{Path(__file__).parents[1]}/"
 
 
 def _place(error: Exception) -> str:
-    """Where it was raised, if by code that is not this project's: the state may be sound, and an agent of somebody's own at fault."""
+    """File and line that raised `error`; "" for code of this project. A third-party agent may be at fault, and not the state."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return "" if frame.filename.startswith(_OURS) else f", at {frame.filename}:{frame.lineno}"
 
 
 @dataclass(slots=True, kw_only=True)
-class _Books:
-    """What is written of one episode. `keeper` is None where nothing is paid for that a later run could save."""
+class _EpisodeRecorder:
+    """Writes transcript and checkpoints of one episode, and makes its record.
+
+    `checkpoints` is None if the agent calls no model, so that a resumed run saves nothing, and in a replay.
+    """
 
     facts: EpisodeFacts
     transcript: Transcript
     meter: Meter
-    keeper: Keeper | None
+    checkpoints: CheckpointWriter | None
     left: Earlier
-    past: Past
+    stored: StoredEpisode
     on_turn: OnTurn
     start: float
     turns: list[Turn] = field(default_factory=list)
-    headed: bool = False  # whether the transcript says what it is of
+    start_logged: bool = False  # whether the facts of the episode are in the transcript
 
     def begin(self, plan: Plan, settings: Settings, digest: str) -> None:
-        """Raises `UserError` where this is not the episode that an earlier run began."""
-        if self.turns:  # what was cut off before its first turn begins anew
+        """Start the transcript. Raises `UserError` if the stored turns are of other settings or other task files."""
+        if self.turns:  # an episode without a complete turn starts again
             if not self.left.facts:
                 raise UserError(
-                    f"{self.transcript.path}: does not say what it is of, and has turns: restore it, or give another --recode-out"
+                    f"{self.transcript.path}: has turns, but not the first line, which names the episode: restore it, or give another --recode-out"
                 )
             check_setup(self.left.facts, plan, settings, digest)
         if plan.replay is not None:
             check_files(plan.replay.facts, plan, digest)
         self.facts = {**self.facts, "digest": digest}
-        self.head()
+        self.log_start()
         for turn in self.turns:
             if turn.number not in self.left.turns:
-                self.log(turn)  # it was on disk as a checkpoint alone
+                self.log(turn)  # the earlier run was killed between checkpoint and transcript
 
-    def head(self) -> None:
+    def log_start(self) -> None:
         begun = {"turns": len(self.turns)} if self.turns else {}
         self.transcript.log("resumed" if begun else "episode", {**self.facts, **begun})
-        self.headed = True
+        self.start_logged = True
 
     def turn_over(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> None:
         self.over(self._checkpoint(agent, workspace, turn))
 
-    def first_turn_over(self, agent: Agent, workspace: SandboxWorkspace, place: FirstTurn, turn: Turn) -> None:
-        """Kept for all episodes before this episode's own checkpoint. The other way round, a kill between the two would
-        leave a turn that this episode goes on from and the others pay for again."""
+    def first_turn_over(self, agent: Agent, workspace: SandboxWorkspace, slot: FirstTurn, turn: Turn) -> None:
+        """Store the first turn for all episodes, then this episode's own checkpoint.
+
+        In the other order, a kill between the two would leave a turn that the other episodes pay for again.
+        """
         checkpoint = self._checkpoint(agent, workspace, turn)
-        place.keep(checkpoint, by=self.facts["nodeid"])
+        slot.keep(checkpoint, by=self.facts["nodeid"])
         self.over(checkpoint)
 
     def _checkpoint(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> Checkpoint:
-        if self.keeper is not None and isinstance(agent, Resumable):
+        if self.checkpoints is not None and isinstance(agent, Resumable):
             return Checkpoint(turn=turn, agent=agent.state(), changes=workspace.changes())
         return Checkpoint(turn=turn, agent=None, changes=None)
 
     def over(self, checkpoint: Checkpoint) -> None:
-        if self.keeper is not None:
-            self.keeper.turn(checkpoint)  # first of all: what was told of is not played again
+        if self.checkpoints is not None:
+            self.checkpoints.turn(checkpoint)  # first, so that a turn that was reported is never played again
         self.turns.append(checkpoint.turn)
         self.log(checkpoint.turn)
         self.on_turn(checkpoint.turn)
@@ -216,12 +236,12 @@ class _Books:
         self.transcript.log("turn", {**record.turn(turn), "targets": targets, "verdict": verdict})
 
     def feedback(self, given: Feedback) -> None:
-        if self.keeper is not None:
-            self.keeper.feedback(given)
+        if self.checkpoints is not None:
+            self.checkpoints.feedback(given)
 
     def record(self, stop: Stop, error: ErrorRecord | None = None) -> Record:
-        if not self.headed:
-            self.head()
+        if not self.start_logged:
+            self.log_start()
         played, solved = self.turns, stop is Stop.SOLVED
         shared = sum((turn.usage for turn in played if turn.shared), Usage())
         spent = self.meter.total + shared if self.meter.total != Usage() else record.total(played)
@@ -246,7 +266,7 @@ class _Books:
 
 
 @contextmanager
-def _books(
+def _recorder(
     plan: Plan,
     cast: Cast,
     settings: Settings,
@@ -255,48 +275,48 @@ def _books(
     out: Path,
     on_turn: OnTurn,
     clock: Clock,
-) -> Iterator[_Books]:
-    """Opened where an earlier run left them, if one did."""
+) -> Iterator[_EpisodeRecorder]:
+    """Open transcript and checkpoints, and read what an earlier run stored in them."""
     name = transcript_name(plan.nodeid)
     left = earlier(out / "episodes" / name)
     if left.facts is not None and left.facts.get("nodeid", plan.nodeid) != plan.nodeid:
         raise UserError(
-            f"{out / 'episodes' / name}: is of the episode {left.facts['nodeid']}, and not of {plan.nodeid}: put this episode's own"
-            " file there, or give another --recode-out"
+            f"{out / 'episodes' / name}: is of the episode {left.facts['nodeid']}, not of {plan.nodeid}: restore this episode's own"
+            " file, or give another --recode-out"
         )
-    past = past_of(out / "checkpoints" / name, plan.nodeid)
+    stored = stored_episode(out / "checkpoints" / name, plan.nodeid)
     transcript = Transcript(out / "episodes" / name, left.abandoned)
     kept = cast.agent.needs_model and plan.replay is None
-    keeper = Keeper(out / "checkpoints" / name, plan.nodeid) if kept else None
+    checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid) if kept else None
     facts = _facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
-    books = _Books(
+    recorder = _EpisodeRecorder(
         facts=facts,
         transcript=transcript,
         meter=Meter(ledger=ledger, transcript=transcript, clock=clock, total=left.usage),
-        keeper=keeper,
+        checkpoints=checkpoints,
         left=left,
-        past=past,
+        stored=stored,
         on_turn=on_turn,
-        start=time.monotonic() - sum(turn.seconds for turn in past.turns),
-        turns=list(past.turns),
+        start=time.monotonic() - sum(turn.seconds for turn in stored.turns),
+        turns=list(stored.turns),
     )
     try:
-        yield books
+        yield recorder
     except BaseException as error:
         with suppress(RecordsError):  # the run ends for the error that came first
-            if not books.headed:
-                books.head()
+            if not recorder.start_logged:
+                recorder.log_start()
             by = str(error) if isinstance(error, (RecordsError, Stopped)) else type(error).__name__
-            transcript.log("interrupted", {"by": by, "turns": len(books.turns)})
+            transcript.log("interrupted", {"by": by, "turns": len(recorder.turns)})
         raise
     finally:
         transcript.close()
-        if keeper is not None:
-            keeper.close()
+        if checkpoints is not None:
+            checkpoints.close()
 
 
 def fault(error: Exception) -> ErrorRecord:
-    """Whose fault, and the words. A traceback only for what nobody foresaw."""
+    """Map an exception to the record's error kind and message. Only unexpected exceptions (kind "internal") get a traceback."""
     kinds = {
         ModelError: "model",
         BudgetSpent: "budget",
@@ -341,7 +361,7 @@ _OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedbac
 
 
 def _of_first_turn(facts: EpisodeFacts, settings: Settings) -> dict[str, Any]:
-    """The facts without those of an answer to a failed turn, and with the number of turns that the agent is told."""
+    """The facts on which a first turn depends: without the settings of feedback, with the number of turns, which the agent is told."""
     left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
     own: dict[str, Any] = {key: value for key, value in facts.items() if key not in left_out}
     return {

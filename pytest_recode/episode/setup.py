@@ -60,5 +60,5 @@ def check_settings(then: EpisodeFacts, settings: Settings) -> None:
         if was.get(key, now[key]) != now[key]:  # an earlier version may not have had it
             raise UserError(
                 f"{then['nodeid']} was played with {key.replace('_', '-')} {was.get(key)}, and this run asks for {now[key]}:"
-                " give the options of the run to go on with, or another --recode-out"
+                " give the options of that run, or another --recode-out"
             )

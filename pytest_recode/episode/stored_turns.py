@@ -14,7 +14,7 @@ from typing import Any
 from pytest_recode.episode import Feedback, Researcher, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.researcher import recut
-from pytest_recode.records.checkpoint import Checkpoint, past_of
+from pytest_recode.records.checkpoint import Checkpoint, stored_episode
 from pytest_recode.records.record import EpisodeFacts, ReplayRecord
 from pytest_recode.records.transcript import earlier, name
 from pytest_recode.settings import Settings
@@ -89,7 +89,7 @@ def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
             f"{run / 'episodes' / path.name}: is of the episode {facts['nodeid']}, whose file is {name(facts['nodeid'])}:"
             " put this episode's own file there, or replay another run"
         )
-    past = past_of(path, facts["nodeid"])
+    past = stored_episode(path, facts["nodeid"])
     for place, checkpoint in enumerate(past.checkpoints):
         feedback = checkpoint.turn.feedback
         if feedback is not None and place:

@@ -1,4 +1,4 @@
-"""The directory of a run. The controlling process claims it once, for a new or a resumed run."""
+"""Claim the directory of a new or resumed run, once, in the controller."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def claim(
     settings: Settings,
     ids: Collection[str],
     check: Callable[[EpisodeFacts], None],
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> set[str]:
     """Claim the directory of a run: an empty one, or with `--recode-resume` that of an earlier run.
 
-    `ids` are of the items it is about to play; those of them come back that the earlier run has an error of. `check` gets every
-    record that is there, `tell` a line for whoever waits. Raises `UserError`.
+    `ids` are the node ids of the items of this run. Returns those that ended with an error in the earlier run, and are retried.
+    `check` is called with every record of the earlier run, `notify` with a line if the user has to wait. Raises `UserError`.
     """
     results = out / RESULTS
     try:
         if out.exists() and not out.is_dir():
-            give = "the directory of the run to go on with" if settings.resume else "a directory, new or empty"
+            give = "the directory of the run to resume" if settings.resume else "a directory, new or empty"
             raise UserError(f"--recode-out={out} is a file: give {give}")
         if settings.resume:
-            return _go_on(out, ids, check, tell)
+            return _resume(out, ids, check, notify)
         if out.is_dir() and any(out.iterdir()):
             what, also = (
-                (f"another run ({RESULTS})", ", or --recode-resume to go on with it")
+                (f"another run ({RESULTS})", ", or --recode-resume to resume it")
                 if results.exists()
                 else ("other files", "")
             )
@@ -83,20 +83,20 @@ def begun(out: Path) -> bool:
     try:
         results = out / RESULTS
         return any(path.name not in _EMPTY for path in out.iterdir()) or results.stat().st_size > 0
-    except OSError:  # it was removed
+    except OSError:  # the directory was removed
         return False
 
 
 def leave(out: Path) -> None:
-    """Nothing in the way of the next run, where nothing came of this one."""
+    """Remove the files of a run without episodes, so that the next run can use the directory."""
     if not begun(out):
         for name in _EMPTY:
-            with suppress(OSError):  # a disk that broke: the run has said so
+            with suppress(OSError):  # a broken disk was reported before
                 (out / name).unlink(missing_ok=True)
 
 
 def not_read(out: Path, task: str) -> None:
-    """Note a task of which there is no episode, so that no report passes over it without a word. Raises `RecordsError`."""
+    """Note an unreadable task, so that reports mention it. Raises `RecordsError`."""
     lines = Lines(out / UNREADABLE)
     try:
         lines.append({"schema": 1, "task": task})
@@ -136,19 +136,17 @@ def _cut_off(out: Path, ids: Collection[str]) -> Iterator[EpisodeFacts]:
                     yield facts
 
 
-def _go_on(
-    out: Path, ids: Collection[str], check: Callable[[EpisodeFacts], None], tell: Callable[[str], None]
+def _resume(
+    out: Path, ids: Collection[str], check: Callable[[EpisodeFacts], None], notify: Callable[[str], None]
 ) -> set[str]:
-    from pytest_recode.records.checkpoint import wait_until_left
+    from pytest_recode.records.checkpoint import wait_until_unused
     from pytest_recode.records.results import read
 
     if not (out / RESULTS).exists():
         near = difflib.get_close_matches(out.name, [path.parent.name for path in out.parent.glob(f"*/{RESULTS}")], 1)
         guess = f" (did you mean {near[0]}?)" if near else ""
-        raise UserError(
-            f"--recode-out={out}: there is no run to go on with{guess}: leave out --recode-resume to begin one"
-        )
-    wait_until_left(out, tell)
+        raise UserError(f"--recode-out={out}: there is no run to resume{guess}: leave out --recode-resume to start one")
+    wait_until_unused(out, notify)
     _check_room(out)
     compact(out)
     found = read(out / RESULTS)

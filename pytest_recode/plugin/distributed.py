@@ -65,7 +65,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
             from pytest_recode.plugin import summary  # a session without tasks loads none of it
 
             for line in summary.played_how(run):
-                run.tell(line.removeprefix("recode: "))
+                run.notify(line.removeprefix("recode: "))
 
 
 def speaks(config: pytest.Config) -> bool:

@@ -29,14 +29,14 @@ def contexts(settings: Settings, ledger: Ledger, table: Mapping[str, Mapping[str
     ]
 
 
-def check(asked: Sequence[ModelContext], registry: Registry, tell: Callable[[str], None]) -> None:
+def check(asked: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
     """Raises `UserError`."""
-    _before_litellm(asked, registry, tell)
+    _before_litellm(asked, registry, notify)
     for context in asked:
         registry.model(context.name).check(context)
 
 
-def _before_litellm(asked: Sequence[ModelContext], registry: Registry, tell: Callable[[str], None]) -> None:
+def _before_litellm(asked: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
     """Report misspelt names before litellm is imported, and announce the import, which takes seconds."""
     kinds = {context.name: registry.model(context.name) for context in asked}
     if "litellm" in sys.modules or all(kind.offline for kind in kinds.values()):
@@ -49,4 +49,4 @@ def _before_litellm(asked: Sequence[ModelContext], registry: Registry, tell: Cal
         check_listed(context)
     if asking:
         names = ", ".join(dict.fromkeys(context.name for context in asking))
-        tell(f"looking up {names} in litellm, which takes some seconds to load")
+        notify(f"looking up {names} in litellm, which takes some seconds to load")

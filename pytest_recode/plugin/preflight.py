@@ -38,7 +38,7 @@ def check_models(run: Run) -> None:
 def _check_models(run: Run) -> None:
     from pytest_recode.plugin import model_check
 
-    model_check.check(run.model_contexts(), run.registry, run.tell)
+    model_check.check(run.model_contexts(), run.registry, run.notify)
 
 
 def check_options(run: Run) -> None:
@@ -116,7 +116,7 @@ def _check_environments(run: Run) -> None:
     if _on_this_machine(run) and not run.settings.validate:  # which tells it of each task
         line = environments.unmet_requirements(run.environments, run.settings.python)
         if line:
-            run.tell(line)
+            run.notify(line)
 
 
 def _on_this_machine(run: Run) -> bool:
@@ -132,7 +132,7 @@ def _check_image(run: Run) -> None:
         from pytest_recode.sandboxes.docker_ import find_image
 
         try:
-            find_image(run.settings.image, run.tell)
+            find_image(run.settings.image, run.notify)
         except UserError as error:
             if run.settings.sandbox != "auto":
                 raise

@@ -1,4 +1,4 @@
-"""Reports: results ride on pytest's own, and the controlling process writes and sums them up."""
+"""The reporter: attaches results to pytest's reports; in the controller it writes results.jsonl and the summary."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ _ENDING = 30.0
 """Seconds that workers may take to end, beyond those for which they wait for answers."""
 
 _OF_SESSION = {"gate", "unrecorded"}
-"""What the reports say that this plugin adds at the end."""
+"""The keys of the reports that this plugin adds at the end of a session."""
 
 
 class Reporter:
-    """Registered once per process that meets a task. In a worker it only puts what is known on the report."""
+    """Registered once in each process that collects a task. In a worker it only attaches results to reports."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.records: list[EpisodeSummary] = []
         self.validations: list[ValidationData] = []
-        self.told: set[str] = set()  # the ids of items whose result is known: one that is repeated tells nothing new
-        self.met: set[str] = set()  # the ids of all episodes that were started, skipped ones too
-        self.unreadable: set[str] = set()  # the ids of what stands for tasks that nobody could read
-        self.interrupted: set[str] = set()  # the ids of episodes that were cut off
+        self.reported: set[str] = set()  # node ids with a result; a plugin that repeats items reports them again
+        self.started: set[str] = set()  # node ids of all episodes that were started, skipped ones included
+        self.unreadable: set[str] = set()  # node ids of the items of unreadable tasks
+        self.interrupted: set[str] = set()  # node ids of interrupted episodes
         self._results: Lines | None = None
         self._session: pytest.Session | None = None
-        self._item: pytest.Item | None = None  # that is being run
-        self._lost = ""  # why records that were written are not there
-        self._gate = ""  # what `--recode-fail-under` came to
-        self.compact = False  # whether results.jsonl has an error that was retried, beside what came of that
+        self._item: pytest.Item | None = None  # the running one
+        self._lost = ""  # why records that were written are missing
+        self._gate = ""  # the result of `--recode-fail-under`
+        self.compact = False  # whether results.jsonl has an error and the later record of the same, retried episode
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -107,12 +107,12 @@ class Reporter:
         if facts and not _OF_SESSION.isdisjoint(facts):
             return
         if facts is not None and not self._unread(report, facts):
-            self.met.add(report.nodeid)
+            self.started.add(report.nodeid)
         facts = facts or NO_DATA
         if report.when in _RAN and not facts.keys().isdisjoint({"record", "validation"}):
-            if report.nodeid in self.told:
+            if report.nodeid in self.reported:
                 return
-            self.told.add(report.nodeid)
+            self.reported.add(report.nodeid)
         if report.when in _RAN and "record" in facts:
             config = self.run.config
             try:
@@ -121,7 +121,7 @@ class Reporter:
                 else:
                     config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
                 attach(report, {"summary": self.records[-1]})
-            except RecordsError as error:  # what is not in the records does not pass
+            except RecordsError as error:  # an episode without a record does not pass
                 self._unrecorded(report, str(error))
         elif report.when in _RAN and "interrupted" in facts:
             self.interrupted.add(report.nodeid)
@@ -136,9 +136,9 @@ class Reporter:
         self._stop(reason)
 
     def _stop(self, reason: str) -> None:
-        """No more requests, in no process of the run, and the end of the session."""
+        """Stop all requests of the run, in every process, and end the session."""
         self.run.stops.request(reason)
-        first = self.run.stops.reason  # of the others it is the consequence
+        first = self.run.stops.reason  # later reasons are its consequences
         if not distributed.stop(self.run.config, first) and self._session is not None:
             self._session.shouldstop = first
 
@@ -157,9 +157,9 @@ class Reporter:
         return True
 
     def _say(self, line: str) -> None:
-        """From a signal's handler, which may have come in the middle of a line."""
+        """Print a line from a signal handler, which may interrupt a write to the terminal (RuntimeError)."""
         with suppress(RuntimeError):
-            self.run.tell(line)
+            self.run.notify(line)
 
     def _unread(self, report: pytest.TestReport, facts: ReportData) -> bool:
         """Whether the report is of an item for an unreadable task, which is reported in its setup and not in its teardown."""
@@ -181,14 +181,14 @@ class Reporter:
         path = self.run.out / "episodes" / name(report.nodeid)
         if not path.exists():
             return {}
-        if self.run.stops.reason:  # it was not waited for any longer
+        if self.run.stops.reason:  # its worker was killed after the time limit of a stop
             return {"interrupted": self.run.stops.reason}
         error: ErrorRecord = {"kind": "worker", "message": report.longreprtext}
         return {"record": recover(path, outcome="error", stop="error", error=error)}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Before `-m` chooses from them."""
+        """Warn about unknown keys in `-m recode(...)`, before `-m` selects items."""
         expression = self.run.config.getoption("markexpr", "") or ""
         if "recode(" not in expression or not distributed.speaks(self.run.config):
             return
@@ -221,7 +221,7 @@ class Reporter:
                 self._conclude(session)
 
     def _conclude(self, session: pytest.Session) -> None:
-        """Add the reports that only the whole run tells, before JUnit is written and the exit status decided."""
+        """Add the reports on the whole run, before JUnit is written and the exit status decided."""
         hook = self.run.config.hook
         records = self.records
         if self._results is not None:
@@ -233,10 +233,10 @@ class Reporter:
                         hook.pytest_runtest_logreport(report=gate.unrecorded(record["nodeid"], str(error)))
                 records = []
         limit = self.run.settings.fail_under
-        if limit is None or not self.met:
+        if limit is None or not self.started:
             return
-        report, self._gate = gate.report(limit, records, len(self.met | (self.run.ids - self.unreadable)))
-        session.testscollected += 1  # or the terminal would go beyond 100 %
+        report, self._gate = gate.report(limit, records, len(self.started | (self.run.ids - self.unreadable)))
+        session.testscollected += 1  # keeps the progress at 100 %
         hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
         for each in (report, gate.ended(report)):
             hook.pytest_runtest_logreport(report=each)
@@ -244,7 +244,7 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Nothing begins in a run that stops."""
+        """Start no item after a stop was requested."""
         self._item = item
         if not self.run.stops.reason:
             return None
@@ -257,13 +257,13 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
-        """At once, and not in the summary at the end: somebody waits for what it is about."""
+        """Print this plugin's warnings at once instead of in the summary, since the user is waiting for what they are about."""
         terminal: Any = self.run.config.pluginmanager.get_plugin("terminalreporter")
         if warning_message.category is not RecodeWarning or self.run.worker is not None or terminal is None:
             return
-        self.run.tell(str(warning_message.message))
+        self.run.notify(str(warning_message.message))
         kept = terminal.stats["warnings"]
-        kept.pop()  # the terminal's own hook came before this one
+        kept.pop()  # added by the terminal's own hook, which ran before this one
         if not kept:
             del terminal.stats["warnings"]
 
@@ -279,17 +279,17 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
-        with summary.told_once(terminalreporter.stats):
+        with summary.repeated_errors_hidden(terminalreporter.stats):
             yield
         if self.run.worker is None:
             cut = self._cut_off()
-            begun = len(self.met | cut)
+            begun = len(self.started | cut)
             summary.write(
                 terminalreporter,
                 self.run,
                 self.records,
                 self.validations,
-                met=begun,
+                started=begun,
                 interrupted=len(cut),
                 unreadable=len(self.unreadable),
                 lost=self._lost,
@@ -297,7 +297,7 @@ class Reporter:
             )
 
     def _cut_off(self) -> set[str]:
-        """The ids of episodes that were begun, by this run or an earlier one, and have no record."""
+        """Node ids of episodes that this run or an earlier one started, and that have no record."""
         from pytest_recode.records.transcript import name
 
         played = {record["nodeid"] for record in self.records}
@@ -307,7 +307,7 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Records that are gone by now were no results."""
+        """Check that the records are still there, and merge those of retried episodes; fail the session if either is impossible."""
         limit = self.run.settings.fail_under
         if limit is not None and self.run.worker is None:
             unsolved = [record["nodeid"] for record in self.records if record["outcome"] == "unsolved"]
@@ -330,13 +330,13 @@ class Reporter:
 
     def _close(self) -> None:
         if self._results is not None:
-            with suppress(RecordsError):  # of lines that were read back in the end
+            with suppress(RecordsError):  # reported by check() before
                 self._results.close()
             self._results = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_recode_turn_finished(self, item: pytest.Item, turn: Turn) -> None:
-        """For those who wait: `--log-cli-level=INFO` shows each turn as it is judged."""
+        """Log each judged turn, for `--log-cli-level=INFO`."""
         level = f"L{turn.feedback.level}" if turn.feedback else "-"
         LOG.info(
             "%s turn %d feedback %s: %d of %d cases pass",

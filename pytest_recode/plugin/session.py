@@ -20,7 +20,7 @@ import pytest
 from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import directory, options, registry
 from pytest_recode.plugin.preflight import usage_errors
-from pytest_recode.records.run_directory import Hold
+from pytest_recode.records.run_directory import RunLock
 from pytest_recode.stopping import Stops
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Run:
         self._repeats = False
         self._sandbox: Sandbox | None = None
         self._held = ExitStack()
-        self._hold: Hold | None = None
+        self._lock: RunLock | None = None
         self._holds = False
         self.stops = Stops(self._check_directory)
 
@@ -82,7 +82,7 @@ class Run:
         self.settings = replace(settings, models=settings.models or models)
         return tuple(each for each in found if each.facts["model"] in self.settings.models)
 
-    def tell(self, line: str) -> None:
+    def notify(self, line: str) -> None:
         """Write a line to the terminal immediately, if there is one."""
         manager = self.config.pluginmanager
         terminal: Any = manager.get_plugin("terminalreporter")
@@ -210,9 +210,9 @@ class Run:
 
     def claim_directory(self) -> None:
         """Make `out` the directory of this run, in the controlling process. Raises `UserError` and `RecordsError`."""
-        self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.tell)
-        self._hold = Hold.claim(self.out, self.id)
-        self.stops.on_request.append(self._hold.release)
+        self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.notify)
+        self._lock = RunLock.claim(self.out, self.id)
+        self.stops.on_request.append(self._lock.release)
         self.ledger.begin(self.id)
         self.hold()
 
@@ -222,14 +222,14 @@ class Run:
             from pytest_recode.records.checkpoint import in_use
 
             if self.worker is not None:
-                self._hold = Hold.join(self.out, self.id, self.worker["workerid"])
-                self.stops.follow(self._hold.wait_for_release)
+                self._lock = RunLock.join(self.out, self.id, self.worker["workerid"])
+                self.stops.follow(self._lock.wait_for_release)
             self._held.enter_context(in_use(self.out))
             self._holds = True
 
     def _check_directory(self) -> None:
-        if self._hold is not None:
-            self._hold.check()
+        if self._lock is not None:
+            self._lock.check()
 
     def cut_off(self) -> None:
         """An episode of this process ended: whatever call it still has open, nobody waits for its answer."""
@@ -258,8 +258,8 @@ class Run:
     def close(self) -> None:
         self.drop_sandbox()
         self._held.close()
-        if self._hold is not None and self.worker is None:
-            self._hold.close()
+        if self._lock is not None and self.worker is None:
+            self._lock.close()
         if self._holds and self.worker is None:
             directory.leave(self.out)
 

@@ -1,4 +1,4 @@
-"""What the terminal says at the end of a session."""
+"""The summary at the end of a session, and lines about the settings before it starts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 
 def solved(records: Sequence[EpisodeSummary]) -> tuple[int, float]:
-    """How many episodes came to an end, and how many per cent of them solved their task."""
+    """How many episodes finished without an error, and the percentage of them that solved their task."""
     played = [record["outcome"] == "solved" for record in records if record["outcome"] != "error"]
     return len(played), 100 * sum(played) / max(len(played), 1)
 
 
 def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Of a `-m recode(key=value)`, the keys that none of the marks has: they select nothing, which pytest does not say. What pytest
-    takes and Python does not parse is let pass."""
+    """A warning for each key in `-m recode(key=value)` that no mark has: pytest selects nothing for it, without a message.
+
+    Expressions that pytest accepts and Python cannot parse are not checked.
+    """
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except SyntaxError:
@@ -52,26 +54,26 @@ def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[st
 
 
 def played_how(run: Run) -> list[str]:
-    """How the tasks of each format are played, which only collection tells: agent, feedback, turns and steps as they are used."""
+    """A line per task format with the settings in use, known after collection: agent, feedback, turns and steps."""
     if not run.settings.models or run.config.option.verbose < 0 or run.replays:
         return []
     return [f"recode: {name} tasks: {_how(run.settings, own)}" for name, own in run.by_format.items()]
 
 
 def _how(ours: Settings, own: Settings) -> str:
-    """`own` are the settings of a format's tasks; what it has otherwise than `ours` and nobody gave is named as its default."""
+    """Describe `own`, the settings of a format's tasks, and name those that differ from the run's (`ours`) as defaults."""
     from pytest_recode.settings import NO_FEEDBACK, as_played
 
     most = as_played(own)
-    said = {
+    parts = {
         "agent": f"agent {own.agent}",
         "feedbacks": f"feedback {', '.join(own.feedbacks)}",
         "turns": f"{_count(most.turns, 'turn')} of {_count(most.steps, 'step')}",
     }
     if NO_FEEDBACK in own.feedbacks and most.turns > 1:
-        said["turns"] += f" (1 turn with feedback {NO_FEEDBACK})"
+        parts["turns"] += f" (1 turn with feedback {NO_FEEDBACK})"
     if own.temperature is not None:
-        said["temperature"] = f"temperature {own.temperature:g} where a model takes one"
+        parts["temperature"] = f"temperature {own.temperature:g} where a model takes one"
     names = {
         "agent": "agent",
         "feedbacks": "feedback",
@@ -80,8 +82,8 @@ def _how(ours: Settings, own: Settings) -> str:
         "temperature": "temperature",
     }
     theirs = [name for field, name in names.items() if getattr(own, field) != getattr(ours, field)]
-    told = f" (defaults of this format or agent: {', '.join(theirs)}; options win)" if theirs else ""
-    return "; ".join(said.values()) + told
+    defaults = f" (defaults of this format or agent: {', '.join(theirs)}; options win)" if theirs else ""
+    return "; ".join(parts.values()) + defaults
 
 
 def _count(number: int, noun: str) -> str:
@@ -89,7 +91,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def same_answers(run: Run, items: Sequence[object]) -> str:
-    """That several attempts ask for one answer, where they do; an offline model draws another one for each attempt."""
+    """A warning if several attempts at temperature 0 would mostly get the same answer; "" otherwise. Offline models are exempt."""
     attempts = run.settings.attempts
     if attempts == 1:
         return ""
@@ -104,8 +106,8 @@ def same_answers(run: Run, items: Sequence[object]) -> str:
 
 
 @contextmanager
-def told_once(stats: dict[str, list[Any]]) -> Iterator[None]:
-    """Errors of a run. An error that many items share (an invalid key) is shown in full for the first; all are counted."""
+def repeated_errors_hidden(stats: dict[str, list[Any]]) -> Iterator[None]:
+    """Within the block, show an error that many items share (an invalid key) only for the first. All are counted."""
     from pytest_recode.render.words import same_fault
 
     whole = stats.get("error", [])
@@ -160,13 +162,13 @@ def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
     return f"temperature: asked without one, since they take none: {', '.join(found)} (records have what was set)"
 
 
-def _unfinished(terminal: Any, run: Run, met: int, interrupted: int, noun: str) -> None:
-    """What has no result: cut off in the middle, or not begun."""
+def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: str) -> None:
+    """Print how many episodes were interrupted or not started, and how many requests had no answer."""
     whole = len(run.ids)
     if interrupted:
         terminal.line(f"interrupted: {interrupted} of {whole} {noun}, counted in no share", red=True)
-    if met < whole:
-        left = "all" if met == 0 else f"{whole - met} of"
+    if started < whole:
+        left = "all" if started == 0 else f"{whole - started} of"
         terminal.line(f"not played: {left} {whole} {noun}", red=True)
     with suppress(RecordsError):
         if unbooked := run.ledger.unbooked:
@@ -175,7 +177,7 @@ def _unfinished(terminal: Any, run: Run, met: int, interrupted: int, noun: str) 
 
 
 def _lost(terminal: Any, reason: str) -> None:
-    """Records that this run wrote are not there when it ends: nothing counts as passed without one."""
+    """Print that records are missing at the end, and stop counting their episodes as passed."""
     terminal.line(f"records lost: {reason}: no result of this run is kept", red=True)
     passed = terminal.stats.pop("passed", [])
     for report in passed:
@@ -192,13 +194,13 @@ def write(
     records: Sequence[EpisodeSummary],
     validations: Sequence[ValidationData],
     *,
-    met: int,
+    started: int,
     interrupted: int,
     unreadable: int,
     lost: str,
     gate: str,
 ) -> None:
-    """`met`: episodes that were started, skipped ones too; `interrupted`: of those, which were cut off; `unreadable`: tasks that
+    """`started`: episodes that were started, skipped ones too; `interrupted`: of those, which were cut off; `unreadable`: tasks that
     could not be read; `lost`: why records that were written are not there; "": they are; `gate`: what `--recode-fail-under` came to,
     if it was given."""
     from pytest_recode.metrics.score import scores
@@ -217,14 +219,14 @@ def write(
             terminal.line(line)
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
-            told = ", ".join(f"{count}x {words.whose(kind)}" for kind, count in faults.items())
-            where = "each cause told once above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
-            terminal.line(f"errors, {where}: {told}", red=True)
+            counts = ", ".join(f"{count}x {words.error_kind_text(kind)}" for kind, count in faults.items())
+            where = "each cause shown once above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
+            terminal.line(f"errors, {where}: {counts}", red=True)
             for line in words.causes(records):
                 terminal.line(line, red=True)
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)
-        _unfinished(terminal, run, met, interrupted, noun)
+        _unfinished(terminal, run, started, interrupted, noun)
         if gate:
             terminal.line(gate.removeprefix("recode: "))
         shared = sum(record["shared"] for record in records)
@@ -244,17 +246,17 @@ def write(
         terminal.line(f"records: {run.out}")
         against = [settings.replay_feedback] if run.replays else []
         terminal.line(f"more numbers: pytest-recode report {shlex.join(map(str, (run.out, *against)))}")
-        if met < len(run.ids) or interrupted:
-            terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
+        if started < len(run.ids) or interrupted:
+            terminal.line(f"to resume: the same command with --recode-out={run.out} --recode-resume")
     elif run.prepared and len(run.ids) > len(validations):
         terminal.section("recode", sep="=")
-        _unfinished(terminal, run, met, interrupted, noun)
+        _unfinished(terminal, run, started, interrupted, noun)
         if begun(run.out):
             terminal.line(f"records: {run.out}")
-            terminal.line(f"to go on: the same command with --recode-out={run.out} --recode-resume")
-    elif met and run.asks:
+            terminal.line(f"to resume: the same command with --recode-out={run.out} --recode-resume")
+    elif started and run.asks:
         terminal.section("recode", sep="=")
-        terminal.line(f"{met} skipped: {run.asks}")
+        terminal.line(f"{started} skipped: {run.asks}")
     elif run.replays and not run.ids:
         terminal.section("recode", sep="=")
         terminal.line(

@@ -1,8 +1,8 @@
-"""Checkpoints: what an episode was after each whole turn, so that it can go on in another process.
+"""Checkpoints: the state of an episode after each complete turn, from which another process can resume it.
 
-`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each whole or not there, and each with its episode's node id.
-`DIR/first-turns/<key>.json` has the first turn of a (task, model, agent, attempt), and its key: it has had no feedback yet, so episodes
-of all policies begin with it.
+`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each with the node id of its episode.
+`DIR/first-turns/<key>.json` has the first turn of a (task, model, agent, attempt), and its key. No feedback came before that turn, so
+episodes with any policy start with it.
 """
 
 from __future__ import annotations
@@ -33,38 +33,39 @@ _TEXTS = ("interface", "category", "description", "analysis", "suggestion", "cor
 
 @runtime_checkable
 class Resumable(Protocol):
-    """An agent or a model that can go on in another process. One that remembers nothing between turns says so by `{}`."""
+    """An agent or a model that another process can resume. One without state between turns returns `{}`."""
 
     def state(self) -> Mapping[str, Any]:
-        """All it remembers now, in plain JSON types."""
+        """The current state, in plain JSON types."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Remember that, and nothing else."""
+        """Replace the current state."""
 
 
-def kept_of(model: object) -> Mapping[str, Any]:
-    """What an agent has to keep of its model: most ask a server, and remember nothing."""
+def model_state(model: object) -> Mapping[str, Any]:
+    """The state of an agent's model; {} for a model without state, such as one that calls a server."""
     return model.state() if isinstance(model, Resumable) else {}
 
 
-def was(state: Mapping[str, Any], name: str, kind: type[T]) -> T:
-    """A field of what was kept, for `restore`. Raises `LookupError` and `TypeError` where it cannot be that: somebody wrote in the file."""
+def typed_field(state: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    """A field of a stored state, for `restore`. Raises `LookupError` if it is missing, `TypeError` if it is not a `kind`."""
     value = state[name]
     if type(value) is not kind:
-        raise TypeError(f"{name!r} is {type(value).__name__}, and not {kind.__name__}")
+        raise TypeError(f"{name!r} is {type(value).__name__}, not {kind.__name__}")
     return value
 
 
-def give_back(model: object, state: Mapping[str, Any]) -> None:
+def restore_model(model: object, state: Mapping[str, Any]) -> None:
+    """Restore a state that `model_state` returned."""
     if isinstance(model, Resumable):
         model.restore(state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """How a workspace differs from the repository: contents and mode of files, and what was removed.
+    """How a workspace differs from the repository: contents and mode of changed files, and removed files.
 
-    `whole` is False where there was too much to keep: then only the targets are in `files`.
+    `whole` is False if the changes were too large to store: then `files` has only the targets.
     """
 
     files: Mapping[str, tuple[bytes, int]]
@@ -74,7 +75,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """After a turn. `agent` and `changes` are None where the agent is not `Resumable`: nobody can go on from there."""
+    """The state after a turn. `agent` and `changes` are None if the agent is not `Resumable`: the episode cannot resume from there."""
 
     turn: Turn
     agent: Mapping[str, Any] | None
@@ -82,8 +83,8 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
-    """What is left of an episode: whole turns, in order, and a feedback on the last that nobody has worked on yet."""
+class StoredEpisode:
+    """What an earlier run stored of an episode: complete turns, in order, and the feedback on the last one if no turn used it yet."""
 
     checkpoints: tuple[Checkpoint, ...] = ()
     feedback: Feedback | None = None
@@ -93,8 +94,8 @@ class Past:
         return tuple(each.turn for each in self.checkpoints)
 
 
-class Keeper:
-    """Writes the checkpoints of one episode. Raises `RecordsError` where they cannot be written."""
+class CheckpointWriter:
+    """Writes the checkpoints of one episode. Raises `RecordsError` if they cannot be written."""
 
     def __init__(self, path: Path, nodeid: str) -> None:
         self._lines = Lines(path)
@@ -110,13 +111,13 @@ class Keeper:
         self._lines.close()
 
 
-def past_of(path: Path, nodeid: str) -> Past:
-    """What `Keeper` wrote; a torn last line is left out. `Past()` without a file.
+def stored_episode(path: Path, nodeid: str) -> StoredEpisode:
+    """Read what `CheckpointWriter` wrote, without an incomplete last line. Without a file: `StoredEpisode()`.
 
-    Raises `UserError` where something else wrote in it, or another episode's file lies in its place.
+    Raises `UserError` if the file is damaged or of another episode.
     """
     if not path.exists():
-        return Past()
+        return StoredEpisode()
     found: list[Checkpoint] = []
     feedback: Feedback | None = None
     for read in _read(path, nodeid):
@@ -125,10 +126,10 @@ def past_of(path: Path, nodeid: str) -> Past:
             continue
         checkpoint = read
         if checkpoint.agent is None:
-            return Past()
+            return StoredEpisode()
         found = [*found[: checkpoint.turn.number - 1], checkpoint]
         feedback = None
-    return Past(checkpoints=tuple(found), feedback=feedback)
+    return StoredEpisode(checkpoints=tuple(found), feedback=feedback)
 
 
 def _read(path: Path, nodeid: str) -> list[Checkpoint | Feedback]:
@@ -138,8 +139,8 @@ def _read(path: Path, nodeid: str) -> list[Checkpoint | Feedback]:
             entry = json.loads(text)
             if entry["nodeid"] != nodeid:
                 raise UserError(
-                    f"{path}: line {len(found) + 1} is of the episode {entry['nodeid']}, and not of {nodeid}: put this"
-                    " episode's own file there, or give another --recode-out"
+                    f"{path}: line {len(found) + 1} is of the episode {entry['nodeid']}, not of {nodeid}: restore this"
+                    " episode's own file, or give another --recode-out"
                 )
             found.append(loaded(entry) if "turn" in entry else _feedback(entry["feedback"]))
     except _DAMAGED as error:
@@ -153,7 +154,7 @@ _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 class FirstTurn:
-    """The place of one first turn, held against all other workers. `found`: somebody has played it."""
+    """The file of one first turn, which this process has locked. `found` is the turn, if an episode has played it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -164,22 +165,22 @@ class FirstTurn:
                 key, self.found = entry["key"], loaded(entry)
             except _DAMAGED as error:
                 raise UserError(
-                    f"{path}: is damaged ({type(error).__name__}: {error}): remove it, and this first turn is played anew"
+                    f"{path}: is damaged ({type(error).__name__}: {error}): remove it, and this first turn is played again"
                 ) from None
             if key != path.stem:
                 raise UserError(
-                    f"{path}: is of another first turn, whose file is {key}.json: remove it, and this first turn is played anew"
+                    f"{path}: is of another first turn, whose file is {key}.json: remove it, and this first turn is played again"
                 )
 
     def keep(self, checkpoint: Checkpoint, *, by: str) -> None:
-        """`by`: the node id of the episode that paid for it."""
+        """Store the first turn; `by` is the node id of the episode that paid for it."""
         checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
         replaced(self.path, json.dumps({"key": self.path.stem, **dumped(checkpoint)}))
 
 
 @contextmanager
 def first_turn(out: Path, key: str, clock: Clock) -> Iterator[FirstTurn]:
-    """Waits while another worker plays it, with the clock stopped. The lock goes with the process that holds it, however that ends."""
+    """Lock a first turn, and wait with `clock` stopped while another worker plays it. The lock ends with its process."""
     folder = subdirectory(out / "first-turns")
     with writing(folder):
         lock = locks.open_lock(folder / f"{key}.lock")
@@ -188,32 +189,34 @@ def first_turn(out: Path, key: str, clock: Clock) -> Iterator[FirstTurn]:
         yield FirstTurn(folder / f"{key}.json")
 
 
-def key_of(facts: Mapping[str, Any]) -> str:
-    """The same for episodes with the same facts."""
+def first_turn_key(facts: Mapping[str, Any]) -> str:
+    """A hash of the facts on which a first turn depends."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 @contextmanager
 def in_use(out: Path) -> Iterator[None]:
-    """Mark `out` as written to by this process. Nothing is done that the end of a process would not undo."""
+    """Mark `out` as written to by this process, with a lock that ends with the process."""
     with locks.locked(_marker(out), shared=True):
         yield
 
 
-def wait_until_left(out: Path, tell: Callable[[str], None], seconds: float = 30.0) -> None:
-    """Until no process writes to `out`: those of a killed run take some time to notice. `tell` is told at once that it is waited for.
+def wait_until_unused(out: Path, notify: Callable[[str], None], seconds: float = 30.0) -> None:
+    """Wait until no process writes to `out`: the workers of a killed run take some time to end. Calls `notify` once if it waits.
 
-    Raises `UserError` where one still does after `seconds`.
+    Raises `UserError` if a process still writes there after `seconds`.
     """
     deadline = time.monotonic() + seconds
     told = False
     with locks.closing(_marker(out)) as file:
         while not locks.try_acquire(file):
             if not told:
-                tell(f"{out}: another run is still writing there: it is waited for, up to {seconds:.0f} s")
+                notify(f"{out}: another run is still writing there: waiting up to {seconds:.0f} s for its end")
                 told = True
             if time.monotonic() > deadline:
-                raise UserError(f"--recode-out={out}: another run is still writing there: wait for its end")
+                raise UserError(
+                    f"--recode-out={out}: another run is still writing there: wait for its end, or give another directory"
+                )
             time.sleep(0.1)
 
 
@@ -223,7 +226,7 @@ def _marker(out: Path) -> int:
 
 
 def dumped(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Plain JSON types, contents of files as base64."""
+    """A checkpoint in plain JSON types, with file contents in base64."""
     turn, changes = checkpoint.turn, checkpoint.changes
     return {
         "turn": turn.number,
@@ -251,7 +254,7 @@ def dumped(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def loaded(entry: Mapping[str, Any]) -> Checkpoint:
-    """The inverse of `dumped`."""
+    """Make the checkpoint that `dumped` wrote."""
     move, changes = entry["move"], entry["changes"]
     targets: Files = {path: base64.b64decode(data) for path, data in entry["targets"].items()}
     return Checkpoint(

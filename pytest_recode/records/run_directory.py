@@ -126,10 +126,10 @@ def same(file: int, path: Path) -> bool:
     return os.path.samestat(os.fstat(file), path.stat())
 
 
-class Hold:
-    """A process's hold on the directory of its run: that it is still there, still this run's, and has room.
+class RunLock:
+    """A process's claim to the directory of its run: checks that it is still there, still this run's, and has free space.
 
-    The controlling process makes it with `claim`, a worker with `join`.
+    The controller, which calls `claim`, holds a lock until `release`; a worker, which calls `join`, waits for that lock.
     """
 
     def __init__(self, out: Path, file: int) -> None:
@@ -137,7 +137,7 @@ class Hold:
         self._file = file
 
     @classmethod
-    def claim(cls, out: Path, run: str) -> Hold:
+    def claim(cls, out: Path, run: str) -> RunLock:
         """Mark `out` as run `run`'s, until `release`."""
         path = out / CONTROLLER
         with writing(path):
@@ -148,7 +148,7 @@ class Hold:
         return cls(out, file)
 
     @classmethod
-    def join(cls, out: Path, run: str, worker: str) -> Hold:
+    def join(cls, out: Path, run: str, worker: str) -> RunLock:
         """Raises `RecordsError` where this process sees another directory than the one that `run` was begun in."""
         try:
             file = os.open(out / CONTROLLER, os.O_RDONLY | os.O_CLOEXEC)
@@ -164,7 +164,7 @@ class Hold:
         return cls(out, file)
 
     def check(self) -> None:
-        """Before a model is asked. Raises `RecordsError`."""
+        """Check the directory before a request. Raises `RecordsError`."""
         with writing(self.out):
             if not same(self._file, self.out / CONTROLLER):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -176,7 +176,7 @@ class Hold:
             )
 
     def wait_for_release(self) -> None:
-        """Until the controlling process asks no more models: it was stopped, or is gone. In a worker."""
+        """Wait, in a worker, until the controller stops all requests or dies."""
         locks.acquire(self._file, shared=True)
         locks.release(self._file)
 

@@ -1,4 +1,4 @@
-"""What people read of one episode."""
+"""Texts about episodes for the terminal: status, failures, errors, and warnings of the summary."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MOST_WORDS = 120
 
 
 def status(record: Record | EpisodeSummary) -> str:
-    """The word beside a node id: SOLVED@2 is solved in turn 2."""
+    """The status beside a node id; SOLVED@2 means solved in turn 2."""
     if record["outcome"] == "solved":
         return f"SOLVED@{record['solved_turn']}"
     return {"unsolved": "UNSOLVED", "error": "ERROR"}[record["outcome"]]
 
 
 def unsolved(record: Record, out: Path) -> str:
-    """Turns, levels, which interfaces still fail, where the transcript is."""
+    """The failure text of an unsolved episode: turns with levels, failing interfaces, findings, path of the transcript."""
     turns = record["turns"]
     last = turns[-1] if turns else None
     why = {
@@ -50,7 +50,7 @@ def unsolved(record: Record, out: Path) -> str:
 
 
 def fault(record: Record, out: Path) -> str:
-    """A fault is never the model's failure to solve, and says so."""
+    """The failure text of an episode that ended with an error, which does not count as unsolved."""
     error = record["error"]
     assert error is not None
     after = f" after {_count(len(record['turns']), 'turn')}" if record["turns"] else ""
@@ -78,8 +78,8 @@ KINDS = {
 }
 
 
-def whose(kind: str) -> str:
-    """A record's kind of fault, in words; the kind is behind them."""
+def error_kind_text(kind: str) -> str:
+    """Describe a record's error kind, with the kind in parentheses."""
     return f"{KINDS[kind]} ({kind})" if kind in KINDS else kind
 
 
@@ -98,12 +98,12 @@ def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:
 
 
 def same_fault(message: str) -> str:
-    """The words of a fault without how long was tried, by which one of them is told from another that is the same."""
+    """An error message without the durations of its retries, so that equal errors compare equal."""
     return re.sub(r" \((gave up after|not waited for|not retried|tried once)[^()]*\)", "", message)
 
 
 def causes(records: Sequence[EpisodeSummary]) -> list[str]:
-    """A line for each cause that several episodes have in common, with the first of their tasks."""
+    """A line for each error that several episodes share, with the first of their tasks."""
     found: dict[str, list[EpisodeSummary]] = {}
     for record in records:
         if record["error"]:

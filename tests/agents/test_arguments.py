@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_recode.agents.actions import Action, ProtocolError
-from pytest_recode.agents.doing import do
+from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import from_reply, from_tool_call
 from pytest_recode.models import ToolCall
 from tests.agents.conftest import Open
@@ -18,7 +18,7 @@ def done(open_walled: Open, name: str, arguments: dict[str, object]) -> tuple[bo
     """As a model with native tools calls it."""
     read = from_tool_call(ToolCall(id="1", name=name, arguments=json.dumps(arguments)))
     assert not isinstance(read, ProtocolError), read
-    return do(read[0], open_walled(files={"a.py": b"one\ntwo\nthree\n", "empty.py": b""}), str)
+    return execute(read[0], open_walled(files={"a.py": b"one\ntwo\nthree\n", "empty.py": b""}), str)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_a_time_limit_that_cannot_be_kept_is_refused_and_nothing_is_run(open_wal
         ToolCall(id="1", name="run", arguments=json.dumps({"command": "touch made", "timeout": timeout}))
     )
     assert not isinstance(read, ProtocolError), read
-    ok, told = do(read[0], workspace, str)
+    ok, told = execute(read[0], workspace, str)
     assert not ok
     assert "seconds" in told
-    assert do(Action(kind="run", arguments={"command": "test -e made || echo none"}), workspace, str)[1].endswith(
+    assert execute(Action(kind="run", arguments={"command": "test -e made || echo none"}), workspace, str)[1].endswith(
         "none\n"
     )
 
@@ -95,6 +95,6 @@ def test_what_is_no_time_is_refused(given: dict[str, object]) -> None:
 @pytest.mark.parametrize("old", ["save_every  ==  2:\n    go()", "  save_every == 2:\n    go()"])
 def test_an_old_text_that_is_wrong_in_its_blanks_is_told_the_nearest_line(open_walled: Open, old: str) -> None:
     workspace = open_walled(files={"a.py": b"x = 1\n    save_every == 2:\n        go()\n"})
-    ok, told = do(Action(kind="edit", arguments={"path": "a.py", "old": old, "new": "y"}), workspace, str)
+    ok, told = execute(Action(kind="edit", arguments={"path": "a.py", "old": old, "new": "y"}), workspace, str)
     assert not ok
     assert "(line 2 is like its first line: '    save_every == 2:')" in told

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.agents import doing, memory, one_shot, prompts, recode, recode_h, retrieval
+from pytest_recode.agents import memory, one_shot, prompts, recode, recode_h, retrieval, tool_execution
 from pytest_recode.agents.actions import (
     ACTION_NAMES,
     ARGUMENT_NAMES,
@@ -77,7 +77,7 @@ def test_the_table_of_other_names_is_that_of_the_code() -> None:
     [
         f"limited in tokens: {memory.MAX_TOKENS:,}, or the rest of the model's context window",
         f"{memory.MAX_TOKENS_UNKNOWN:,} if the window is unknown",
-        f"Results over {doing.MAX_RESULT:,} characters ({doing.MAX_RESULTS:,} for all results of an answer)",
+        f"Results over {tool_execution.MAX_RESULT:,} characters ({tool_execution.MAX_RESULTS:,} for all results of an answer)",
         f"answers over {recode.MAX_REMEMBERED:,} and targets over",
         f"{prompts.MAX_TARGET:,} are shortened",
         f"up to {one_shot.MAX_REPOSITORY:,} characters",

@@ -13,7 +13,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.metrics.passing import passed
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import differences, rows
-from pytest_recode.records.run_directory import Hold
+from pytest_recode.records.run_directory import RunLock
 from tests.metrics.samples import own_run, record, run, stats, turn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,15 +139,15 @@ def test_while_a_run_goes_on_its_episodes_are_under_way_and_not_interrupted(tmp_
     (directory / "episodes").mkdir()
     begun = {"event": "episode", "nodeid": "another", "agent": "recode", "model": "m", "feedback": "L0"}
     (directory / "episodes/begun.jsonl").write_text(json.dumps(begun) + "\n")
-    hold = Hold.claim(directory, "r1")
+    lock = RunLock.claim(directory, "r1")
     [source] = read([directory])
     assert source.notes == (
         f"{directory}: the run has not ended; episodes under way, in no number here: 1 (1 of m L0)",
     )
-    hold.release()  # the run was stopped: no model is asked any more, although its process still lives
+    lock.release()  # the run was stopped: no model is asked any more, although its process still lives
     [source] = read([directory])
     assert "interrupted episodes" in source.notes[0]
-    hold.close()
+    lock.close()
 
 
 def published(path: Path, *, solved: bool | None = None, name: str = "overall_stats.json") -> Path:

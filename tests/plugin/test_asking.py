@@ -111,7 +111,7 @@ def test_a_limit_of_the_users_that_passes_while_a_model_is_asked_is_an_error(
         " limit, or lower --recode-call-seconds",
     }
     no_traces(result)
-    assert "errors, each cause told once above: 1x the model did not answer in time (model:timeout)" in words(result)
+    assert "errors, each cause shown once above: 1x the model did not answer in time (model:timeout)" in words(result)
     assert "local escalate 0/0 - -" in words(result)
 
 

@@ -242,7 +242,7 @@ def test_a_directory_that_holds_another_run(
     result = recode(workers, "--recode-agent=reference", "--recode-out=out")
     assert one_line(result) == (
         f"--recode-out={pytester.path / 'out'} holds another run (results.jsonl): give a new or an empty directory,"
-        " or --recode-resume to go on with it"
+        " or --recode-resume to resume it"
     )
     assert (pytester.path / "out/results.jsonl").read_bytes() == before
 
@@ -253,7 +253,7 @@ def test_an_expression_that_cannot_be_read_begins_no_run(
     make_task()
     result = recode(workers, "--recode-agent=reference", "--recode-out=out", "-k", "tiny tiny")
     assert result.ret != pytest.ExitCode.OK
-    assert "to go on" not in words(result)
+    assert "to resume" not in words(result)
     recode(workers, "--recode-agent=reference", "--recode-out=out").assert_outcomes(passed=1)
 
 
@@ -277,7 +277,7 @@ def test_a_usage_error_speaks_of_no_run(make_task: MakeTask, recode: Run, pytest
     result = recode("--recode-agent=reference", "--recode-python=nowhere/python", "--recode-out=out")
     one_line(result)
     assert "not played" not in words(result)
-    assert "to go on" not in words(result)
+    assert "to resume" not in words(result)
 
 
 def test_a_directory_that_is_not_empty(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
@@ -305,7 +305,7 @@ def test_a_directory_that_cannot_be_written(
 
 @pytest.mark.parametrize(
     ("more", "give"),
-    [((), "a directory, new or empty"), (("--recode-resume",), "the directory of the run to go on with")],
+    [((), "a directory, new or empty"), (("--recode-resume",), "the directory of the run to resume")],
 )
 def test_a_file_in_place_of_a_directory(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, more: tuple[str, ...], give: str

@@ -146,7 +146,7 @@ def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, resul
     line = f"Incorrect API key provided (asked at {server.url}, without a key: export OPENAI_API_KEY)"
     # in CI, pytest's own short summary repeats a failure's text in full
     assert text.partition("short test summary")[0].count(f"model local: auth: {line}") == 1
-    assert "errors, each cause told once above: 3x the model's key was refused (model:auth)" in text
+    assert "errors, each cause shown once above: 3x the model's key was refused (model:auth)" in text
 
 
 HASTY = """\
@@ -183,7 +183,7 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     # while it is waited for, and as what ended the first of them; in CI, pytest's own short summary repeats that in full
     above = lines[: next(number for number, line in enumerate(lines) if "short test summary" in line)]
     assert sum(reason in line for line in above) == 2
-    assert "errors, each cause told once above: 3x the model could not be reached (model:connection)" in words(result)
+    assert "errors, each cause shown once above: 3x the model could not be reached (model:connection)" in words(result)
     errors = [record["error"] for record in results()]
     assert {error["kind"] for error in errors} == {"model:connection"}
     waited = [error["message"] for error in errors if "(gave up after 6 tries in " in error["message"]]
@@ -215,7 +215,7 @@ def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
     }
     assert max(told) < next(number for number, line in enumerate(lines) if " ERRORS " in line)
     text = words(result)
-    assert "errors, each cause told once above: 3x the model did not answer in time (model:timeout)" in text
+    assert "errors, each cause shown once above: 3x the model did not answer in time (model:timeout)" in text
     assert re.search(r" 3 episodes of [abc], [abc], [abc]: model local: timeout: no complete answer within 1 s", text)
     messages = [record["error"]["message"] for record in results()]
     assert sum("(gave up after 2 tries in " in message for message in messages) == asked - 3

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.records.checkpoint import in_use, past_of
+from pytest_recode.records.checkpoint import in_use, stored_episode
 from tests.messages import assert_message
 
 from .conftest import words
@@ -144,7 +144,7 @@ def test_without_resume_a_directory_is_not_gone_on_with(calls: Callable[[], list
     before = calls()
     result = recode(*OPTIONS, LEVELS[0])
     assert (
-        "holds another run (results.jsonl): give a new or an empty directory, or --recode-resume to go on with it"
+        "holds another run (results.jsonl): give a new or an empty directory, or --recode-resume to resume it"
         in words(result)
     )
     assert calls() == before
@@ -187,9 +187,7 @@ def test_a_directory_without_a_run_is_not_gone_on_with(
     recode(*OPTIONS, LEVELS[0], "-k", "one")
     before = calls()
     result = recode(*OPTIONS[:-1], "--recode-out=ou", LEVELS[0], "--recode-resume", workers)
-    assert "ou: there is no run to go on with (did you mean out?): leave out --recode-resume to begin one" in words(
-        result
-    )
+    assert "ou: there is no run to resume (did you mean out?): leave out --recode-resume to start one" in words(result)
     assert calls() == before
 
 
@@ -282,7 +280,7 @@ def whole(out: Path) -> set[str]:
     for path in out.glob("checkpoints/*"):
         task, level = path.name.split("-")[0], "L1" if "-L1-" in path.name else "L3"
         lines = path.read_text().split("\n")[:-1]
-        for checkpoint in past_of(path, json.loads(lines[0])["nodeid"]).checkpoints if lines else ():
+        for checkpoint in stored_episode(path, json.loads(lines[0])["nodeid"]).checkpoints if lines else ():
             turn = checkpoint.turn.number
             found.add(f"{task} {'-' if turn == 1 else level} {turn}")
     return found
@@ -292,9 +290,9 @@ def whole(out: Path) -> set[str]:
 KILL_AT_CHECKPOINT = """
 import signal
 
-from pytest_recode.records.checkpoint import Keeper
+from pytest_recode.records.checkpoint import CheckpointWriter
 
-written = Keeper.turn
+written = CheckpointWriter.turn
 
 
 def killed(keeper, checkpoint):
@@ -305,7 +303,7 @@ def killed(keeper, checkpoint):
     written(keeper, checkpoint)
 
 
-Keeper.turn = killed
+CheckpointWriter.turn = killed
 """
 
 
@@ -415,7 +413,7 @@ def test_that_another_run_is_waited_for_is_said_at_once(
         read = []
         for line in process.stdout:
             read.append(line)
-            if "another run is still writing there: it is waited for" in line:
+            if "another run is still writing there: waiting" in line:
                 break
         else:
             raise AssertionError("".join(read))
@@ -460,12 +458,11 @@ def test_a_file_of_another_episode_is_one_error_that_names_both(
     before = calls()
     result = recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0", "--recode-resume")
     result.assert_outcomes(errors=1, deselected=2)
-    said = (
-        "is of the episode bench/two/task.yaml::episode[paid-L1], and not of bench/one/task.yaml::episode[paid-L1]:"
-        " put this episode's own file there, or give another --recode-out"
-    )
-    assert said in words(result)
-    assert f"{one}: " in words(result)
+    message = words(result)
+    assert f"{one}: " in message
+    theirs, ours = (f"bench/{name}/task.yaml::episode[paid-L1]" for name in ("two", "one"))
+    assert f"is of the episode {theirs}, not of {ours}: restore" in message
+    assert "or give another --recode-out" in message
     assert "Traceback" not in words(result)
     assert calls() == before
     result = recode("--recode-replay-feedback=out", "--recode-feedback=L0", "--recode-out=again", "-n0")
@@ -477,9 +474,9 @@ def test_a_file_of_another_episode_is_one_error_that_names_both(
 NONSENSE: list[tuple[str, str, Any, str]] = [
     ("one-shot", "paid", {"messages": 7}, "KeyError: 'turn'"),
     ("one-shot", "paid", 7, "TypeError: "),
-    ("one-shot", "paid", {"turn": "1", "answer": "", "problems": [], "model": {}}, "TypeError: 'turn' is str, and not int"),
+    ("one-shot", "paid", {"turn": "1", "answer": "", "problems": [], "model": {}}, "TypeError: 'turn' is str, not int"),
     ("recode", "sim/novice", {"messages": 7}, "KeyError: 'turn'"),
-    ("recode", "sim/novice", {"memory": {"summary": "", "messages": 7}}, "TypeError: 'messages' is int, and not list"),
+    ("recode", "sim/novice", {"memory": {"summary": "", "messages": 7}}, "TypeError: 'messages' is int, not list"),
     ("recode", "sim/novice", {"memory": {"summary": "", "messages": [{"message": 7, "files": {}}]}}, "TypeError: 'message'"),
     ("recode", "sim/novice", {"model": {"texts": 7}}, "KeyError: 'broken'"),
     ("recode-h", "sim/novice", {"memory": {"messages": []}}, "KeyError: 'summary'"),
@@ -512,7 +509,9 @@ def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
     [record] = results()
     assert record["error"]["kind"] == "user"
     said = record["error"]["message"]
-    assert said.startswith(f"{path}: turn 1: the agent {agent} cannot go on from the state that is kept there ({why}")
+    assert said.startswith(
+        f"{path}: turn 1: the agent {agent} cannot resume from the state that is stored there ({why}"
+    )
     assert said.endswith("): restore it, or give another --recode-out")
     assert "\n" not in said
     assert "Traceback" not in words(result)
@@ -528,8 +527,8 @@ def test_a_first_turn_whose_state_is_nonsense_is_played_anew_where_it_is_removed
     recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume")
     [record] = [record for record in results() if record["outcome"] == "error"]
     said = record["error"]["message"]
-    assert said.startswith(f"{path}: turn 1: the agent one-shot cannot go on")
-    assert said.endswith("(KeyError: 'turn'): remove it, and this first turn is played anew")
+    assert said.startswith(f"{path}: turn 1: the agent one-shot cannot resume")
+    assert said.endswith("(KeyError: 'turn'): remove it, and this first turn is played again")
     path.unlink()
     recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume").assert_outcomes(passed=2, deselected=4)
 
@@ -566,7 +565,7 @@ def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
     [record] = results()
     assert (record["outcome"], record["error"]["kind"]) == ("error", "user")
     assert (
-        "the agent forgetful:FORGETFUL cannot go on from the state that is kept there (ZeroDivisionError: a fault of its own,"
+        "the agent forgetful:FORGETFUL cannot resume from the state that is stored there (ZeroDivisionError: a fault of its own,"
         f" in two lines, at {pytester.path / 'forgetful.py'}:12): "
     ) in record["error"]["message"]
 

@@ -17,16 +17,17 @@ from pytest_recode.models import Usage
 from pytest_recode.records.checkpoint import (
     Changes,
     Checkpoint,
-    Keeper,
-    Past,
+    CheckpointWriter,
+    StoredEpisode,
     dumped,
     first_turn,
     in_use,
     loaded,
-    past_of,
-    wait_until_left,
+    stored_episode,
+    wait_until_unused,
 )
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+from tests.messages import assert_message
 
 ITEM = FeedbackItem(
     interface="a.f", category="T2", description="d", analysis="a\n\ud800", suggestion="s", correction="def f(): ..."
@@ -79,31 +80,31 @@ def test_what_goes_in_comes_out(checkpoint: Checkpoint) -> None:
     assert loaded(json.loads(json.dumps(dumped(checkpoint)))) == checkpoint
 
 
-def kept(path: Path, *lines: Checkpoint | Feedback) -> Past:
-    keeper = Keeper(path, "me")
+def kept(path: Path, *lines: Checkpoint | Feedback) -> StoredEpisode:
+    keeper = CheckpointWriter(path, "me")
     for line in lines:
         keeper.feedback(line) if isinstance(line, Feedback) else keeper.turn(line)
     keeper.close()
-    return past_of(path, "me")
+    return stored_episode(path, "me")
 
 
 def test_the_feedback_nobody_has_worked_on_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "deep/er.jsonl"
-    assert past_of(path, "me") == Past()
-    assert kept(path, WHOLE, FEEDBACK) == Past(checkpoints=(WHOLE,), feedback=FEEDBACK)
-    assert kept(path, NEXT) == Past(checkpoints=(WHOLE, NEXT), feedback=None)
+    assert stored_episode(path, "me") == StoredEpisode()
+    assert kept(path, WHOLE, FEEDBACK) == StoredEpisode(checkpoints=(WHOLE,), feedback=FEEDBACK)
+    assert kept(path, NEXT) == StoredEpisode(checkpoints=(WHOLE, NEXT), feedback=None)
 
 
 def test_the_file_of_another_episode_is_none_of_this_one(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     kept(path, WHOLE, FEEDBACK)
-    keeper = Keeper(path, "another")
+    keeper = CheckpointWriter(path, "another")
     keeper.turn(NEXT)
     keeper.close()
     with pytest.raises(UserError) as caught:
-        past_of(path, "me")
-    assert str(caught.value) == (
-        f"{path}: line 3 is of the episode another, and not of me: put this episode's own file there, or give another --recode-out"
+        stored_episode(path, "me")
+    assert_message(
+        str(caught.value), f"{path}: line 3", "the episode another", "not of me", "restore", "another --recode-out"
     )
 
 
@@ -114,9 +115,7 @@ def test_the_file_of_another_first_turn_is_none_of_this_one(tmp_path: Path) -> N
     other.write_bytes((tmp_path / "first-turns/one.json").read_bytes())
     with pytest.raises(UserError) as caught, first_turn(tmp_path, "other", Clock()):
         pass
-    assert str(caught.value) == (
-        f"{other}: is of another first turn, whose file is one.json: remove it, and this first turn is played anew"
-    )
+    assert_message(str(caught.value), str(other), "another first turn", "one.json", "remove it")
 
 
 @pytest.mark.parametrize("size", [1, 40, 100_000])
@@ -125,12 +124,12 @@ def test_a_torn_line_spoils_no_other(tmp_path: Path, size: int) -> None:
     kept(path, WHOLE)
     with path.open("ab") as file:
         file.write((json.dumps(dumped(NEXT)) * 50).encode()[:size])
-    assert past_of(path, "me").checkpoints == (WHOLE,)
+    assert stored_episode(path, "me").checkpoints == (WHOLE,)
     assert kept(path, NEXT).checkpoints == (WHOLE, NEXT)
 
 
 def test_from_an_agent_that_keeps_nothing_nobody_goes_on(tmp_path: Path) -> None:
-    assert kept(tmp_path / "a", replace(WHOLE, agent=None, changes=None)) == Past()
+    assert kept(tmp_path / "a", replace(WHOLE, agent=None, changes=None)) == StoredEpisode()
 
 
 def test_a_first_turn_names_who_paid_for_it(tmp_path: Path) -> None:
@@ -149,7 +148,7 @@ def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> N
         "with in_use(pathlib.Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
     )
     told: list[str] = []
-    wait_until_left(tmp_path, told.append, 0)
+    wait_until_unused(tmp_path, told.append, 0)
     assert told == []
     with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -159,9 +158,9 @@ def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> N
         with in_use(tmp_path):  # beside the other: workers of one run
             pass
         with pytest.raises(UserError, match="another run is still writing there: wait for its end"):
-            wait_until_left(tmp_path, told.append, 0)
-        assert told == [f"{tmp_path}: another run is still writing there: it is waited for, up to 0 s"]
+            wait_until_unused(tmp_path, told.append, 0)
+        assert told == [f"{tmp_path}: another run is still writing there: waiting up to 0 s for its end"]
         other.kill()
         other.wait()
-    wait_until_left(tmp_path, told.append, 0)
+    wait_until_unused(tmp_path, told.append, 0)
     assert len(told) == 1

@@ -1,4 +1,4 @@
-"""Do one action in a Workspace, and say what came of it."""
+"""Execute one action of an agent in its Workspace, and describe the result for the model."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SEVERAL = re.compile(r"\w\.\w+(?:[ ]*,[ ]*|[ ]+)[\w./-]*\w\.\w+\Z")
 
 T = TypeVar("T")
 Search = Callable[[str], str]
-"""What a search for these words tells."""
+"""Returns the results of a search for these words, as text."""
 
 
-def do(action: Action, workspace: Workspace, search: Search, *, among: int = 1) -> tuple[bool, str]:
-    """(done, text for the model); not done where the workspace refuses. Any action but `submit`.
+def execute(action: Action, workspace: Workspace, search: Search, *, among: int = 1) -> tuple[bool, str]:
+    """Execute any action but `submit`. Returns whether it was executed (False: the workspace refused it), and text for the model.
 
-    `among` is the number of actions that share the room for results.
+    `among` is the number of actions that share `MAX_RESULTS`.
     """
     room = min(MAX_RESULT, MAX_RESULTS // among)
     try:
@@ -39,7 +39,7 @@ def do(action: Action, workspace: Workspace, search: Search, *, among: int = 1) 
         if action.kind == "run":
             head, text = run(workspace, action.arguments["command"], _timeout(action))
         else:
-            text = _do(action, workspace, search)
+            text = _execute(action, workspace, search)
         shown, note = printable(text)
         return True, cut(f"{head}{shown}", room) + (f"\n{note}" if note else "")
     except Refused as refused:
@@ -50,7 +50,7 @@ def do(action: Action, workspace: Workspace, search: Search, *, among: int = 1) 
         return False, cut(printable(f"Refused: {refused}{more}")[0], room)
 
 
-def _do(action: Action, workspace: Workspace, search: Search) -> str:
+def _execute(action: Action, workspace: Workspace, search: Search) -> str:
     given = action.arguments
     path = given.get("path", ".")
     if action.kind == "list":
@@ -72,10 +72,10 @@ def _do(action: Action, workspace: Workspace, search: Search) -> str:
         before = _before(workspace, path)
         workspace.write(path, text)
         count = text.count("\n")
-        return f"Wrote {path} ({count} {'line' if count == 1 else 'lines'}).{said}{damage(path, before, text)}"
+        return f"Wrote {path} ({count} {'line' if count == 1 else 'lines'}).{said}{note_on_change(path, before, text)}"
     if action.kind == "edit":
         return edit(workspace, path, given["old"], given["new"])
-    raise AssertionError(f"no way to do {action.kind!r}")
+    raise AssertionError(f"unknown action {action.kind!r}")
 
 
 def edit(workspace: Workspace, path: str, old: str, new: str) -> str:
@@ -99,11 +99,11 @@ def edit(workspace: Workspace, path: str, old: str, new: str) -> str:
     if changed == text:
         raise Refused(f"the old and the new text are the same, so that nothing in {path} was changed.")
     workspace.write(path, changed)
-    return f"Edited {path} at line {line}.{damage(path, text, changed)}"
+    return f"Edited {path} at line {line}.{note_on_change(path, text, changed)}"
 
 
-def damage(path: str, before: str | None, after: str) -> str:
-    """What a model should know of a file that it has just changed: it is empty, or no Python. `before`: None where there was none."""
+def note_on_change(path: str, before: str | None, after: str) -> str:
+    """A note for the model if a change left a file empty or no valid Python; "" otherwise. `before` is None for a new file."""
     if not after.strip():
         return f" Note: {path} is empty now." if before is None or before.strip() else ""
     wrong = syntax_error(after) if path.endswith(".py") else None
@@ -128,7 +128,7 @@ def _asked(read: Callable[[str], T], value: str) -> T:
 
 
 def _lines(path: str, text: str, first: int, last: int | None) -> str:
-    """Those of a file from the first to the last that is wanted, under a line that says which they are."""
+    """The lines `first` to `last` of a file, below a line with their numbers."""
     lines = text.removesuffix("\n").split("\n") if text else []
     if first > len(lines):
         raise Refused(f"{path} has {len(lines)} {'line' if len(lines) == 1 else 'lines'}, and no line {first}.")
@@ -154,7 +154,7 @@ def run(workspace: Workspace, command: str, timeout: float | None = None) -> tup
 
 
 def unfenced(path: str, text: str) -> str:
-    """A Python file without the one code fence around it: a line of backticks is no Python, so nothing is lost."""
+    """The text of a Python file without a code fence around it; a line of backticks is never valid Python."""
     match = _FENCED.fullmatch(text) if path.endswith(".py") else None
     if match is None or (match["ticks"] in match["body"] and syntax_error(match["body"]) is not None):
         return text
@@ -179,7 +179,7 @@ def _character(escape: str) -> str:
 
 
 def _near(text: str, old: str) -> str:
-    """The line that differs from its first line only in blanks, as it stands in the file."""
+    """A hint at a line of the file that differs from the first line of `old` only in blanks; "" if there is none."""
     first = next(("".join(line.split()) for line in old.split("\n") if line.strip()), "")
     for number, line in enumerate(text.split("\n"), 1):
         if first and "".join(line.split()) == first:
