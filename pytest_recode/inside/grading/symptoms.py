@@ -218,6 +218,10 @@ def _compared(one: ast.expr, other: ast.expr, values: dict[str, Any], *, exact: 
     found = _about(one) or _about(other)
     if found:
         return found
+    if isinstance(one, ast.Tuple) and isinstance(other, ast.Tuple) and len(one.elts) == len(other.elts):
+        kinds = {_about(left) or _about(right) for left, right in zip(one.elts, other.elts)}  # noqa: B905 - Python 3.9
+        if kinds - {""}:  # `(x.shape, x.dtype) == ...`: it is not known which of them differ
+            return kinds.pop() if len(kinds) == 1 else ""
     known = [_value(node, values) for node in (one, other)]
     return _differing(known[0][0], known[1][0], exact) if all(known) else "mismatch"
 

@@ -23,7 +23,8 @@ def log_ratio_interaction(plan, a, b, ground_cost, epsilon):
 def test_plan_has_the_marginals_and_the_gibbs_form(candidate, rng):
     a, b, ground_cost = problem(rng, 7, 5)
     plan = candidate.sinkhorn.transport_plan(a, b, ground_cost, 0.3)
-    assert (plan.shape, plan.dtype) == ((7, 5), np.float64)
+    assert plan.shape == (7, 5)
+    assert plan.dtype == np.float64
     assert (plan > 0).all()
     np.testing.assert_allclose(plan.sum(axis=1), a, rtol=1e-6)
     np.testing.assert_allclose(plan.sum(axis=0), b, rtol=1e-6)
@@ -79,8 +80,10 @@ def test_potentials_solve_the_fixed_point_equations(candidate, reference, rng):
     a = a / a.sum()
     dual = candidate.sinkhorn.potentials(a, b, ground_cost, 0.25)
     f, g = dual.f, dual.g
-    assert (f.shape, f.dtype) == ((4,), np.float64)
-    assert (g.shape, g.dtype) == ((6,), np.float64)
+    assert f.shape == (4,)
+    assert f.dtype == np.float64
+    assert g.shape == (6,)
+    assert g.dtype == np.float64
     np.testing.assert_allclose(f, -0.25 * np.log(np.exp((g - ground_cost) / 0.25) @ b), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(g, -0.25 * np.log(a @ np.exp((f[:, None] - ground_cost) / 0.25)), rtol=1e-6, atol=1e-7)
     expected = reference.sinkhorn.potentials(a, b, ground_cost, 0.25)

@@ -149,8 +149,10 @@ def test_limits_empty_input_and_wrong_shapes(candidate, rng):
         np.testing.assert_array_equal(indices, whole[:limit])
         assert kept.shape == (limit,)
     indices, kept = run(np.zeros((0, 4)), np.zeros(0))
-    assert (indices.shape, indices.dtype) == ((0,), np.int64)
-    assert (kept.shape, kept.dtype) == ((0,), np.float64)
+    assert indices.shape == (0,)
+    assert indices.dtype == np.int64
+    assert kept.shape == (0,)
+    assert kept.dtype == np.float64
     for bad in ((boxes[:-1], scores), (boxes[:, :3], scores), (boxes, scores[:, None])):
         with pytest.raises(ValueError):  # noqa: PT011
             run(*bad)
