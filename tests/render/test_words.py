@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import ModelFault
-from pytest_recode.render.words import weaker, whose
+from pytest_recode.render.words import error_kind_text, weaker
 from pytest_recode.verdict import legible
 
 
@@ -67,7 +67,7 @@ DOCS = Path(__file__).parents[2] / "docs"
     "kind", ["budget", "sandbox", "grader", "user", "worker", "internal", *(f"model:{fault}" for fault in ModelFault)]
 )
 def test_every_kind_of_fault_is_said_in_words_that_the_documentation_has_too(kind: str) -> None:
-    said = whose(kind)
+    said = error_kind_text(kind)
     assert said.endswith(f" ({kind})")
     assert f"| `{kind}` | {said.removesuffix(f' ({kind})')} |" in re.sub(
         r" +", " ", (DOCS / "reference" / "errors.md").read_text()
@@ -75,4 +75,4 @@ def test_every_kind_of_fault_is_said_in_words_that_the_documentation_has_too(kin
 
 
 def test_a_kind_of_another_version_stands_for_itself() -> None:
-    assert whose("weather") == "weather"
+    assert error_kind_text("weather") == "weather"
