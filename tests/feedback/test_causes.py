@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.episode import FeedbackItem, Turn
-from pytest_recode.feedback.causes import Causes, causes, causes_first
+from pytest_recode.feedback.causes import Causes, causes, causes_first, listed
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import INTERFACE
 from pytest_recode.feedback.researcher import derived, from_task
@@ -136,6 +136,11 @@ def test_methods_are_used_by_their_names() -> None:
     assert found(REFERENCE, failing(REFERENCE, ("stats.Running.push",), interface="stats.Running.push")) == {}
 
 
+def test_names_are_short_unless_two_would_be_one() -> None:
+    assert listed(["a.f", "b.g", "h"]) == "`f`, `g` and `h`"
+    assert listed(["a.f", "b.f"]) == "`a.f` and `b.f`"
+
+
 def test_two_that_use_each_other_accuse_neither() -> None:
     code = USES_MEAN.replace("total = sum(weights)", "total = sum(weights) + 0 * deviation(values)")
     assert found(code, failing(code, OWN)) == {
@@ -146,7 +151,7 @@ def test_two_that_use_each_other_accuse_neither() -> None:
     for item in derive(task(), parts(), {"stats.py": code.encode()}, verdict):
         (other,) = item.possible_causes
         assert "the fault is in what it does" not in item.analysis
-        assert item.suggestion.startswith(f"If the fault is not in `{other}` alone: ")
+        assert item.suggestion.startswith(f"If the fault is not in `{other.removeprefix('stats.')}` alone: ")
 
 
 def test_causes_come_first_and_a_circle_ends() -> None:
@@ -253,6 +258,7 @@ def test_what_may_fail_by_anothers_fault_is_said_to_have_none_for_certain(
     the_task, given = read(name)
     at = played(name, True, sandbox)
     guilty = PLAYED[name][1]
+    short = guilty.rpartition(".")[2]
     other = "sinkhorn.transport_plan" if name == "sinkhorn" else "nerf.render.render_rays"
     researcher = derived(the_task, given) if author == "derived" else from_task(the_task, given, given.feedback or {})
     for level in (1, 2, 3, 4):
@@ -262,13 +268,13 @@ def test_what_may_fail_by_anothers_fault_is_said_to_have_none_for_certain(
         labels = dict(line.split(": ", 1) for line in said[other].split("\n") if ": " in line.split("`")[0])
         assert "Description" not in labels
         assert "the fault is in what it does" not in said[other]
-        may = f"It or its hidden tests use `{guilty}`, which fails too: the fault may be there and not here."
+        may = f"It or its hidden tests use `{short}`, which fails too: the fault may be there and not here."
         assert (may in labels.get("Analysis", "")) == (level >= 2)
         if author == "task" and level >= 2:
             assert f"{may} What usually goes wrong here: " in labels["Analysis"]
-        first = f"Correct `{guilty}` first. If the fault is not in `{guilty}` alone: "
+        first = f"Correct `{short}` first. If the fault is not in `{short}` alone: "
         assert labels.get("Suggestion", "").startswith(first) == (level >= 3)
-        condition = f"The correction is for the case that the fault is not in `{guilty}` alone.\nCorrection:\n```python"
+        condition = f"The correction is for the case that the fault is not in `{short}` alone.\nCorrection:\n```python"
         assert (condition in said[other]) == (level == 4)
 
 
