@@ -473,7 +473,7 @@ CLOSED = """\
 import unittest
 unittest.TestCase.assertAlmostEqual = lambda self, *args, **named: None
 """
-MEAN |= {
+OBJECTS = {
     f"the judge's {name}": JUDGES.replace("FOUND", found).replace("ACT", act)
     for name, (found, act) in {
         "monitor, ended": ("type(each).__name__ == 'AuditMonitor'", "each.end()"),
@@ -505,6 +505,9 @@ MEAN |= {
         ),
     }.items()
 }
+MEAN |= OBJECTS
+DISGUISED = frozenset({*OBJECTS, "forged frames, disguised"})
+"""One text with many targets, written so that nothing of it is seen before it runs."""
 MEAN |= {
     f"what a closure holds: {name}": CLOSED.replace("HOLDER", holder)
     for name, holder in {

@@ -108,10 +108,10 @@ def test_most_attacks_can_be_read() -> None:
     texts = {
         name: f"import numpy as np\ndef f(values, kind, half_life, count=5):\n{answer}"
         for name, answer in {**shared_attacks.MEAN, **shared_attacks.WEIGHT}.items()
-        if name not in shared_attacks.HARMLESS and name not in shared_attacks.TEXTS
+        if name not in {*shared_attacks.HARMLESS, *shared_attacks.TEXTS, *shared_attacks.DISGUISED}
     }
     unread = {name for name, text in texts.items() if not flags(text)}
-    assert len(unread) < 0.4 * len(texts), sorted(unread)
+    assert len(unread) < len(texts) / 3, sorted(unread)
 
 
 @pytest.mark.parametrize("terms", [1_000, 2_900, 20_000])
