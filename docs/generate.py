@@ -14,7 +14,7 @@ from typing import Any
 from pytest_recode import cli, formats, records
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.plugin import hookspecs, options
-from pytest_recode.render import report_code, table, words
+from pytest_recode.render import report_code, summary_tables, words
 from tests.metrics import samples
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -155,14 +155,15 @@ def _columns() -> str:
     for found in _report_tables():
         rows = [(f"`{each['key']}`", each["head"], _KINDS[each["kind"]]) for each in found["columns"]]
         blocks.append(f"## {found['name']}\n\n{found['title']}.\n\n" + _table(("key", "head", "values"), rows))
-    told = ", ".join(f"`{head}`" for head in table.HEAD)
-    again = ", ".join(f"`{head}`" for head in table.REPLAY_HEAD)
+    own, lines_only = summary_tables.COLUMNS, summary_tables.LINES_ONLY
+    told = ", ".join(f"`{head}`" for head in own if head != lines_only)
+    again = ", ".join(f"`{head}`" for head in summary_tables.REPLAY_COLUMNS)
     return _page(
         "Columns of summary and report",
         "For people who read a table's head, or a column of `pytest-recode report --format csv` or `json` by its key. [Metrics](metrics.md) has\n"
         "the formulas, [Reports](report.md) the options. Tables depend on what was run, so a report has some of these, and fewer columns where\n"
         "all rows have the same value. Numbers in a key or a head (`pass_at_2`, `turn_1`) are those of an example.",
-        f"The summary at the end of a run has {told}, and `scaled %` for tasks that count lines. A replay has {again}. "
+        f"The summary at the end of a run has {told}, and `{lines_only}` for tasks that count lines. A replay has {again}. "
         "[Concepts](../explanation/concepts.md#what-the-summarys-columns-say) explains them.",
         *blocks,
     )

@@ -15,6 +15,7 @@ import pytest
 from docs import generate
 from pytest_recode.faults import ModelFault
 from pytest_recode.render import words
+from pytest_recode.render.summary_tables import COLUMNS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -72,6 +73,14 @@ def test_every_kind_of_error_is_told() -> None:
     pattern = schema["properties"]["error"]["properties"]["kind"]["pattern"]
     others = re.findall(r"[a-z]+", pattern.partition("+|")[2])
     assert list(words.KINDS) == [*(f"model:{fault}" for fault in ModelFault), *others]
+
+
+def test_every_column_of_the_summary_is_explained() -> None:
+    text = (ROOT / "docs" / "explanation" / "concepts.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([^|]+) \|", text[text.index("## What the summary's columns say") :], re.MULTILINE)
+    told = {head for row in rows for head in row.split(", ")}
+    assert set(COLUMNS) - told == {"model", "feedback"}  # the sentence above the table names them
+    assert told - set(COLUMNS) == {"column", "solved within turn"}
 
 
 def test_every_table_of_a_report_has_its_columns(generated: dict[str, str]) -> None:

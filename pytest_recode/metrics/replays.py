@@ -13,7 +13,7 @@ from statistics import fmean
 from pytest_recode.metrics.attempt import Attempt, Replay, TurnScore
 from pytest_recode.metrics.compare import Comparison, turns
 from pytest_recode.metrics.score import Score, case_share, scores
-from pytest_recode.records.summary import EpisodeSummary
+from pytest_recode.records.episode_summary import EpisodeSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,8 @@
-"""Scores: from records (lines of results.jsonl) to the numbers of a run. Pure functions."""
+"""Score: the numbers of one row of a run's summary, computed from the summaries of its episodes.
+
+Called at the end of a session, by `plugin/summary.py`; `render/summary_tables.py` shows them. Pure functions. The tables of
+`pytest-recode report` are computed from whole records instead (`metrics/reading.py`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass
 
 from pytest_recode.metrics.intervals import Interval, of_share
 from pytest_recode.metrics.passing import FEW_PAPERS
-from pytest_recode.records.summary import EpisodeSummary
+from pytest_recode.records.episode_summary import EpisodeSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

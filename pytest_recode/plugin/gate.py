@@ -12,7 +12,7 @@ import pytest
 
 from pytest_recode.plugin import summary
 from pytest_recode.plugin.report_data import ReportData, attach
-from pytest_recode.records.summary import EpisodeSummary
+from pytest_recode.records.episode_summary import EpisodeSummary
 
 _LASTFAILED = "cache/lastfailed"
 """The name under which pytest's cache has the ids that `--lf` selects."""

@@ -15,9 +15,8 @@ from pytest_recode.plugin import distributed, gate, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem
 from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
 from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of
+from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
 from pytest_recode.records.run_directory import RESULTS, Lines
-from pytest_recode.records.summary import EpisodeSummary
-from pytest_recode.records.summary import summary as summarized
 
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
@@ -117,7 +116,7 @@ class Reporter:
             config = self.run.config
             try:
                 if facts.get("finished_before"):
-                    self.records.append(summarized(facts["record"]))
+                    self.records.append(episode_summary(facts["record"]))
                 else:
                     config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
                 attach(report, {"summary": self.records[-1]})
@@ -349,4 +348,4 @@ class Reporter:
         if self._results is None:
             self._results = Lines(self.run.out / RESULTS)
         self._results.append(record)
-        self.records.append(summarized(record))
+        self.records.append(episode_summary(record))

@@ -14,7 +14,7 @@ from pytest_recode.records.record import ErrorRecord, Record
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_recode.records.summary import EpisodeSummary
+    from pytest_recode.records.episode_summary import EpisodeSummary
 
 
 class ValidationData(TypedDict, total=False):

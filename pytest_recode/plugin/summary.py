@@ -17,7 +17,7 @@ from pytest_recode.plugin.report_data import ValidationData, data_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
-    from pytest_recode.records.summary import EpisodeSummary
+    from pytest_recode.records.episode_summary import EpisodeSummary
     from pytest_recode.settings import Settings
 
 
@@ -132,7 +132,7 @@ def repeated_errors_hidden(stats: dict[str, list[Any]]) -> Iterator[None]:
 
 def _replay(run: Run, records: Sequence[EpisodeSummary]) -> list[str]:
     from pytest_recode.metrics.replays import replayed
-    from pytest_recode.render.table import replay
+    from pytest_recode.render.summary_tables import replay
 
     stored = {(each.facts["nodeid"], each.turn): each.shares for each in run.replays}
     return replay(str(run.settings.replay_feedback), replayed(records, stored))
@@ -205,7 +205,7 @@ def write(
     if it was given."""
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.directory import begun
-    from pytest_recode.render import table, words
+    from pytest_recode.render import summary_tables, words
 
     settings = run.settings
     noun = "stored turns" if run.replays else "episodes"
@@ -215,7 +215,7 @@ def write(
             records, key=lambda record: (order.get(record["model"] or "", 0), order.get(record["feedback"], 0))
         )
         terminal.section("recode", sep="=")
-        for line in _replay(run, rows) if run.replays else table.summary(scores(rows)):
+        for line in _replay(run, rows) if run.replays else summary_tables.summary(scores(rows)):
             terminal.line(line)
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
@@ -268,7 +268,7 @@ def write(
         terminal.line(words.unread(unreadable), red=True)
     if validations:
         terminal.section("recode: validation", sep="=")
-        for line in table.validation(validations):
+        for line in summary_tables.validation(validations):
             terminal.line(line)
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)

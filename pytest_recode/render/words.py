@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
-from pytest_recode.records.summary import EpisodeSummary
 
 MOST_NAMES = 5
 _MOST_WORDS = 120

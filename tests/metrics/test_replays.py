@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,7 +11,9 @@ from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.record_attempts import from_record
 from pytest_recode.metrics.replays import replayed, replays
-from pytest_recode.render.table import replay as summary
+from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
+from pytest_recode.records.record import Record
+from pytest_recode.render.summary_tables import replay as summary
 from tests.metrics.samples import record, replay, run
 
 
@@ -89,23 +91,13 @@ def test_of_two_runs_of_one_name_with_the_same_episode_nobody_knows_which_it_was
 def test_a_run_that_replays_says_what_passed_before_then_and_now() -> None:
     """By hand; an error is in no mean, and its cost is paid all the same."""
 
-    def one(level: str, turn: int, passed: int, outcome: str = "unsolved") -> dict[str, Any]:
+    def one(level: str, turn: int, *passed: int, **more: Any) -> EpisodeSummary:
         of = {"run": "run", "nodeid": "x", "turn": turn, "level": "L1"}
-        return {
-            "task": "t",
-            "model": "m",
-            "agent": "recode",
-            "feedback": level,
-            "paper": True,
-            "simulated": True,
-            "outcome": outcome,
-            "solved_turn": turn if outcome == "solved" else None,
-            "turns": [{"passed": passed, "total": 4}] if outcome != "error" else [],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 1, "cost_usd": 0.5},
-            "replay": of,
-        }
+        usage = {"prompt_tokens": 10, "completion_tokens": 1, "cost_usd": 0.5}
+        found = record("t", passed, feedback=level, simulated=True, usage=usage, replay=of, **more)
+        return episode_summary(cast(Record, found))
 
-    records = [one("L0", 2, 1), one("L0", 3, 2), one("L4", 2, 4, "solved"), one("L4", 3, 0, "error")]
+    records = [one("L0", 2, 1), one("L0", 3, 2), one("L4", 2, 4), one("L4", 3, outcome="error")]
     low, high = replayed(records, {("x", 2): (0.0, 0.5), ("x", 3): (0.5, 1.0)})
     assert (low.before, low.really, low.again) == (0.25, 0.75, 0.375)
     assert (high.before, high.really, high.again, high.score.errors) == (0.0, 0.5, 1.0, 1)

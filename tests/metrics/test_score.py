@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import re
+from collections.abc import Sequence
+from typing import Any, cast
 
 import pytest
 
 from pytest_recode.metrics.intervals import wilson
 from pytest_recode.metrics.score import scores
-from pytest_recode.render.table import summary
+from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
+from pytest_recode.records.record import Record
+from pytest_recode.render.summary_tables import COLUMNS, LINES_ONLY, summary
+from tests.metrics.samples import record
 
 NUMBERS = itertools.count()
 
 
-def record(outcome: str, solved_turn: int | None, passed: list[int], *, cost: float | None = 0.5, **more: Any) -> Any:
-    return {
-        "task": f"t{next(NUMBERS)}",
-        "model": "m",
-        "agent": "recode",
-        "feedback": "L0",
-        "paper": True,
-        "simulated": False,
-        "outcome": outcome,
-        "solved_turn": solved_turn,
-        "turns": [{"passed": n, "total": 4} for n in passed],
-        "usage": {"prompt_tokens": 10, "completion_tokens": 1, "cost_usd": cost},
-        **more,
-    }
+def episode(outcome: str, passed: Sequence[int], *, cost: float | None = 0.5, **more: Any) -> EpisodeSummary:
+    """The summary of the record of an episode whose turns passed so many of four cases, at a task of its own."""
+    task = more.pop("task", f"t{next(NUMBERS)}")
+    usage = {"prompt_tokens": 10, "completion_tokens": 1, "cost_usd": cost}
+    return episode_summary(cast(Record, record(task, passed, outcome=outcome, usage=usage, replay=None, **more)))
 
 
 def test_a_score_by_hand() -> None:
     [score] = scores(
         [
-            record("solved", 1, [4]),
-            record("solved", 3, [0, 2, 4]),
-            record("unsolved", None, [1, 3, 1]),
-            record("error", None, [2]),
+            episode("solved", [4]),
+            episode("solved", [0, 2, 4]),
+            episode("unsolved", [1, 3, 1]),
+            episode("error", [2]),
         ]
     )
     assert (score.episodes, score.solved, score.errors) == (3, 2, 1)
@@ -49,30 +45,28 @@ def test_a_score_by_hand() -> None:
 
 
 def test_one_unknown_price_makes_the_sum_unknown() -> None:
-    [score] = scores([record("solved", 1, [4]), record("solved", 1, [4], cost=None)])
+    [score] = scores([episode("solved", [4]), episode("solved", [4], cost=None)])
     assert score.cost_usd is None
 
 
 def test_only_errors_give_no_share() -> None:
-    [score] = scores([record("error", None, [])])
+    [score] = scores([episode("error", [])])
     assert (score.episodes, score.share, score.mean_turns, score.cases) == (0, 0.0, None, None)
     assert score.interval == (0.0, 1.0)
 
 
 def test_groups_by_model_and_policy_in_order() -> None:
-    made = scores(
-        [record("solved", 1, [4], feedback="L4"), record("solved", 1, [4]), record("solved", 1, [4], model=None)]
-    )
+    made = scores([episode("solved", [4], feedback="L4"), episode("solved", [4]), episode("solved", [4], model=None)])
     assert [(score.model, score.feedback) for score in made] == [("m", "L4"), ("m", "L0"), ("recode", "L0")]
 
 
 def test_with_the_paper_and_without_are_two_rows_and_the_difference_is_told() -> None:
     made = scores(
         [
-            *(record("solved", 1, [4]) for _ in range(3)),
-            record("unsolved", None, [2]),
-            record("solved", 1, [4], paper=False),
-            record("unsolved", None, [2], paper=False),
+            *(episode("solved", [4]) for _ in range(3)),
+            episode("unsolved", [2]),
+            episode("solved", [4], paper=False),
+            episode("unsolved", [2], paper=False),
         ]
     )
     assert [(score.paper, score.solved, score.episodes) for score in made] == [(True, 3, 4), (False, 1, 2)]
@@ -81,24 +75,24 @@ def test_with_the_paper_and_without_are_two_rows_and_the_difference_is_told() ->
 
 def test_attempts_at_one_task_are_no_tasks() -> None:
     """Four tasks, ten attempts each, all or none of which solve it: as sure as four outcomes."""
-    [score] = scores(
-        [record(outcome, turn, [4], task=task) for task, (outcome, turn) in enumerate(HALF) for _ in range(10)]
-    )
+    [score] = scores([episode(outcome, [4], task=f"t{task}") for task, outcome in enumerate(HALF) for _ in range(10)])
     low, high = score.interval
     assert high - low > wilson(2, 4)[1] - wilson(2, 4)[0]
-    [alone] = scores([record(outcome, turn, [4], task=task) for task, (outcome, turn) in enumerate(HALF)])
+    [alone] = scores([episode(outcome, [4], task=f"t{task}") for task, outcome in enumerate(HALF)])
     assert alone.interval == wilson(2, 4)
 
 
 def test_snippets_of_a_paper_hang_together_in_the_summary_too() -> None:
-    whole = [record(*HALF[paper % 2], [4], source_paper=f"p{paper}", lines=1) for paper in range(6) for _ in range(10)]
+    whole = [
+        episode(HALF[paper % 2], [4], facts={"paper": f"p{paper}", "lines": 1}) for paper in range(6) for _ in range(10)
+    ]
     [score] = scores(whole)
     assert score.interval[0] < 0.2
     assert score.interval[1] > 0.8
 
 
 def test_two_benchmarks_of_one_session_are_two_rows() -> None:
-    both = [record("solved", 1, [4], format="directory"), record("unsolved", None, [1], format="recode-h")]
+    both = [episode("solved", [4], format="directory"), episode("unsolved", [1], format="recode-h")]
     lines = summary(scores(both))
     assert [line.split()[:5] for line in lines[1:3]] == [
         ["m", "[directory]", "L0", "1/1", "100.0"],
@@ -107,4 +101,20 @@ def test_two_benchmarks_of_one_session_are_two_rows() -> None:
     assert "[directory]" not in summary(scores(both[:1]))[1]
 
 
-HALF = [("solved", 1), ("unsolved", None)] * 2
+def test_each_cell_stands_below_its_head() -> None:
+    cells = [
+        ("m", "L0", "1/2", "50.0", "9.5 to 90.5", "2.0", "75.0", "33", "1.50", "1"),
+        ("m", "L4", "0/0", "-", "-", "-", "-", "11", "?", "1"),
+    ]
+    played = [episode("solved", [1, 4]), episode("unsolved", [2]), episode("error", [])]
+    lines = summary(scores([*played, episode("error", [], feedback="L4", cost=None)]))
+    heads = [head for head in COLUMNS if head != LINES_ONLY]
+    assert [tuple(re.split(r"\s{2,}", line)) for line in lines[:3]] == [tuple(heads), *cells]
+
+
+def test_lines_of_code_are_a_column_where_tasks_count_them() -> None:
+    lines = summary(scores([episode("solved", [4], facts={"lines": 3}), episode("unsolved", [1], facts={"lines": 1})]))
+    assert dict(zip(*(re.split(r"\s{2,}", line) for line in lines[:2]), strict=True))[LINES_ONLY] == "75.0"
+
+
+HALF = ["solved", "unsolved"] * 2

@@ -1,31 +1,59 @@
-"""The terminal summary: a row per model and policy, and the solved count per turn."""
+"""Tables of the terminal's summary at the end of a session: episodes, replayed turns, validation.
+
+Called by `plugin/summary.py`. The tables of `pytest-recode report` are in `report_*.py`. Pure functions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pytest_recode.metrics.replays import Replayed
 from pytest_recode.metrics.score import Score
 
-HEAD = ("model", "feedback", "solved", "%", "95 % interval", "turns", "cases %", "tokens", "cost $", "errors")
+COLUMNS: Mapping[str, Callable[[Score], str]] = {
+    "model": lambda score: _name(score),
+    "feedback": lambda score: score.feedback,
+    "solved": lambda score: f"{score.solved}/{score.episodes}",
+    "%": lambda score: _percent(score.share if score.episodes else None),
+    "95 % interval": lambda score: (
+        "{:.1f} to {:.1f}".format(*(100 * end for end in score.interval)) if score.episodes else "-"
+    ),
+    "scaled %": lambda score: _percent(score.scaled),
+    "turns": lambda score: "-" if score.mean_turns is None else f"{score.mean_turns:.1f}",
+    "cases %": lambda score: _percent(score.cases),
+    "tokens": lambda score: f"{score.prompt_tokens + score.completion_tokens:,}",
+    "cost $": lambda score: "?" if score.cost_usd is None else f"{score.cost_usd:.2f}",
+    "errors": lambda score: str(score.errors),
+}
+"""Columns of the summary, in their order: head -> cell of a row. docs/explanation/concepts.md explains each head."""
 
+LINES_ONLY = "scaled %"
+"""The column that is left out unless a task counts code lines."""
 
-_AFTER_INTERVAL = HEAD.index("95 % interval") + 1
+REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
+    "model": lambda found: _name(found.score),
+    "feedback": lambda found: found.score.feedback,
+    "turns": lambda found: str(found.score.episodes),
+    "solved": lambda found: str(found.score.solved),
+    "cases % before": lambda found: _percent(found.before),
+    "as played": lambda found: _percent(found.really),
+    "replayed": lambda found: _percent(found.again),
+    "tokens": lambda found: COLUMNS["tokens"](found.score),
+    "cost $": lambda found: COLUMNS["cost $"](found.score),
+    "errors": lambda found: COLUMNS["errors"](found.score),
+}
+"""Columns of the summary of a run that replays stored turns."""
 
 
 def summary(scores: Sequence[Score]) -> list[str]:
-    """Lines, without a trailing newline each. What share of the code lines is told where tasks have them; of several benchmarks
-    each has rows of its own."""
+    """Lines, without a trailing newline each. Each benchmark of several has rows of its own."""
     if len({score.format for score in scores}) > 1:
         scores = [replace(score, model=f"{score.model} [{score.format}]") for score in scores]
-    rows = [HEAD, *(_row(score) for score in scores)]
-    scaled = [score.scaled for score in scores]
-    if any(share is not None for share in scaled):
-        column = ("scaled %", *("-" if share is None else f"{100 * share:.1f}" for share in scaled))
-        rows = [(*row[:_AFTER_INTERVAL], cell, *row[_AFTER_INTERVAL:]) for row, cell in zip(rows, column, strict=True)]
-    lines = _table(rows)
+    counts_lines = any(score.scaled is not None for score in scores)
+    heads = [head for head in COLUMNS if counts_lines or head != LINES_ONLY]
+    lines = _table([heads, *([COLUMNS[head](score) for head in heads] for score in scores)])
     turns = max((len(score.solved_by_turn) for score in scores), default=0)
     if turns > 1:
         head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
@@ -35,27 +63,16 @@ def summary(scores: Sequence[Score]) -> list[str]:
     return [*lines, *_marks(scores)]
 
 
-REPLAY_HEAD = (
-    *("model", "feedback", "turns", "solved", "cases % before", "as played", "replayed", "tokens", "cost $", "errors"),
-)
-
-
 def replay(run: str, found: Sequence[Replayed]) -> list[str]:
     """The summary of a session that plays stored turns of `run` again."""
     return [
         f"replay of {run}: single stored turns and no episodes, each once more from where it began, its feedback cut to the level",
         "",
-        *_table([REPLAY_HEAD, *(_replay_row(each) for each in found)]),
+        *_table([REPLAY_COLUMNS, *([cell(each) for cell in REPLAY_COLUMNS.values()] for each in found)]),
         "",
         "cases %: hidden cases that pass after the turn before, after this turn as it was played then, and as it was replayed now",
         *_marks([each.score for each in found]),
     ]
-
-
-def _replay_row(found: Replayed) -> tuple[str, ...]:
-    score = found.score
-    shares = ("-" if share is None else f"{100 * share:.1f}" for share in (found.before, found.really, found.again))
-    return (_name(score), score.feedback, str(score.episodes), str(score.solved), *shares, *_paid(score))
 
 
 def _marks(scores: Sequence[Score]) -> list[str]:
@@ -95,26 +112,8 @@ def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
     return [*_table(rows), *weak, *survivors, *blind, *share]
 
 
-def _row(score: Score) -> tuple[str, ...]:
-    low, high = score.interval
-    return (
-        _name(score),
-        score.feedback,
-        f"{score.solved}/{score.episodes}",
-        f"{100 * score.share:.1f}" if score.episodes else "-",
-        f"{100 * low:.1f} to {100 * high:.1f}" if score.episodes else "-",
-        "-" if score.mean_turns is None else f"{score.mean_turns:.1f}",
-        "-" if score.cases is None else f"{100 * score.cases:.1f}",
-        *_paid(score),
-    )
-
-
-def _paid(score: Score) -> tuple[str, ...]:
-    return (
-        f"{score.prompt_tokens + score.completion_tokens:,}",
-        "?" if score.cost_usd is None else f"{score.cost_usd:.2f}",
-        str(score.errors),
-    )
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
 
 
 def _curve(score: Score, turns: int) -> tuple[str, ...]:

@@ -1,4 +1,8 @@
-"""What the end of a session needs of each record: pytest keeps every report until then, and the whole record is on disk."""
+"""EpisodeSummary: the part of a record that a session holds in memory until its end, for the summary of the run.
+
+pytest keeps every report until then. The controller replaces the record on a report by this once the record is in
+results.jsonl. `metrics/score.py` computes the numbers of the summary from it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from pytest_recode.records.record import ErrorRecord, Record, ReplayRecord, Usag
 
 
 class TurnCounts(TypedDict):
-    """Hidden cases after a turn."""
+    """Hidden cases of a turn's verdict."""
 
     passed: int
     total: int
@@ -45,7 +49,7 @@ class EpisodeSummary(TypedDict):
     shared: bool  # whether another episode paid for a turn
 
 
-def summary(record: Record) -> EpisodeSummary:
+def episode_summary(record: Record) -> EpisodeSummary:
     lines = record["facts"].get("lines")  # any format's: it may mean something else there
     lines = lines if isinstance(lines, int) else None
     paper = record["facts"].get("paper")
