@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.models import Embedder, Model
-from pytest_recode.task import Brief, Files
+from pytest_recode.task import Brief, Files, Limits
 
 Log = Callable[[str, Mapping[str, Any]], None]
 """Writes one line of the episode's transcript: kind of event, and its fields (plain JSON types)."""
@@ -47,9 +47,9 @@ class Workspace(Protocol):
     Raises `Refused`, `SandboxError`.
     """
 
-    def check(self, path: str = ".", pattern: str | None = None, seconds: float | None = None) -> str:
-        """`path` relative to the root. Refuses a path outside of the workspace, a pattern that is no regular expression and more
-        seconds than a command may take; looks at no file."""
+    def check(self, path: str = ".", pattern: str | None = None) -> str:
+        """`path` relative to the root. Refuses a path outside of the workspace and a pattern that is no regular expression; looks at no
+        file."""
 
     def list(self, path: str = ".") -> tuple[str, ...]:
         """Every file below `path`, sorted."""
@@ -62,7 +62,7 @@ class Workspace(Protocol):
     def write(self, path: str, text: str) -> None: ...
 
     def run(self, command: str, seconds: float | None = None) -> CommandResult:
-        """A shell command, in the sandbox, in the workspace's root. `seconds`: a limit lower than that of every command."""
+        """A shell command, in the sandbox, in the workspace's root. `seconds`: a limit, if it is lower than that of every command."""
 
     def targets(self) -> Files:
         """The target files that exist, as they are now: the only files that leave a workspace."""
@@ -86,6 +86,7 @@ class AgentContext:
     embedder: Embedder | None = None  # finds what a search is for; without one, words do
     shared: Path | None = None  # a directory of the run: what one worker made there, the others find
     waiting: Waiting = counted  # for waits for other workers
+    command_seconds: float = Limits().command_seconds  # what one command in the workspace may take
 
 
 class Agent(Protocol):

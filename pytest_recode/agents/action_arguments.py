@@ -36,10 +36,13 @@ RANGES = (
 RANGE_NAMES = frozenset(name for pair in (*RANGES, ("offset", "limit")) for name in pair)
 _MAY_BE = {
     "lines": "the first and the last line, such as 1-40",
-    "command": "a string or an array of strings",
+    "command": "a string or an array of a program and its arguments",
     "timeout": "a number of seconds",
+    "replace_all": "true or false",
 }
 """What an argument may be that need not be a string."""
+MAX_UNKNOWN = 8
+"""Arguments that an action does not take that one message names."""
 MAX_NAME = 255
 """Bytes of a file's name, as Linux has it."""
 
@@ -163,6 +166,14 @@ def seconds_of(value: str) -> float:
     return float(found["seconds"])
 
 
+def true_or_false(value: str) -> bool:
+    """Whether `replace_all` of an `edit` is on. Raises ValueError."""
+    plain = value.strip().lower()
+    if plain not in ("true", "false"):
+        raise ValueError(f"`replace_all` must be true or false, and is `{value[:80]}`")
+    return plain == "true"
+
+
 def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError:
     """The checked Action, or what is wrong with it. An argument that is None counts as not given, an optional one also where it is
     empty."""
@@ -186,9 +197,7 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
                 kind, f"`{other[:80]}` of {called} must be the number of a line, and is `{json.dumps(value)[:80]}`."
             )
         if own is None:
-            takes = ", ".join(f"`{each}`" for each in form.takes)
-            own_ones = f"its arguments are {takes}" if takes else "it needs no arguments"
-            return wrong_use(kind, f"{called} does not take `{other[:80]}`{unless_as_it_is(kind, other)}; {own_ones}.")
+            return wrong_use(kind, f"{called} does not take {_unknown(kind, arguments)}; {_taken(kind)}.")
         value = _written(own, value)
         if value == [] and own in _MAY_BE:
             return wrong_use(kind, f"`{other[:80]}` of {called} is empty.")
@@ -212,9 +221,27 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
         made = {own: _checked(kind, own, given[own]) for own in form.takes if own in given}
     except ValueError as error:
         return wrong_use(kind, f"{error}.")
+    if made.get("replace_all") == "":  # false: what is done anyway
+        del made["replace_all"]
     if kind == "edit" and made["old"] == made["new"]:
         return wrong_use(kind, "`old` and `new` of `edit` are the same text, so that nothing would be changed.")
     return Action(kind=kind, arguments=made)
+
+
+def _unknown(kind: str, arguments: Mapping[str, object]) -> str:
+    """The arguments that an action does not take, all of them, so that one answer corrects them all."""
+    names = [
+        name
+        for name, value in arguments.items()
+        if value is not None and argument_of(kind, name) is None and not as_it_is(kind, name, value)
+        if kind != "read" or plain_name(name) not in RANGE_NAMES
+    ]
+    return " or ".join(f"`{name[:80]}`{unless_as_it_is(kind, name)}" for name in names[:MAX_UNKNOWN])
+
+
+def _taken(kind: str) -> str:
+    takes = ", ".join(f"`{each}`" for each in FORMS[kind].takes)
+    return f"its arguments are {takes}" if takes else "it needs no arguments"
 
 
 def _checked(kind: str, own: str, value: str) -> str:
@@ -241,11 +268,15 @@ def _checked(kind: str, own: str, value: str) -> str:
         lines_of(value)
     if own == "timeout":
         seconds_of(value)
+    if own == "replace_all":
+        return "true" if true_or_false(value) else ""
     return value
 
 
 def _written(own: str, value: object) -> object:
     """A number, or the pair of numbers of `lines`, as the text that stands for it."""
+    if own == "replace_all" and isinstance(value, bool):
+        return "true" if value else "false"
     if own == "lines" and (line := whole_number(value)) is not None:
         return str(line)
     if own == "timeout" and isinstance(value, int | float) and not isinstance(value, bool):

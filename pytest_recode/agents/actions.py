@@ -73,19 +73,21 @@ FORMS: Mapping[str, Form] = {
         main="path",
     ),
     "edit": Form(
-        does="Replace a piece of a file. The old text must occur in it exactly once.",
+        does="Replace a piece of a file. The old text must occur in it exactly once, unless `replace_all` is true.",
         takes={
             "path": "file, relative to the workspace",
             "old": "exact text to be replaced",
             "new": "text to put there",
+            "replace_all": "true to replace every occurrence; default: false",
         },
+        optional=frozenset({"replace_all"}),
         main="path",
     ),
     "run": Form(
         does="Run a shell command in the workspace and see its output.",
         takes={
             "command": "shell command",
-            "timeout": "seconds after which it is stopped; default, and the most: the limit of a command",
+            "timeout": "seconds after which it is stopped; default: the limit of a command, which is the most",
         },
         optional=frozenset({"timeout"}),
         main="command",
@@ -129,6 +131,7 @@ ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "pattern": ("regex", "regexp", "query"),
     "query": ("queries", "keywords", "words"),
     "lines": ("view_range", "line_range", "range"),
+    "replace_all": ("allow_multiple", "global_replace"),
     "timeout": ("timeout_seconds", "timeout_sec", "timeout_secs"),
 }
 
@@ -171,7 +174,6 @@ _NEAREST: Mapping[str, str] = {
 """What to use instead of names that do not say enough to be understood; "" where nothing does it."""
 
 AS_IT_IS: Mapping[tuple[str, str], str] = {
-    ("edit", "replace_all"): "false",
     ("edit", "count"): "1",
     ("edit", "expected_replacements"): "1",
     ("list", "recursive"): "true",

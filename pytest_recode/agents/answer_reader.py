@@ -10,7 +10,6 @@ from pytest_recode.agents.action_reader import ActionReader
 from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, PART_NAMES
 from pytest_recode.agents.fences import PYTHON, SHELLS, language_in
 from pytest_recode.agents.headings import (
-    NAMED_FILE,
     SINGLE,
     Head,
     acts,
@@ -18,6 +17,7 @@ from pytest_recode.agents.headings import (
     heading,
     path_in,
 )
+from pytest_recode.agents.named_code import NamedCode, file_named_near
 from pytest_recode.agents.prose import HOW, checked
 from pytest_recode.agents.python_source import holds_code
 from pytest_recode.agents.structured import (
@@ -68,7 +68,7 @@ class AnswerReader:
     data: int = 0
     resumed: int = 0  # the line in which a part that was given comes again after an action
     loose_code: int = 0  # the line of a fence of code that belongs to no action
-    titled: tuple[int, str] | None = None  # such a fence below the name of a file: its line, and the name
+    named: list[NamedCode] = field(default_factory=list)  # such fences that name a file
     hint: str = ""
     tags: int = 0  # parts that were read out of tags
     unclosed: set[str] = field(default_factory=set)  # closing tags that no further line holds
@@ -209,7 +209,8 @@ class AnswerReader:
             )
         for found in (self.parts, self.exact, self.texts):
             found.clear()
-        self.word, self.hint, self.loose_code, self.titled = "", "", 0, None
+        self.word, self.hint, self.loose_code = "", "", 0
+        self.named.clear()
         self.at += 1
 
     def _fence_in_prose(self, line: str, form: str = "JSON") -> None:
@@ -260,20 +261,13 @@ class AnswerReader:
         if self.calls:
             raise DamagedError(
                 f"The code fence in line {opened + 1} stands behind an action and belongs to none. "
-                f"{to_write(self._title(opened, inner) or 'PATH')} To quote it, put it before the first action, without the name of a file."
+                f"{to_write(file_named_near(self.lines, opened) or 'PATH')} To quote it, put it before the first action, without the name of a file."
             )
-        if (path := self._title(opened, inner)) and not self.titled:
-            self.titled = opened + 1, path
+        if path := file_named_near(self.lines, opened):
+            self.named.append(NamedCode(line=opened + 1, path=path))
         self.loose_code = self.loose_code or opened + 1
         self.parts.setdefault(self.word, []).extend(self.lines[opened : end + 1])
         self.at = min(end + 1, len(self.lines))
-
-    def _title(self, opened: int, inner: str) -> str:
-        """The file that a line of its own above a fence, or a comment at the beginning of its code, names; "" without one."""
-        above = next((each for each in reversed(self.lines[max(opened - 2, 0) : opened]) if each.strip()), "")
-        comment = re.fullmatch(r"#[ \t]*((?:[\w.-]+/)*[\w-]+\.py)[ \t]*", inner[:300])
-        named = NAMED_FILE.match(above[:300])
-        return comment[1] if comment else named["path"] if named else ""
 
     def _json(self, at: int, line: str, form: str = "JSON") -> bool:
         """Reads the JSON that begins in line `at`; False where it is no action."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-from pytest_recode.agents.actions import FORMS, Action, argument_of, kind_of
+from pytest_recode.agents.actions import FORMS, argument_of, kind_of
 from pytest_recode.agents.fences import SHELLS, language_in
 from pytest_recode.agents.headings import (
     ARGUMENT,
@@ -21,7 +21,6 @@ from pytest_recode.agents.headings import (
     acts,
     calls_as_python,
     heading,
-    path_in,
 )
 from pytest_recode.agents.other_tools import names_a_tool
 from pytest_recode.agents.structured import (
@@ -33,7 +32,7 @@ from pytest_recode.agents.structured import (
     opening_tags,
     tag_at,
 )
-from pytest_recode.agents.values import FENCE, DamagedError, closes_fence
+from pytest_recode.agents.values import FENCE, DamagedError
 
 MAX_READ = 1_000_000
 """Characters of a text that are looked at."""
@@ -83,25 +82,6 @@ def action_line(text: str, called: Collection[str] = ()) -> int:
 def without_marks(text: str) -> str:
     """A text without what some models write around a call."""
     return _END.sub("", MARK.sub("", text)) if MARK.search(text) else text
-
-
-def lost_file(text: str, actions: Sequence[Action]) -> tuple[int, str]:
-    """The line, from 1, of the first code fence that names a file, and the file, where none of the actions can have written it: (0, "")
-    otherwise. A command can where it names the file."""
-    if any(each.kind in ("write", "edit") for each in actions):
-        return 0, ""
-    commands = [each.arguments["command"] for each in actions if each.kind == "run"]
-    fence = None
-    for number, line in enumerate(text[:MAX_READ].split("\n"), 1):
-        opened = FENCE.match(line)
-        if fence is not None:
-            fence = None if closes_fence(line, fence) else fence
-        elif opened is not None:
-            fence = opened["ticks"]
-            path = path_in(opened["info"])
-            if path and not any(path.rpartition("/")[2] in command for command in commands):
-                return number, path
-    return 0, ""
 
 
 def _marked(lines: Sequence[str], at: int) -> bool:

@@ -13,7 +13,7 @@ from pytest_recode.agents.headings import interface_in, path_in
 from pytest_recode.agents.other_tools import translated
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call
-from pytest_recode.agents.values import DamagedError, Value, WrongError, doubts, opens_block
+from pytest_recode.agents.values import DamagedError, Value, WrongError, between_marks, doubts, opens_block
 
 _PLAIN = ("", "text", "txt", "plain", "plaintext", "command", "cmd", "run")
 """What stands behind the backticks of a fence that says no language."""
@@ -29,7 +29,10 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
                 f"The old and the new text of the `edit` in line {call.line} are the same: behind `|`, as in line {clipped}, blank lines "
                 "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
             )
-    made = action(call.name, translated(kind_of(call.name), call.arguments))
+    arguments = translated(kind_of(call.name), call.arguments)
+    if old is not None and new is not None:
+        arguments |= _without_marks(call, old, new)
+    made = action(call.name, arguments)
     if isinstance(made, ProtocolError):
         raise WrongError(made)
     if made.kind == "run":
@@ -69,6 +72,19 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
             f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
         )
     return Action(kind="write", arguments={"path": path, "text": text + value.final})
+
+
+def _without_marks(call: Call, old: Value, new: Value) -> dict[str, str]:
+    """The texts of an `edit` where both stand between the same marks: whether the marks belong to the texts or not, the file becomes the
+    same, since the text must occur in it once. Raises DamagedError where only one does, where a backslash may be an escape, or where every
+    occurrence is to be replaced."""
+    if not (old.mark or new.mark):
+        return {}
+    first = old if old.mark else new
+    everywhere = any(argument_of("edit", name) == "replace_all" for name in call.arguments)
+    if old.mark != new.mark or everywhere or (old.mark != "`" and "\\" in old.text + new.text):
+        raise between_marks("old" if old.mark else "new", first.opened, first.mark)
+    return {name: value.text[1:-1] for name, value in call.values.items() if value in (old, new)}
 
 
 def _others(value: Value, texts: Sequence[Value]) -> frozenset[int]:

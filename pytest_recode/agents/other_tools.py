@@ -15,7 +15,7 @@ from pytest_recode.agents.action_arguments import RANGES, action, lines_from, li
 from pytest_recode.agents.actions import FORMS, Action, ProtocolError, argument_of, kind_of, nearest, plain_name
 
 TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "run": ("exec_command", "run_terminal_cmd"),
+    "run": ("exec_command", "run_terminal_cmd", "container.exec"),
     "edit": ("replace",),
     "search": ("codebase_search",),
     "grep": ("search_file_content", "search_files"),
@@ -32,6 +32,7 @@ SUBMIT_TEXTS = ("message", "summary", "result", "answer", "final_answer", "text"
 
 _WRAPPERS = ("args", "arguments", "input", "parameters", "params", "kwargs")
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash"})
+_MILLISECONDS = frozenset({"timeout_ms", "timeout_millis", "timeout_milliseconds"})
 _THOUGHTS = frozenset({"think", "thinking", "plan", "todo", "todo_write", "update_plan", "write_todos"})
 
 
@@ -100,6 +101,7 @@ def translated(kind: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("command", "cmd"):
             if name in made:
                 made[name] = _shell_text(made[name])
+        _translate_milliseconds(made)
     if kind == "read":
         for name in ("paths", "files", "file_paths"):
             one = made.get(name)
@@ -115,7 +117,20 @@ def _shell_text(command: object) -> object:
         return command
     if len(command) == 3 and command[0] in _SHELLS and command[1] in ("-c", "-lc"):
         return command[2]
+    if any(character.isspace() for character in command[0]):
+        return command  # no program: it seems to be a list of commands, and is refused
     return shlex.join(command)
+
+
+def _translate_milliseconds(made: dict[str, Any]) -> None:
+    """Gives a time limit in milliseconds as `timeout`, where no other limit is given."""
+    names = [name for name in made if plain_name(name) in _MILLISECONDS]
+    limits = [name for name, value in made.items() if argument_of("run", name) == "timeout" and value is not None]
+    if len(names) != 1 or limits:
+        return
+    if (number := whole_number(made[names[0]])) is not None and number > 0:
+        del made[names[0]]
+        made["timeout"] = number / 1000
 
 
 def _translate_lines(made: dict[str, Any]) -> None:
@@ -124,7 +139,9 @@ def _translate_lines(made: dict[str, Any]) -> None:
     if isinstance(lines, dict) and lines and set(lines) <= {"start", "end"}:
         _lines(made, lines, "start", "end")
         return
-    if isinstance(lines, str):
+    if isinstance(lines, str) and lines.strip().lower() == "all":
+        del made["lines"]
+    elif isinstance(lines, str):
         made["lines"] = re.sub(r"(?<=[-:])\s*end\s*\Z", "", lines)
     names = {plain_name(name): name for name in made}
     given = {name: value for name, value in made.items() if argument_of("read", name) == "lines"}

@@ -38,14 +38,15 @@ Rules:
 they are done in order. An answer that cannot be read is not done at all, not even in part. Where an action is refused, those after it \
 are not done; a command counts as done whatever its exit status.
 - `submit` hands the targets in and ends the turn. After the last step of a turn they are handed in as they are.
-- There is no network. Commands run in the workspace, with a time limit."""
+- There is no network. Commands run in the workspace."""
 
 PARTS_ASKED = """\
 Think in four parts, each short: Observation (what the repository, the last results and the feedback show), \
 Reflection (what is right, what is wrong and why), Planning (what you will do), Action."""
 
 
-def system_text(*, native_tools: bool) -> str:
+def system_text(*, native_tools: bool, command_seconds: float) -> str:
+    """Role, protocol and rules. `command_seconds`: the time limit of a command in the workspace."""
     if native_tools:
         how = (
             f"{PARTS_ASKED} Act by calling tools; give the other three parts as the arguments observation, "
@@ -53,7 +54,8 @@ def system_text(*, native_tools: bool) -> str:
         )
     else:
         how = f"{PARTS_ASKED}\n\n{protocol_text()}"
-    return f"{ROLE}\n\n{how}\n\n{RULES}"
+    limit = f"A command is stopped after {command_seconds:g} s; its `timeout` can only lower that."
+    return f"{ROLE}\n\n{how}\n\n{RULES} {limit}"
 
 
 def protocol_text() -> str:

@@ -41,6 +41,7 @@ from pytest_recode.agents.actions import (
 from pytest_recode.agents.answer_reader import AnswerReader
 from pytest_recode.agents.checked_action import checked_action, cut_short
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
+from pytest_recode.agents.named_code import unwritten
 from pytest_recode.agents.prose import json_line
 from pytest_recode.agents.structured import AS_JSON, PART_TAG, opens_call
 from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, to_write, value_at
@@ -280,11 +281,10 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer holds {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
     made = [checked_action(call, lines, reading.texts) for call in calls]
-    if reading.titled and not any(each.kind == "write" for each in made):
-        line, path = reading.titled
+    if (lost := unwritten(reading.named, made)) is not None:
         raise DamagedError(
-            f"The code fence in line {line} stands below the name of a file, {path[:200]}, and belongs to no action, so that it would not be "
-            f"written. {to_write(path)} To quote it, leave the name out."
+            f"The code fence in line {lost.line} names a file, {lost.path[:200]}, and no action of your answer writes that file: the code "
+            f"would be lost. {to_write(lost.path)} To quote it, leave the name of the file out."
         )
     if reading.loose_code and made[-1].kind == "submit" and not writes(made):
         raise DamagedError(

@@ -120,7 +120,10 @@ class ReCode:
 
     def _start(self, brief: Brief) -> list[Message]:
         return [
-            Message(role="system", content=system_text(native_tools=self.model.native_tools)),
+            Message(
+                role="system",
+                content=system_text(native_tools=self.model.native_tools, command_seconds=self.context.command_seconds),
+            ),
             Message(role="user", content=clean(brief_text(brief, workspace=True))),
         ]
 

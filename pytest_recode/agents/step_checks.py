@@ -1,5 +1,5 @@
-"""Finds the faults of an answer that show before any of its actions is done, though only with the workspace: paths outside of it, too
-much time for a command, a pattern that is no regular expression.
+"""Finds the faults of an answer that show before any of its actions is done, though only with the workspace: paths outside of it, a
+pattern that is no regular expression.
 
 Called by `recode` between reading an answer and doing it; changes nothing in the workspace.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_recode.agents import Refused, Workspace
-from pytest_recode.agents.action_arguments import seconds_of
 from pytest_recode.agents.actions import Action, ProtocolError, Step, in_calls, in_text, wrong_use
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.values import FENCE
@@ -41,11 +40,10 @@ def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
             f"The text for {given['path'][:200]} is the correction of one interface (`interface={interface[:80]}`), and `write` replaces "
             "the whole file. Write the whole file without a code fence, or use `edit`.",
         )
-    if not {"timeout", "pattern", "path"} & given.keys():
+    if not {"pattern", "path"} & given.keys():
         return action
-    seconds = seconds_of(given["timeout"]) if "timeout" in given else None
     try:
-        path = workspace.check(given.get("path", "."), given.get("pattern"), seconds)
+        path = workspace.check(given.get("path", "."), given.get("pattern"))
     except Refused as refused:
         return wrong_use(action.kind, f"`{action.kind}`: {refused}.")
     return replace(action, arguments={**given, "path": path}) if given.get("path", "").startswith("/") else action

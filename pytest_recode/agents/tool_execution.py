@@ -74,12 +74,12 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
         count = text.count("\n")
         return f"Wrote {path} ({count} {'line' if count == 1 else 'lines'}).{said}{note_on_change(path, before, text)}"
     if action.kind == "edit":
-        return edit(workspace, path, given["old"], given["new"])
+        return edit(workspace, path, given["old"], given["new"], everywhere=given.get("replace_all") == "true")
     raise AssertionError(f"unknown action {action.kind!r}")
 
 
-def edit(workspace: Workspace, path: str, old: str, new: str) -> str:
-    """Replace the one place where `old` stands. Raises `Refused`, saying what to do about it."""
+def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: bool = False) -> str:
+    """Replace the one place where `old` stands, or every place. Raises `Refused`, saying what to do about it."""
     text = workspace.read(path)
     said = old
     count = text.count(old)
@@ -92,14 +92,18 @@ def edit(workspace: Workspace, path: str, old: str, new: str) -> str:
     if not count:
         why = _escaped(text, said) or f"{_near(text, old)}. It must be exact, blanks included"
         raise Refused(f"the old text does not occur in {path}{why}.")
-    if count > 1:
-        raise Refused(f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique.")
+    if count > 1 and not everywhere:
+        raise Refused(
+            f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique, or `replace_all: true` to "
+            "replace it in every place."
+        )
     line = text[: text.index(old)].count("\n") + 1
     changed = text.replace(old, new)
     if changed == text:
         raise Refused(f"the old and the new text are the same, so that nothing in {path} was changed.")
     workspace.write(path, changed)
-    return f"Edited {path} at line {line}.{note_on_change(path, text, changed)}"
+    where = f"at line {line}" if count == 1 else f"in {count} places, the first at line {line}"
+    return f"Edited {path} {where}.{note_on_change(path, text, changed)}"
 
 
 def note_on_change(path: str, before: str | None, after: str) -> str:
@@ -144,7 +148,9 @@ def run(workspace: Workspace, command: str, timeout: float | None = None) -> tup
     """How a command ended, as a line, and what it said."""
     done = workspace.run(command, timeout)
     if done.timed_out:
-        limit = "the limit of a command" if timeout is None else "its `timeout`"
+        limit = "its `timeout`"
+        if timeout is None or done.seconds < timeout:
+            limit = "the limit of a command" + ("" if timeout is None else ", which `timeout` cannot raise")
         how = f"Stopped after {done.seconds:.0f} s, {limit}; all it had started was ended."
     elif done.status < 0:
         how = f"Ended by signal {-done.status}."

@@ -18,7 +18,8 @@ from pytest_recode.agents.actions import (
     in_calls,
     kind_of,
 )
-from pytest_recode.agents.beside_calls import action_line, lost_file, without_marks
+from pytest_recode.agents.beside_calls import action_line, without_marks
+from pytest_recode.agents.named_code import named_code, unwritten
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
 from pytest_recode.agents.protocol import parse, parts_of, plain_lines
 from pytest_recode.agents.structured import arguments_in, taken_parts
@@ -111,12 +112,11 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
             f"Your answer calls tools, and its text holds actions as well, in line {line} (`{what}`), that are not those of the calls. "
             "Nothing was done. Act by tool calls alone.",
         )
-    line, path = lost_file(reply.text, actions)
-    if line:
+    if (lost := unwritten(named_code(plain_lines(reply.text)), actions)) is not None:
         return _for_each(
             reply,
-            f"The code fence in line {line} of your text names a file, {path[:200]}, and belongs to no tool call: it would not be "
-            "written. Nothing was done. Write it with the tool `write`; to quote it, leave the name out.",
+            f"The code fence in line {lost.line} of your text names a file, {lost.path[:200]}, and no tool call writes that file: the code "
+            "would be lost. Nothing was done. Write it with the tool `write`; to quote it, leave the name of the file out.",
         )
     parts = dict(parts_of(reply.text)) if reply.text.strip() else {}
     for _, given in right:

@@ -52,6 +52,8 @@ class Value:
     """What its fence says behind the backticks."""
     clipped: bool = False
     """Whether blank lines at its end were left out, as YAML does behind `|`."""
+    mark: str = ""
+    """The mark, such as a backtick, that stands at both ends of a text of one line; the text includes both."""
     final: str = ""
     """The line break of its last line, where it is made of whole lines: a file has it, other arguments have not."""
 
@@ -95,7 +97,9 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
         return _here_document(lines, at, said)
     if name == "command" and said.endswith("\\") and not said.endswith("\\\\"):
         return _continued(lines, at, said)
-    return Value(text=_line(at, name, tail), end=at + 1, opened=at + 1, final="\n")
+    text = _line(at, name, tail)
+    mark = _mark(text) if name in ("old", "new") else ""
+    return Value(text=text, end=at + 1, opened=at + 1, mark=mark, final="\n")
 
 
 def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
@@ -275,7 +279,7 @@ def _continued(lines: Sequence[str], at: int, said: str) -> Value:
 def _line(at: int, name: str, tail: str) -> str:
     """A value on the argument's own line."""
     said = tail.strip()
-    whole = len(said) > 1 and said[0] == said[-1] and said[0] in _PAIRS and said[0] not in said[1:-1]
+    mark = _mark(said)
     if name == "path":
         bare, quoted = unquoted(said)
         if found := INVISIBLE.search(bare):
@@ -293,14 +297,30 @@ def _line(at: int, name: str, tail: str) -> str:
             f"`{name}` in line {at + 1} ends in a blank: it is not known whether that belongs to it. Leave it out, or write it as a "
             f"block: `{name} <<END_OF_TEXT`, its line, `END_OF_TEXT`."
         )
-    if whole and name == "command" and said[0] == "`":
-        return said[1:-1].strip()  # no command is meant to run what another one prints
-    if (whole and name != "query") or (name in TEXTS and said.startswith((*_QUOTES, "`"))):
-        raise DamagedError(
-            f"The value of `{name}` in line {at + 1} stands between marks ({said[0]}): it is not known whether they belong to it. "
-            "Leave them out, or write it as a block."
-        )
+    if mark and name == "query":
+        return said
+    if mark and name in ("command", "pattern") and (mark == "`" or "\\" not in said):
+        return (
+            said[1:-1].strip() if name == "command" else said[1:-1]
+        )  # no command is one quoted word, and a pattern finds what it found
+    if mark and name in ("old", "new"):
+        return said  # `checked_action` looks at both
+    if mark or (name in TEXTS and said.startswith((*_QUOTES, "`"))):
+        raise between_marks(name, at + 1, said[0])
     return said
+
+
+def between_marks(name: str, line: int, mark: str) -> DamagedError:
+    return DamagedError(
+        f"The value of `{name}` in line {line} stands between marks ({mark}): it is not known whether they belong to it. "
+        "Leave them out, or write it as a block."
+    )
+
+
+def _mark(text: str) -> str:
+    """The mark that stands at both ends of a text and nowhere within it; "" for any other text."""
+    whole = len(text) > 1 and text[0] == text[-1] and text[0] in _PAIRS and text[0] not in text[1:-1]
+    return text[0] if whole else ""
 
 
 def _no_form(at: int, name: str, following: str) -> str:

@@ -139,6 +139,7 @@ class Stage:
                 embedder=self._embedder() if cast.agent.needs_model else None,
                 shared=self.out,
                 waiting=self._waiting,
+                command_seconds=plan.task.limits.command_seconds,
                 solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,
             )
         )

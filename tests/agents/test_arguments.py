@@ -70,22 +70,7 @@ def test_a_command_has_the_time_limit_that_is_asked_for(open_walled: Open) -> No
     assert done(open_walled, "bash", {"command": "echo so", "timeout": "5 s"}) == (True, "Exit status 0.\nso\n")
 
 
-@pytest.mark.parametrize("timeout", [100_000, "100000"])
-def test_a_time_limit_that_cannot_be_kept_is_refused_and_nothing_is_run(open_walled: Open, timeout: object) -> None:
-    workspace = open_walled()
-    read = from_tool_call(
-        ToolCall(id="1", name="run", arguments=json.dumps({"command": "touch made", "timeout": timeout}))
-    )
-    assert not isinstance(read, ProtocolError), read
-    ok, told = execute(read[0], workspace, str)
-    assert not ok
-    assert "seconds" in told
-    assert execute(Action(kind="run", arguments={"command": "test -e made || echo none"}), workspace, str)[1].endswith(
-        "none\n"
-    )
-
-
-@pytest.mark.parametrize("given", [{"timeout": True}, {"timeout": [5]}, {"timeout_ms": 5}])
+@pytest.mark.parametrize("given", [{"timeout": True}, {"timeout": [5]}, {"timeout_ms": "soon"}, {"timeout_ms": 0}])
 def test_what_is_no_time_is_refused(given: dict[str, object]) -> None:
     read = from_tool_call(ToolCall(id="1", name="run", arguments=json.dumps({"command": "ls", **given})))
     assert isinstance(read, ProtocolError)

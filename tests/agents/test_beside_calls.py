@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.tools import from_reply
 from pytest_recode.models import Reply
 from tests.agents.scripted import calls
+from tests.messages import assert_message
 
 EDIT = ("edit", '{"path": "a.py", "old": "x", "new": "y"}')
 RUN = ("run", '{"command": "ls"}')
@@ -146,28 +149,52 @@ READ = ("read", '{"path": "a.py"}')
 CODE = "It is\n```python src/a.py\nx = 1\n```"
 
 
-@pytest.mark.parametrize("call", [("submit", "{}"), READ, RUN, ("run", '{"command": "pytest -q tests"}')])
-def test_the_code_of_a_file_that_no_call_writes_is_an_error(call: tuple[str, str]) -> None:
-    read = from_reply(calls(call, text=CODE))
-    assert isinstance(read, ProtocolError), read
-    assert read.text.startswith(
-        "The code fence in line 2 of your text names a file, src/a.py, and belongs to no tool call"
-    )
-    assert "Nothing was done. Write it with the tool `write`; to quote it, leave the name out." in read.text
+OTHER = ("write", '{"path": "src/b.py", "text": "x = 1"}')
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        EDIT,
-        ("write", '{"path": "src/a.py", "text": "x = 1"}'),
+        *[("submit", "{}"), READ, RUN, OTHER],
+        *[("run", json.dumps({"command": command})) for command in ("pytest -q tests", "python src/a.py", "cat a.py")],
+    ],
+)
+def test_the_code_of_a_file_that_no_call_writes_is_an_error(call: tuple[str, str]) -> None:
+    read = from_reply(calls(call, text=CODE))
+    assert isinstance(read, ProtocolError), read
+    assert read.text.startswith(
+        "The code fence in line 2 of your text names a file, src/a.py, and no tool call writes that file"
+    )
+    assert "Nothing was done. Write it with the tool `write`; to quote it, leave the name of the file out." in read.text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("edit", '{"path": "a.py", "old": "x", "new": "y"}'),
+        ("write", '{"path": "/workspace/src/a.py", "text": "x = 1"}'),
         ("run", '{"command": "cd src; cat > a.py <<E\\nx = 1\\nE"}'),
+        ("run", '{"command": "sed -i s/x/y/ src/a.py"}'),
     ],
 )
 def test_the_code_of_a_file_beside_a_call_that_writes_is_a_quotation(call: tuple[str, str]) -> None:
     step = from_reply(calls(call, READ, text=CODE))
     assert isinstance(step, Step), step
     assert [each.kind for each in step.actions] == [call[0], "read"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`src/a.py`:\n\n```python\nx = 1\n```",
+        "### src/a.py\n```\nx = 1\n```",
+        "Code:\n```python\n# src/a.py\nx = 1\n```",
+    ],
+)
+def test_a_file_is_named_above_its_code_as_well(text: str) -> None:
+    read = from_reply(calls(OTHER, READ, text=text))
+    assert isinstance(read, ProtocolError), read
+    assert_message(read.text, "src/a.py", "no tool call writes that file", "`write`")
 
 
 @pytest.mark.parametrize("text", ["It is\n```\nx\n```", "It holds\n~~~~\n```python a.py\n~~~~"])

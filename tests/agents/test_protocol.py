@@ -27,6 +27,7 @@ VALUES = {
         "a.py (new)", "C # notes.md", "a.py b.py", "[1].txt", "{x}.json", "a;b", "$HOME.txt", "a*b?.py", "漢字.txt", "text <<E",
     ],
     "lines": ["1-40", "3-", "[1, 2]", "2 to 5", "7..7"],
+    "replace_all": ["true"],
     "timeout": ["5", "0.5", "30 s", "10 seconds"],
 }  # fmt: skip
 """Arguments that have a form of their own."""
@@ -247,6 +248,10 @@ def test_many_unclosed_blocks_are_told() -> None:
 def test_the_form_that_an_error_shows_is_right() -> None:
     for kind in FORMS:
         shown = form_of(kind)
-        for name, value in (("lines", "1-40"), ("timeout", "30")):  # what stands for them is no value
+        for name, value in (
+            ("lines", "1-40"),
+            ("timeout", "30"),
+            ("replace_all", "true"),
+        ):  # what stands for them is no value
             shown = re.sub(rf"(?m)^{name}: .*", f"{name}: {value}", shown)
         assert the_action(shown)[0] == kind

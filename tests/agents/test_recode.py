@@ -24,6 +24,7 @@ from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Environment, Limits
 from tests.agents.conftest import Open
 from tests.agents.scripted import USAGE, Answer, Logged, Scripted, a_brief, a_context, calls
+from tests.messages import assert_message
 
 RIGHT = "def solve(x):\n    return 2 * x"
 SUBMIT = "### Action: submit"
@@ -146,7 +147,8 @@ def test_without_the_paper_the_prompt_does_not_send_anybody_to_it(walls: Sandbox
     [
         (
             "x",
-            "Refused: the old text occurs 2 times in lib/helpers.py. Give more lines around it, so that it is unique.",
+            "Refused: the old text occurs 2 times in lib/helpers.py. Give more lines around it, so that it is unique, or "
+            "`replace_all: true` to replace it in every place.",
         ),
         ("y", "Refused: the old text does not occur in lib/helpers.py. It must be exact, blanks included."),
         (
@@ -162,6 +164,32 @@ def test_an_edit_that_is_not_unique_is_refused(open_walled: Open, old: str, word
     assert played.turn() == (2, True, USAGE + USAGE)
     assert played.results()[0] == words
     assert "Result of submit:\nNot done, since action 1 (`edit`) was refused." in played.last()
+
+
+def test_an_edit_replaces_every_place_where_it_is_asked_to(open_walled: Open) -> None:
+    given = {"path": "lib/helpers.py", "old": "x", "new": "value", "replace_all": "true"}
+    actions = (
+        Action(kind="edit", arguments=given),
+        Action(kind="edit", arguments={**given, "old": "2 * ", "new": "3 * "}),
+        Action(kind="run", arguments={"command": "cat lib/helpers.py"}),
+    )
+    played = Played(open_walled(), render(Step(actions=actions)), SUBMIT)
+    assert played.turn() == (2, True, USAGE + USAGE)
+    first, second, shown = played.results()[:3]
+    assert first == "Edited lib/helpers.py in 2 places, the first at line 1."
+    assert second == "Edited lib/helpers.py at line 2."
+    assert "def double(value):\n    return 3 * value\n" in shown
+
+
+def test_a_time_limit_above_that_of_a_command_is_told_where_it_counts(open_walled: Open) -> None:
+    workspace = open_walled(Limits(command_seconds=1))
+    slow = Action(kind="run", arguments={"command": "echo begun; while :; do :; done", "timeout": "120"})
+    quick = Action(kind="run", arguments={"command": "echo done", "timeout": "120"})
+    played = Played(workspace, render(Step(actions=(quick, slow))), SUBMIT)
+    played.turn()
+    first, second = played.results()[:2]
+    assert first == "Exit status 0.\ndone\n"
+    assert_message(second.partition("\n")[0], "Stopped after 1 s", "the limit of a command", "`timeout`")
 
 
 def test_an_edit_that_changes_nothing_fails_and_says_so(open_walled: Open) -> None:

@@ -115,6 +115,15 @@ SHORT = {
     ],
     "### Action: edit\npath: a.py\nold <<E\nx \nE\nnew: y": [("edit", {"path": "a.py", "old": "x ", "new": "y"})],
     '{"action": "view", "args": {"path": "a.py", "view_range": [5, -1]}}': [("read", {"path": "a.py", "lines": "5-"})],
+    **{f"### Action: grep\npattern: {mark}def f{mark}": [("grep", {"pattern": "def f"})] for mark in "`'\""},
+    "### Action: grep\npattern: `def \\w+\\(`": [("grep", {"pattern": "def \\w+\\("})],
+    **{f"### Action: run\ncommand: {mark}ls -la{mark}": [("run", {"command": "ls -la"})] for mark in "`'\""},
+    **{
+        f"### Action: edit a.py\nold: {mark}    return x{mark}\nnew: {mark}    return -x{mark}": [
+            ("edit", {"path": "a.py", "old": "    return x", "new": "    return -x"})
+        ]
+        for mark in "`'\""
+    },
     "### Action: run\ncommand: ls\ntimeout: 60": [("run", {"command": "ls", "timeout": "60"})],
     "### Action: run\ntimeout: 60\n```bash\nls\npwd\n```": [("run", {"command": "ls\npwd", "timeout": "60"})],
     "### Action: run\n```\ntimeout: 60\ncommand: ls\n```": [("run", {"command": "ls", "timeout": "60"})],
@@ -122,6 +131,9 @@ SHORT = {
     "### Action: run\ncommand: ls\nis_background: false\ndescription: List them.": [("run", {"command": "ls"})],
     "### Action: edit\npath: a.py\nold: x\nnew: y\nreplace_all: false": [
         ("edit", {"path": "a.py", "old": "x", "new": "y"})
+    ],
+    "### Action: edit\npath: a.py\nold: x\nnew: y\nreplace_all: True": [
+        ("edit", {"path": "a.py", "old": "x", "new": "y", "replace_all": "true"})
     ],
     "### Action: list\npath: src\nrecursive: true": [("list", {"path": "src"})],
     "### Action: run\ncommand: ls\n```": [("run", {"command": "ls"})],
@@ -223,8 +235,8 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ("I see.\n### Action\n\nread a b", "Line 4 gives `a b` as the path of `read`."),
         ("I see.\n### Action\n\nfly", "There is no action `fly`. The actions are"),
         ("I see.\n### Action\n\nfly", "(Line 4.)"),
-        ("I see.\n### Action: run 'ls a'", "The value of `command` in line 2 stands between marks"),
-        ("I see.\n### Action\nrun 'ls a'", "The value of `command` in line 3 stands between marks"),
+        ("I see.\n### Action: run 'ls \\a'", "The value of `command` in line 2 stands between marks"),
+        ("I see.\n### Action\nrun 'ls \\a'", "The value of `command` in line 3 stands between marks"),
         (
             '<write path="a.py" text="x"/>',
             "`text` stands in the tag `<write` of line 1: it is not known what is escaped",
@@ -248,8 +260,8 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
             "If it is, write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`.",
         ),
         (
-            "### Action: edit a.py\nold: x\nnew: y\nreplace_all: true",
-            "does not take `replace_all`, except as `false` (line 4)",
+            "### Action: edit a.py\nold: x\nnew: y\nreplace_all: always",
+            "`replace_all` must be true or false, and is `always`.",
         ),
         ('{"action": "read", "path": "a", "path": "b"}', "(the key `path` is given twice)"),
         (
@@ -265,7 +277,6 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
             "### Action: read\npath: a.py\nstart_line: 1\nend_line: 3\nlines: 1-2",
             "`lines` of `read` is given twice.",
         ),
-        ("### Action: edit a.py\nold: x\nnew: y\nreplace_all: true", "`edit` does not take `replace_all`"),
         ("### Action: edit a.py\nold: x\nnew: y\ndescription: z", "`edit` does not take `description`"),
         *(
             (
@@ -381,7 +392,11 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
             "### Action: write\npath: a.py\ntext:\nx = 1",
             "Write it as a block: `text <<END_OF_TEXT`, its lines as they are",
         ),
-        ("### Action: run\ncommand: 'ls'", "The value of `command` in line 2 stands between marks (')"),
+        ('### Action: run\ncommand: "ls \\\\w"', 'The value of `command` in line 2 stands between marks (")'),
+        ('### Action: grep\npattern: "\\\\w"', 'The value of `pattern` in line 2 stands between marks (")'),
+        ('### Action: edit a.py\nold: "x"\nnew: "\\\\t"\n', 'The value of `old` in line 2 stands between marks (")'),
+        ("### Action: edit a.py\nold: x\nnew: `y`\n", "The value of `new` in line 3 stands between marks (`)"),
+        ("### Action: edit a.py\nold: 'x'\nnew: `y`\n", "The value of `old` in line 2 stands between marks (')"),
         ("### Action: run\ncommand: cat <<E\nx", "has no last line `E`"),
         ("### Action: edit a.py\nold: x = 1\nnew:\n", "`new` in line 3 has no value."),
         ('### Action: edit a.py\nold: "x"\nnew: y\n', 'The value of `old` in line 2 stands between marks (")'),
@@ -395,6 +410,17 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
                 ("`src/a.py`:", ""),
                 ("### src/a.py", ""),
                 ("So:", "# src/a.py\n"),
+            )
+        ),
+        *(
+            (
+                f"`src/a.py`:\n```python\nx = 1\n```\n### Action: {action}",
+                "src/a.py, and no action of your answer writes that file",
+            )
+            for action in (
+                "write\npath: src/b.py\ntext <<END\ny = 1\nEND",
+                "edit\npath: src/b.py\nold: x\nnew: y",
+                "run\ncommand: python src/a.py",
             )
         ),
         *(

@@ -31,7 +31,7 @@ def test_no_description_is_sent_more_than_once() -> None:
           and "description" in each),
     ]  # fmt: skip
     assert len(told) == len(set(told))
-    assert "observation, reflection and planning" in system_text(native_tools=True)
+    assert "observation, reflection and planning" in system_text(native_tools=True, command_seconds=60)
 
 
 def test_calls_become_a_step() -> None:
@@ -74,6 +74,12 @@ def test_null_is_not_given() -> None:
             '{"path": "a", "old": "b", "new": "", "replace_all": false}',
             "edit",
             {"path": "a", "old": "b", "new": ""},
+        ),
+        (
+            "edit",
+            '{"path": "a", "old": "b", "new": "", "replaceAll": true}',
+            "edit",
+            {"path": "a", "old": "b", "new": "", "replace_all": "true"},
         ),
     ],
 )
@@ -215,11 +221,15 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
         ),
         (
             calls(("submit", "{}"), text="It is\n```python a.py\nx = 1\n```"),
-            "The code fence in line 2 of your text names a file, a.py, and belongs to no tool call: it would not be written.",
+            "The code fence in line 2 of your text names a file, a.py, and no tool call writes that file: the code would be lost.",
         ),
         (
-            calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": true}')),
-            "`edit` does not take `replace_all`, except as `false`; its arguments are `path`, `old`, `new`.",
+            calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": "first"}')),
+            "`replace_all` must be true or false, and is `first`. Nothing was done.",
+        ),
+        (
+            calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": 2}')),
+            "`replace_all` of `edit` must be true or false, not a number.",
         ),
         (calls(("read", "[" * 100_000)), "The arguments of `read` are no JSON ("),
         (calls(("read", '{"path": 3}')), "`path` of `read` must be a string, not a number. Nothing was done."),

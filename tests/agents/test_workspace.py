@@ -296,11 +296,11 @@ def test_a_command_that_cannot_start_is_refused(open_workspace: Open) -> None:
     assert workspace.list() == ("README.md", "instruction.md", "lib/helpers.py", "paper.md", "solver.py")
 
 
-def test_a_time_that_is_no_number_is_refused(open_workspace: Open) -> None:
-    workspace = open_workspace()
-    with pytest.raises(Refused, match="nan s are asked for: nothing was run"):
-        workspace.run("echo ran", float("nan"))
-    assert workspace.run("echo ok").output == "ok\n"
+@pytest.mark.parametrize("seconds", [2.0, 1e9, float("nan"), float("inf")])
+def test_a_time_limit_cannot_raise_that_of_every_command(open_workspace: Open, seconds: float) -> None:
+    workspace = open_workspace(Limits(command_seconds=1))
+    assert workspace.run("while :; do :; done", seconds).timed_out
+    assert workspace.run("echo ok", seconds).output == "ok\n"
 
 
 def test_a_loop_is_ended_with_all_it_started(open_workspace: Open) -> None:

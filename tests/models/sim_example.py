@@ -76,7 +76,7 @@ TASK = Task(
     load=lambda: PARTS,
 )
 
-SYSTEM = Message(role="system", content=system_text(native_tools=False))
+SYSTEM = Message(role="system", content=system_text(native_tools=False, command_seconds=60))
 
 
 def sim(

@@ -241,6 +241,9 @@ def test_empty_image_and_bad_configuration(candidate, rng):
         run(parts.Detections(boxes, scores, np.zeros(5)), parts.SoftNMSConfig(method="median"))
     weak = run(parts.Detections(boxes, 1e-4 * scores, np.zeros(5)), parts.SoftNMSConfig())
     assert weak.scores.shape == (0,)
+    scores = rng.permutation([0.9, 0.6, 0.5, 0.3])
+    found = run(parts.Detections(boxes[:4], scores, np.arange(4)), parts.SoftNMSConfig(score_threshold=0.5))
+    np.testing.assert_allclose(found.scores, [0.9, 0.6, 0.5])
 
 
 @image

@@ -1,0 +1,75 @@
+"""Code in an answer's prose that names a file: whether an action of the answer writes that file. If none does, the code would be lost.
+
+Called in the pytest process by `protocol` for text answers and by `tools` for the text beside native calls. Pure.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_recode.agents.actions import Action
+from pytest_recode.agents.headings import NAMED_FILE, path_in
+from pytest_recode.agents.values import FENCE, closes_fence
+
+MAX_READ = 1_000_000
+"""Characters of a text in which named code is looked for."""
+
+_COMMENT = re.compile(r"#[ \t]*((?:[\w.-]+/)*[\w-]+\.py)[ \t]*", re.ASCII)
+_WRITES = re.compile(r">|\b(?:tee|cp|mv|patch|apply)\b|\bsed\b.*-i|\bwrite|\bopen\(", re.DOTALL)
+"""What a command that writes a file holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCode:
+    """A code fence in prose that names the file it belongs to; `line` is the line that opens it, from 1."""
+
+    line: int
+    path: str
+
+
+def file_named_near(lines: Sequence[str], opened: int) -> str:
+    """The file that a line of its own above a fence, or a comment at the beginning of its code, names; "" without one. `opened` is the
+    index of the line that opens the fence."""
+    above = next((line for line in reversed(lines[max(opened - 2, 0) : opened]) if line.strip()), "")
+    first = next((line for line in lines[opened + 1 :] if line.strip()), "")
+    comment = _COMMENT.fullmatch(first[:300])
+    named = NAMED_FILE.match(above[:300])
+    return comment[1] if comment else named["path"] if named else ""
+
+
+def named_code(text: str) -> tuple[NamedCode, ...]:
+    """The fences of a text that name a file: on their own line, in the line above, or in a comment at the beginning of the code."""
+    found: list[NamedCode] = []
+    lines = text[:MAX_READ].split("\n")
+    fence = None
+    for at, line in enumerate(lines):
+        opened = FENCE.match(line)
+        if fence is not None:
+            fence = None if closes_fence(line, fence) else fence
+        elif opened is not None:
+            fence = opened["ticks"]
+            if path := path_in(opened["info"]) or file_named_near(lines, at):
+                found.append(NamedCode(line=at + 1, path=path))
+    return tuple(found)
+
+
+def unwritten(found: Sequence[NamedCode], actions: Sequence[Action]) -> NamedCode | None:
+    """The first piece of code whose file none of the actions writes or edits; None where each has one. A command counts as one that
+    writes where it names the file and holds what a command that writes holds."""
+    written = [each.arguments["path"] for each in actions if each.kind in ("write", "edit")]
+    commands = [each.arguments["command"] for each in actions if each.kind == "run"]
+    for code in found:
+        name = posixpath.basename(code.path)
+        by_command = any(name in command and _WRITES.search(command) for command in commands)
+        if not by_command and not any(_same_file(code.path, path) for path in written):
+            return code
+    return None
+
+
+def _same_file(one: str, other: str) -> bool:
+    """Whether two paths may name one file: models leave out leading directories, or write absolute paths."""
+    first, second = (posixpath.normpath(path).strip("/") for path in (one, other))
+    return first == second or first.endswith(f"/{second}") or second.endswith(f"/{first}")
