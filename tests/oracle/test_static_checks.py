@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from pytest_recode.inside.shared_grader.tampering import deny_rules, static_checks
+from pytest_recode.inside.shared_grader.tampering import deny_rules, static_checks, static_class_checks
 from tests.oracle import shared_attacks, shared_honest
 
 HIDDEN = ["m_ref", "tests.helper"]
@@ -101,6 +103,26 @@ def test_honest_answers(name: str) -> None:
 def test_one_more_than_the_reference_has_is_one_too_many() -> None:
     one = "import sys\nsys._getframe()\n"
     assert flags(one + "sys._getframe()\n", one) == [f"line 3: _getframe {deny_rules.FRAMES}"]
+
+
+METHODS = {
+    name
+    for rules in vars(deny_rules).values()
+    if isinstance(rules, set | frozenset)
+    for name in rules
+    if name.startswith("__") and name.endswith("__")
+}
+
+
+@pytest.mark.parametrize("name", sorted(METHODS - deny_rules.RESULT_READS))
+def test_a_finding_at_a_method_counts_once_the_method_is_called(name: str) -> None:
+    """Without a mark in the method, the finding would count as soon as the class is defined."""
+    source = f"class A:\n    def {name}(self, other): return True"
+    analysis = static_checks.analyze(source.encode(), None, [])
+    marked = list(static_class_checks.methods_to_mark(analysis.tree.body[0]))
+    assert analysis.findings
+    for node in analysis.findings[0].nodes:
+        assert isinstance(node, ast.ClassDef) or node in marked
 
 
 def test_most_attacks_can_be_read() -> None:

@@ -191,7 +191,7 @@ def assignment_finding(holder: Any, name: Any, is_candidate: IsCandidateFile, va
     if name in deny_rules.POINTERS:
         return f"{name} {deny_rules.BELOW}"
     if isinstance(holder, type):
-        if name in deny_rules.ANSWERS | deny_rules.OVERRIDES:
+        if name in deny_rules.COMPARISON_METHODS | deny_rules.OVERRIDES:
             return f"{name} set at run time {deny_rules.CHANGES}"
         if holder.__module__.partition(".")[0] in ("unittest", "builtins") and _is_foreign(
             holder.__module__, is_candidate

@@ -136,7 +136,7 @@ def _all_classes() -> list[type]:
 
 
 def _class_findings(cls: type, value_types: tuple[type, ...], is_candidate: Callable[[str], bool]) -> Iterator[str]:
-    relevant = deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.DIFFERENCES
+    relevant = deny_rules.MARKED_METHODS - deny_rules.RESULT_READS
     own = {name: method for name, method in vars(cls).items() if name in relevant and _is_used(method)}
     owned = bool(own) and _is_candidates(cls, is_candidate)
     if issubclass(cls, value_types) and not issubclass(cls, _PLAIN):
@@ -145,7 +145,7 @@ def _class_findings(cls: type, value_types: tuple[type, ...], is_candidate: Call
                 yield f"{cls.__qualname__}.{name} overrides how the result of a comparison is read"
     for name, method in own.items():
         file = file_of(method)
-        if name in deny_rules.COMPARISONS and owned and not _is_method(method):
+        if name in deny_rules.RICH_COMPARISONS and owned and not _is_method(method):
             yield f"{cls.__qualname__}.{name} is a comparison that is not a method"
             continue
         if not owned and not is_candidate(file):
@@ -153,9 +153,9 @@ def _class_findings(cls: type, value_types: tuple[type, ...], is_candidate: Call
         generated = not is_candidate(file) or file.startswith("<")  # by a dataclass, for example
         if name in deny_rules.OVERRIDES:
             yield f"{cls.__qualname__}.{name} overrides what library functions compute"
-        elif issubclass(cls, value_types) and name in deny_rules.COMPARISONS and not generated:
+        elif issubclass(cls, value_types) and name in deny_rules.RICH_COMPARISONS and not generated:
             yield f"{cls.__qualname__}.{name} redefines the comparison of a builtin value type"
-        elif name in deny_rules.COMPARISONS and _is_always_true(cls, name):
+        elif name in deny_rules.RICH_COMPARISONS and _is_always_true(cls, name):
             yield f"{cls.__qualname__}.{name} is true for any operand; a class like this can fake a comparison"
         elif name in deny_rules.DIFFERENCES and _is_always_zero(cls, name):
             yield f"{cls.__qualname__}.{name} is zero for any operand; a class like this can fake a comparison"
@@ -181,7 +181,7 @@ def _is_candidates(cls: type, is_candidate: Callable[[str], bool]) -> bool:
 
 def _is_method(thing: Any) -> bool:
     """Whether Python calls it with the instance and the operand: not `id`, a property or a callable object."""
-    inherited = type(thing) is types.WrapperDescriptorType and thing.__name__ in deny_rules.COMPARISONS
+    inherited = type(thing) is types.WrapperDescriptorType and thing.__name__ in deny_rules.RICH_COMPARISONS
     return inherited or type(thing) is types.FunctionType
 
 

@@ -103,8 +103,9 @@ CALLS = {
 HOOKS = {"warnings", "logging", "matplotlib"}
 """Modules that are configured by assigning functions, and whose results no test compares."""
 
-COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
-ANSWERS = {*COMPARISONS, "__contains__"}
+RICH_COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+COMPARISON_METHODS = {*RICH_COMPARISONS, "__contains__"}
+"""Methods that decide an operator which a test asserts: `==`, `<`, `in`."""
 OVERRIDES = {"__array_function__", "__array_ufunc__", "__torch_function__", "__torch_dispatch__"}
 """Methods by which a class replaces numpy's and torch's own functions."""
 
@@ -113,13 +114,17 @@ RESULT_READS = {"all", "any", "ravel", "item", "__bool__", "allclose", "equal", 
 
 DIFFERENCES = {"__sub__", "__rsub__"}
 """Methods that a comparison with a tolerance calls."""
+MARKED_METHODS = COMPARISON_METHODS | OVERRIDES | RESULT_READS | DIFFERENCES
+"""Methods in which `executed_findings.py` inserts a mark, so that a finding at one counts once the tests call it. Every method that
+`static_class_checks.py` checks belongs here, but for those below."""
+
 POINTERS = {"__array_interface__", "__array_struct__"}
 """Attributes by which an object gives the memory address of an array."""
 KERNELS = {"Library", "impl", "register_kernel", "register_fake", "impl_abstract"}
 """Functions that replace torch's own functions, in these namespaces:"""
 NAMESPACES = ("aten", "prims", "torchvision", "quantized")
 
-DATA = {
+VALUE_TYPES = {
     "float",
     "int",
     "complex",
@@ -140,6 +145,7 @@ JUDGING_MODULES = {
     *("unittest", "torch", "numpy", "np", "math", "builtins", "testing", "pd", "pandas", "jnp", "operator", "pytest"),
     *("jax", "scipy"),
 }
+"""Modules by whose functions tests decide, by the first part of their names or a usual alias."""
 COMPARING_FUNCTIONS = {
     *("allclose", "isclose", "equal", "array_equal", "assert_close", "assert_allclose", "assert_array_equal", "all"),
     *(
@@ -155,3 +161,4 @@ COMPARING_FUNCTIONS = {
     *("lt", "gt", "le", "ge", "max", "min", "sum", "mean", "norm", "isnan", "isfinite", "isinf", "item", "tolist"),
     *("numpy", "shape", "size", "dtype", "TestCase", "assert_array_compare"),
 }
+"""Attributes of these modules and their objects that a comparison uses: assigning to one is a finding."""

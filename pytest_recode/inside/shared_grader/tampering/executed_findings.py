@@ -158,7 +158,7 @@ def _homes(tree: ast.AST) -> tuple[dict[int, ast.AST], list[list[ast.stmt]]]:
 
 def _markable_methods(node: ast.ClassDef) -> Iterator[Any]:
     """Comparison methods whose first statement runs at each call: no generators, and no decorated functions."""
-    for function in static_class_checks.comparison_methods(node):
+    for function in static_class_checks.methods_to_mark(node):
         decorated = getattr(function, "decorator_list", ())
         if not decorated and not isinstance(function, ast.AsyncFunctionDef) and not _is_generator(function):
             yield function

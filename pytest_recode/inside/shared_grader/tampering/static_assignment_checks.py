@@ -53,7 +53,7 @@ def is_judging_namespace(node: ast.AST) -> bool:
 
 
 def _changes_judge(part: ast.Attribute) -> bool:
-    if part.attr in deny_rules.ANSWERS or part.attr in ("__code__", "__defaults__", "__kwdefaults__"):
+    if part.attr in deny_rules.COMPARISON_METHODS or part.attr in ("__code__", "__defaults__", "__kwdefaults__"):
         return True
     return is_judging(part.value) and (
         part.attr in deny_rules.COMPARING_FUNCTIONS or _first_name(part) in ("unittest", "builtins", "math")

@@ -267,7 +267,7 @@ def _call(node: ast.Call, names: SourceNames) -> Iterator[str]:
         yield f"compile() {deny_rules.CODE}"
     if bare and name in ("setattr", "delattr") and node.args and assignments.is_judging(node.args[0]):
         yield f"{name}() on {assignments.source_of(node.args[0])} {deny_rules.CHANGES}"
-    if bare and name == "setattr" and len(node.args) > 1 and _constant_in(node.args[1], deny_rules.ANSWERS):
+    if bare and name == "setattr" and len(node.args) > 1 and _constant_in(node.args[1], deny_rules.COMPARISON_METHODS):
         yield f"setattr() of {assignments.source_of(node.args[1])} {deny_rules.CHANGES}"
     if name in deny_rules.KERNELS and node.args:
         namespace = (_folded(node.args[0]) or "").partition("::")[0]
@@ -298,7 +298,7 @@ def _call(node: ast.Call, names: SourceNames) -> Iterator[str]:
         yield f"object.__getattribute__() of another object {deny_rules.LOOKS}"
     attributes = node.args[2].keys if len(node.args) == 3 and isinstance(node.args[2], ast.Dict) else []
     if any(
-        _constant_in(each, deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.POINTERS)
+        _constant_in(each, deny_rules.COMPARISON_METHODS | deny_rules.OVERRIDES | deny_rules.POINTERS)
         for each in attributes
         if each is not None
     ):

@@ -14,29 +14,32 @@ from typing import Any
 
 from . import deny_rules
 
-RELEVANT = deny_rules.ANSWERS | deny_rules.OVERRIDES | deny_rules.DIFFERENCES | deny_rules.RESULT_READS
 _FAKES = "returns the same for every operand; a class like this can fake a comparison"
 
 
-def comparison_methods(node: ast.ClassDef) -> Iterator[Any]:
-    """The functions and lambdas in the class body that define a comparison or replace a computation."""
+def methods_to_mark(node: ast.ClassDef) -> Iterator[Any]:
+    """The functions and lambdas in the class body that `executed_findings.py` marks."""
     for name, function in _members(node, _methods(node)):
-        if name in RELEVANT and function is not None:
+        if name in deny_rules.MARKED_METHODS and function is not None:
             yield function
 
 
 def class_findings(node: ast.ClassDef) -> Iterator[tuple[str, ast.AST]]:
-    """Methods by which instances can fake a comparison or a computation: the text, and the method or the class."""
-    data = any(last(base) in deny_rules.DATA for base in node.bases)
+    """Methods by which instances can fake a comparison or a computation: the text, and the method or the class.
+
+    A finding at a method in `deny_rules.MARKED_METHODS` counts once the tests call the method, any other once the class is
+    defined.
+    """
+    data = any(last(base) in deny_rules.VALUE_TYPES for base in node.bases)
     for name, function in _members(node, _methods(node)):
         method = node if function is None else function
         if name in deny_rules.OVERRIDES:
             yield f"{node.name}.{name} overrides what library functions compute", method
-        elif name in deny_rules.COMPARISONS and data:
+        elif name in deny_rules.RICH_COMPARISONS and data:
             yield f"{node.name}.{name} redefines the comparison of a builtin value type", method
         elif name in deny_rules.POINTERS:
             yield f"{node.name}.{name} {deny_rules.BELOW}", node
-        elif name in (deny_rules.DIFFERENCES | deny_rules.ANSWERS) and _ignores_operand(function, name):
+        elif name in (deny_rules.DIFFERENCES | deny_rules.COMPARISON_METHODS) and _ignores_operand(function, name):
             yield f"{node.name}.{name} {_FAKES}", method
     if any(last(base) == "AssertionError" for base in node.bases) and not all(map(_is_empty, node.body)):
         yield f"{node.name} imitates the failure of a test", node
@@ -91,5 +94,5 @@ def _ignores_operand(function: Any, name: str) -> bool:
     body = function.body if isinstance(function.body, list) else [function.body]
     used = {each.id for part in body for each in ast.walk(part) if isinstance(each, ast.Name)}
     declines_all = all(isinstance(value, ast.Name) and value.id == "NotImplemented" for value in returned)
-    compares = name in deny_rules.COMPARISONS | deny_rules.DIFFERENCES
+    compares = name in deny_rules.RICH_COMPARISONS | deny_rules.DIFFERENCES
     return compares and not declines_all and not operands & used
