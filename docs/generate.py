@@ -67,8 +67,8 @@ def _record_fields() -> str:
     return _page(
         "Fields of a record",
         "For people who write programs that read `results.jsonl`. Every line of it is an object with these fields; a field without\n"
-        '"yes" may be absent from records of older versions. [Records](records.md) says how the files come about.',
-        _table(("field", "type", "always there", "what it holds"), list(_fields(schema, schema))),
+        '"yes" may be absent from records of older versions. [Records](records.md) describes the files of a run.',
+        _table(("field", "type", "always present", "description"), list(_fields(schema, schema))),
         "Machine-readable: `pytest_recode/records/records.schema.json` (JSON Schema 2020-12).",
     )
 
@@ -79,7 +79,7 @@ def _task_keys() -> str:
         "Keys of task.yaml",
         "For people who write a `task.yaml`, or a program that does, and need a key's exact type. [Task format](task-format.md) explains the\n"
         "keys and gives their defaults.",
-        _table(("key", "type", "required", "what it holds"), list(_fields(schema, schema))),
+        _table(("key", "type", "required", "description"), list(_fields(schema, schema))),
         "Machine-readable: `pytest_recode/formats/task.schema.json` (JSON Schema 2020-12).",
     )
 
@@ -97,7 +97,7 @@ def _fields(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[st
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:
-    """What `schema` refers to, where it does; of several choices the one that is an object."""
+    """Resolve a reference in `schema`; of several choices, use the one that is an object."""
     if "oneOf" in schema:
         schema = next(choice for choice in schema["oneOf"] if choice != {"type": "null"})
     if "$ref" in schema:
@@ -155,22 +155,22 @@ def _columns() -> str:
     for found in _report_tables():
         rows = [(f"`{each['key']}`", each["head"], _KINDS[each["kind"]]) for each in found["columns"]]
         blocks.append(f"## {found['name']}\n\n{found['title']}.\n\n" + _table(("key", "head", "values"), rows))
-    own, lines_only = summary_tables.COLUMNS, summary_tables.LINES_ONLY
-    told = ", ".join(f"`{head}`" for head in own if head != lines_only)
-    again = ", ".join(f"`{head}`" for head in summary_tables.REPLAY_COLUMNS)
+    columns, lines_only = summary_tables.COLUMNS, summary_tables.LINES_ONLY
+    heads = ", ".join(f"`{head}`" for head in columns if head != lines_only)
+    replay_heads = ", ".join(f"`{head}`" for head in summary_tables.REPLAY_COLUMNS)
     return _page(
         "Columns of summary and report",
-        "For people who read a table's head, or a column of `pytest-recode report --format csv` or `json` by its key. [Metrics](metrics.md) has\n"
-        "the formulas, [Reports](report.md) the options. Tables depend on what was run, so a report has some of these, and fewer columns where\n"
-        "all rows have the same value. Numbers in a key or a head (`pass_at_2`, `turn_1`) are those of an example.",
-        f"The summary at the end of a run has {told}, and `{lines_only}` for tasks that count lines. A replay has {again}. "
+        "For people who look up a column of a table, or a key of `pytest-recode report --format csv` or `json`. [Metrics](metrics.md) has\n"
+        "the formulas, [Reports](report.md) the options. A report has only the tables for which the runs have data, and omits columns in which\n"
+        "all rows have the same value. Numbers in a key or a head (`pass_at_2`, `turn_1`) are examples.",
+        f"The summary at the end of a run has {heads}, and `{lines_only}` for tasks with counted lines. A replay has {replay_heads}. "
         "[Concepts](../explanation/concepts.md#what-the-summarys-columns-say) explains them.",
         *blocks,
     )
 
 
 def _report_tables() -> list[dict[str, Any]]:
-    """Every table, as reports of example runs have it; `code` has its columns without a row."""
+    """All tables with their columns, from reports of example runs; `code` from its columns, without a row."""
     found: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as place:
         for files in _examples(Path(place)):
@@ -186,7 +186,7 @@ def _report_tables() -> list[dict[str, Any]]:
 
 
 def _examples(place: Path) -> Iterator[list[Path]]:
-    """Runs that between them have something to say in every table."""
+    """Runs that together produce every table."""
     record, turn = samples.record, samples.turn
     published = place / "published/overall_stats.json"
     published.parent.mkdir()
@@ -207,7 +207,7 @@ def _examples(place: Path) -> Iterator[list[Path]]:
 
 
 def _transcript(path: Path) -> None:
-    """Of two turns with feedback between them, as far as a report reads it."""
+    """Write a transcript of two turns with feedback between them, with the fields that a report reads."""
     secrets = ("reference_run", "reference_share", "tests_run", "tests_share", "cut", "encoded")
     item = {"interface": "m.f0", **dict.fromkeys(("description", "analysis", "suggestion", "correction"), "")}
     feedback = {"turn": 1, "level": "L2", "source": "derived", "audit": dict.fromkeys(secrets, 0)}

@@ -1,4 +1,4 @@
-"""The rooms: imports go one way, and only the plugin speaks pytest (docs/explanation/architecture.md)."""
+"""Imports between packages go one way, and only the plugin imports pytest (docs/explanation/architecture.md)."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_the_architecture_page_has_the_table_and_every_package() -> None:
     shown = {name: set(re.findall(r"`(\w+)`", may)) for name, may in rows}
     assert list(shown) == [name for name in MAY if name != "values"]
     assert shown == {name: may for name, may in MAY.items() if name != "values"}
-    layout = text[text.index("    pytest_recode/") : text.index("Beside the values")]
+    layout = text[text.index("    pytest_recode/") : text.index("In addition to the values")]
     values, *lines = layout.splitlines()[1:]
     assert set(values.split("values;")[0].split()) | {"episode"} >= VALUES
     assert {line.split()[0].rstrip("/").removesuffix(".py") for line in lines if line.strip()} == set(shown)

@@ -1,7 +1,7 @@
-"""The doors for others. The project's own parts come in by the same ones (`defaults.py`).
+"""Hook specifications. The project's own parts are registered by the same hooks (`defaults.py`).
 
-A registering hook returns a mapping from name to thing, or to the thing's import path (`"package.module:NAME"`), which is
-imported when a run chooses it and not before.
+A registering hook returns a mapping from names to objects, or to import paths (`"package.module:NAME"`), which are
+imported only when a run chooses the name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def pytest_recode_policies() -> Mapping[str, PolicyKind | str]:  # type: ignore[
 
 @pytest.hookspec
 def pytest_recode_models() -> Mapping[str, ModelKind | str]:  # type: ignore[empty-body]
-    """Models, by the name that `--recode-model` takes, or by a prefix of it that ends in `/`; `""` answers to every other name."""
+    """Models, by the name that `--recode-model` takes, or by a prefix of it that ends in `/`; `""` is used for every other name."""
 
 
 @pytest.hookspec

@@ -1,6 +1,6 @@
-"""The options: one table, from which come the command line, the ini file, the Settings and docs/reference/options.md.
+"""The options of the plugin. One table defines the command line, the ini file, the Settings and docs/reference/options.md.
 
-Every option's command-line default is None, so that its ini twin (`recode_*`) really works.
+The command-line default of every option is None, so that its ini value (`recode_*`) applies if the option is not given.
 """
 
 from __future__ import annotations
@@ -36,44 +36,44 @@ class Option(NamedTuple):
 
 
 OPTIONS = (
-    Option("model", "texts", (), "NAME", "Model to attempt the tasks with (repeatable): a short name such as claude-sonnet-4, any litellm name, or the offline sim/novice, sim/graduate, sim/expert. Without it nothing is asked and the tasks are skipped."),
-    Option("feedback", "texts", ("escalate",), "POLICY", "Which level of feedback answers a failed turn (repeatable): L0 … L4, escalate[:start=,max=,patience=], adaptive[:start=,max=], none."),
-    Option("feedback-model", "text", None, "NAME", "Model that writes the feedback. Without it: the task's feedback.yaml, else what can be derived."),
-    Option("feedback-scope", "scope", "failing", "WHAT", "What --recode-feedback-model may write about: failing (the faults of interfaces that fail), or all (every difference from the reference, also in interfaces that pass). Default with recode-h: all."),
-    Option("feedback-code", "level", "L4", "LEVEL", "The level from which on what --recode-feedback-model writes may hold code: L4 (the correction alone), or L1, L2, L3 (also the words that this level and those above it show, and code of the reference is then not cut from them). Default with recode-h: L1."),
-    Option("feedback-from", "researcher", "auto", "WHO", "Who writes the feedback: auto (--recode-feedback-model, else the task's feedback.yaml, else what can be derived), person (you, in this terminal), or files (you, by files in DIR/feedback: the run waits for them)."),
-    Option("agent", "text", "recode", "NAME", "Who works on the task: recode, recode-h, one-shot, reference, noop, or package.module:Name."),
+    Option("model", "texts", (), "NAME", "Model to attempt the tasks with (repeatable): a short name such as claude-sonnet-4, any litellm name, or the offline sim/novice, sim/graduate, sim/expert. Without it, no model is called and the tasks are skipped."),
+    Option("feedback", "texts", ("escalate",), "POLICY", "Level of the feedback after a failed turn (repeatable): L0 … L4, escalate[:start=,max=,patience=], adaptive[:start=,max=], none."),
+    Option("feedback-model", "text", None, "NAME", "Model that writes the feedback. Default: the task's feedback.yaml, otherwise derived feedback."),
+    Option("feedback-scope", "scope", "failing", "WHAT", "What --recode-feedback-model may comment on: failing (faults of failing interfaces), or all (every difference from the reference, also in passing interfaces). Default with recode-h: all."),
+    Option("feedback-code", "level", "L4", "LEVEL", "Lowest level whose text by --recode-feedback-model may contain code: L4 (only the correction), or L1, L2, L3 (also the text fields from this level on; code of the reference is then not cut from them). Default with recode-h: L1."),
+    Option("feedback-from", "researcher", "auto", "WHO", "Who writes the feedback: auto (--recode-feedback-model, otherwise the task's feedback.yaml, otherwise derived feedback), person (you, in this terminal), or files (you, by files in DIR/feedback: the run waits for them)."),
+    Option("agent", "text", "recode", "NAME", "Agent that works on the task: recode, recode-h, one-shot, reference, noop, or package.module:Name."),
     Option("attempts", "count", 1, "N", "Episodes per task, model and policy."),
-    Option("turns", "count", 10, "N", "Turns of an episode: each ends with a grading."),
-    Option("steps", "count", 3, "N", "Model calls of a turn."),
-    Option("memory-threshold", "count", None, "N", "Messages that an agent remembers before its model sums up the older ones, beside its limit in tokens. Default: no such limit; with recode-h, whose memory is limited in messages alone, 15."),
-    Option("memory-keep", "count", None, "N", "The latest messages, which a summary leaves as they are, at most: fewer than the threshold. Default: those that fit, or with a threshold two thirds of it; with recode-h 5."),
-    Option("search-model", "text", None, "NAME", "Embedding model by which an agent searches the repository, such as text-embedding-3-small. Without it: by words (BM25), which asks nobody."),
-    Option("test-output", "output", "none", "WHAT", "What feedback of every level shows of the hidden tests' own output: none, or full, which quotes tests and inputs. Default with recode-h: full."),
-    Option("sandbox", "text", "auto", "KIND", "Where code runs: docker, bubblewrap, process (no walls, only limits), or auto: the best that this machine has."),
-    Option("python", "text", "", "PATH", "Interpreter that local sandboxes use; it needs pytest and what the tasks need. Default: the one that runs pytest."),
-    Option("image", "text", "", "IMAGE", "Docker image to run in, or to build a task's requirements on, where the task names none. Default: python:3.12-slim."),
-    Option("env", "environments", (), "NAME=PATH-or-image", "What an environment that a benchmark names is on this machine (repeatable): an interpreter for local sandboxes, or a docker image."),
+    Option("turns", "count", 10, "N", "Maximum number of turns of an episode. Each turn ends with a grading."),
+    Option("steps", "count", 3, "N", "Maximum number of model calls in a turn."),
+    Option("memory-threshold", "count", None, "N", "Number of messages in an agent's memory above which its model summarizes older ones, in addition to the limit in tokens. Default: no such limit; with recode-h, whose memory is limited only in messages, 15."),
+    Option("memory-keep", "count", None, "N", "Maximum number of latest messages that a summary leaves unchanged; smaller than the threshold. Default: as many as fit, or with a threshold, two thirds of it; with recode-h, 5."),
+    Option("search-model", "text", None, "NAME", "Embedding model for an agent's searches in the repository, such as text-embedding-3-small. Default: search by words (BM25), which calls no model."),
+    Option("test-output", "output", "none", "WHAT", "Output of the hidden tests in feedback of every level: none, or full, which quotes tests and inputs. Default with recode-h: full."),
+    Option("sandbox", "text", "auto", "KIND", "Where code runs: docker, bubblewrap, process (limits, but no isolation), or auto (the best that is available)."),
+    Option("python", "text", "", "PATH", "Interpreter for local sandboxes; it needs pytest and the packages of the tasks. Default: the one that runs pytest."),
+    Option("image", "text", "", "IMAGE", "Docker image for tasks that name none; their requirements are installed on top of it. Default: python:3.12-slim."),
+    Option("env", "environments", (), "NAME=PATH-or-image", "Maps a benchmark's name of an environment to this machine (repeatable): an interpreter for local sandboxes, or a docker image."),
     Option("out", "path", None, "DIR", "Directory for the records of this run, new or empty. Default: recode-out/<time> in the root directory."),
-    Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server to ask the models at."),
-    Option("resume", "flag", False, "", "Go on with the run in --recode-out: what was played to its end is kept, an episode that was cut off goes on after its last whole turn, errors are tried again, and what is new is played."),
-    Option("replay-feedback", "path", None, "RUN", "Instead of episodes: every turn of the run in the directory RUN that had feedback, once more from where it began, with that feedback cut to the levels of --recode-feedback (L0 … L4). One turn each; models, agent and settings are RUN's."),
+    Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server for all models."),
+    Option("resume", "flag", False, "", "Resume the run in --recode-out: finished episodes are not repeated, interrupted ones continue after their last complete turn, errors are retried, and new episodes are played."),
+    Option("replay-feedback", "path", None, "RUN", "Instead of episodes, replay each turn with feedback of the run in the directory RUN from its starting point, with that feedback cut to the levels of --recode-feedback (L0 … L4). Each replay is one turn, with RUN's models, agent and settings."),
     Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's; with recode-h, and for tasks of RECODE-H and ResearchCodeBench: 0."),
-    Option("call-seconds", "seconds", 600.0, "S", "Limit of one model call, for the whole answer: one that takes longer, also byte by byte, is a failed try, and repeated once. An episode without an answer is an ERROR, never unsolved."),
-    Option("max-cost", "money", None, "USD", "Start no model call once the whole run, over all workers, has cost this much."),
-    Option("models-file", "path", None, "FILE", "YAML file of further model names: alias -> {model, api_base, params, cutoff}."),
-    Option("no-paper", "flag", False, "", "Leave the paper out of the prompt."),
-    Option("with-paper", "flag", False, "", "With --recode-no-paper: play every episode twice, with the paper and without, and show the difference."),
-    Option("reindent", "flag", False, "", "Where a task asks for a part of a file: move an answer that was given at another indentation to the right one, instead of taking it as it stands. The record says of each turn whether that was done."),
-    Option("test-seconds", "seconds", None, "S", "Limit of one hidden test, or of a benchmark's whole test script, in place of the task's own."),
-    Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each; the untouched repository, an empty target and one that answers the same to everything must not."),
+    Option("call-seconds", "seconds", 600.0, "S", "Limit of one model call, for the complete answer. A call that takes longer, even if bytes still arrive, is a failed try, and is retried once. An episode without an answer is an ERROR, never unsolved."),
+    Option("max-cost", "money", None, "USD", "Start no model call once the whole run has cost this much, in all workers together."),
+    Option("models-file", "path", None, "FILE", "YAML file with additional model names: alias -> {model, api_base, params, cutoff}."),
+    Option("no-paper", "flag", False, "", "Omit the paper from the prompt."),
+    Option("with-paper", "flag", False, "", "With --recode-no-paper: play every episode twice, with and without the paper, and show the difference."),
+    Option("reindent", "flag", False, "", "For tasks that ask for a part of a file: correct the indentation of an answer, instead of inserting it unchanged. The record shows the turns in which that was done."),
+    Option("test-seconds", "seconds", None, "S", "Limit of one hidden test, or of a benchmark's whole test script. Default: the task's."),
+    Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each; the untouched repository, an empty target and one that returns a constant must not."),
     Option("validate-seeds", "count", 3, "N", "With --recode-validate: secret seeds under which the reference and each answer in the task's proofs/ are graded."),
-    Option("fail-under", "percent", None, "PCT", "Let one test at the end say whether at least PCT per cent of the episodes were solved. An unsolved episode is then no failed test: terminal, JUnit and exit status agree (docs/how-to/run-in-ci.md). Errors still fail the run."),
-    Option("seed", "seed", None, "N", "Repeat a verdict: grade with this seed instead of a secret one (the record names the seed of every grading)."),
+    Option("fail-under", "percent", None, "PCT", "Add a test at the end that passes if at least PCT per cent of the episodes were solved. An unsolved episode is then not a failed test, in terminal, JUnit and exit status (docs/how-to/run-in-ci.md). Errors still fail the run."),
+    Option("seed", "seed", None, "N", "Grade with this seed instead of a secret one, to repeat a verdict (the record has the seed of every grading)."),
 )  # fmt: skip
 
 _FIELDS = {"model": "models", "feedback": "feedbacks", "env": "environments"}
-"""Where a field of Settings is not called what its option is."""
+"""Fields of Settings whose name differs from that of their option."""
 _INI_KINDS = {"texts": "linelist", "environments": "linelist", "flag": "bool"}
 
 
@@ -93,12 +93,12 @@ def add(parser: pytest.Parser) -> None:
 
 
 def given(config: pytest.Config) -> bool:
-    """Whether this session's command line or ini speaks of this plugin at all."""
+    """Whether the command line or the ini file sets any option of this plugin."""
     return any(_raw(config, option)[0] is not None for option in OPTIONS)
 
 
 def settings(config: pytest.Config) -> Settings:
-    """Raises `pytest.UsageError`: one line naming the option, what it takes, and what it was given."""
+    """Read and check all options. Raise `pytest.UsageError` with one line that names the option, the valid values and the given one."""
     from pytest_recode.plugin import conflicts
     from pytest_recode.settings import Settings
 
@@ -116,7 +116,7 @@ def _field(option: Option) -> str:
 
 
 def _raw(config: pytest.Config, option: Option) -> tuple[Any, str]:
-    """The value as given, or None, and the name it was given by."""
+    """The raw value, or None, and the name of the option or ini key that gave it."""
     value = config.getoption(option.ini)
     if value is not None:
         return value, option.flag
@@ -144,7 +144,7 @@ def _value(config: pytest.Config, option: Option) -> Any:
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
     if option.kind == "path":
-        # an ini path is relative to the ini file, as pytest's own are; an option's to where the user stands
+        # A path in the ini file is relative to that file, as in pytest; one on the command line to the current directory
         base = config.rootpath if name == option.ini else config.invocation_params.dir
         return base / Path(raw).expanduser()
     if option.kind in _CHECKS:
@@ -179,12 +179,12 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
 
 
 def markdown() -> str:
-    """docs/reference/options.md."""
+    """Return the text of docs/reference/options.md."""
     lines = [
         "# Options",
         "",
-        "For people who look up an option. Every option can also stand in the ini file (`pytest.ini`, `tox.ini`, `pyproject.toml`) under",
-        "its ini name; the command line wins. Repeatable ones take a list there, one value per line.",
+        "For people who look up an option. Every option can also be set in the ini file (`pytest.ini`, `tox.ini`, `pyproject.toml`) under",
+        "its ini name; the command line takes precedence. Repeatable options take a list there, one value per line.",
         "",
         "| option | ini | default | what it does |",
         "|---|---|---|---|",
