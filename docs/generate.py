@@ -208,12 +208,10 @@ def _examples(place: Path) -> Iterator[list[Path]]:
 
 def _transcript(path: Path) -> None:
     """Write a transcript of two turns with feedback between them, with the fields that a report reads."""
-    secrets = ("reference_run", "reference_share", "tests_run", "tests_share", "cut", "encoded")
-    item = {"interface": "m.f0", **dict.fromkeys(("description", "analysis", "suggestion", "correction"), "")}
-    feedback = {"turn": 1, "level": "L2", "source": "derived", "audit": dict.fromkeys(secrets, 0)}
-    events = [{"event": "feedback", "time": 1, **feedback, "items": [{**item, "category": "T1"}]}]
+    texts = dict.fromkeys(("description", "analysis", "suggestion", "correction"), "")
+    events = [samples.feedback_line(1, "L2", [{"interface": "m.f0", "category": "T1", **texts}])]
     for number, text in enumerate(("def f0(): return 1\n", "def f0(): return 2\n"), 1):
-        events.append({"event": "turn", "time": number, **samples.turn(number, 1), "targets": {"m.py": text}})
+        events.append(samples.turn_line(samples.turn(number, 1), {"m.py": text}))
     path.parent.mkdir()
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
 

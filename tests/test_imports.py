@@ -15,7 +15,7 @@ from pytest_recode.sandboxes.shipping import imports
 PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
 VALUES = {"clock", "faults", "proofs", "settings", "slots", "stopping", "task", "usage", "verdict"}
 """Modules that every package may import, as it may the values of an episode."""
-LOOP = {"loop", "assembly", "player", "setup", "stored_turns"}
+LOOP = {"assembly", "error_record", "loop", "player", "recorder", "setup", "stored_turns"}
 """Modules of `episode` that are no values."""
 MAY = {
     "values": set(),

@@ -21,7 +21,6 @@ from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Embedder, Ledger, Model, ModelContext, ModelKind, Reach, Usage
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
 from pytest_recode.oracle.judge import check, judge
-from pytest_recode.records import record
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
@@ -71,7 +70,7 @@ class Meter:
     def spent(self, model: str, usage: Usage) -> None:
         self.ledger.spent(model, usage)
         self.total += usage
-        self.transcript.log("usage", {"model": model, **record.usage(usage)})
+        self.transcript.usage(model, usage)
 
     def unanswered(self, model: str, why: str) -> None:
         self.ledger.unanswered(model, why)
@@ -90,8 +89,7 @@ class Meter:
 
     def retry(self, error: ModelError, pause: float) -> None:
         self.ledger.retry(error, pause)
-        told = {"model": error.model, "error": f"model:{error.fault.value}", "message": error.detail}
-        self.transcript.log("retry", {**told, "pause": round(pause, 3)})
+        self.transcript.retry(error.model, f"model:{error.fault.value}", error.detail, pause)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +148,8 @@ class Stage:
 
     def judge(self) -> Callable[[Files], Verdict]:
         def judged(targets: Files) -> Verdict:
-            self.log("grading", {"targets": sorted(targets)})
+            self.transcript.grading(list(targets))
+            self.meter.settle()
             return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self.settings.seed)
 
         return judged
@@ -170,7 +169,7 @@ class Stage:
             if self.settings.test_output == "full":
                 given = replace(given, text=given.text + test_output.full(turns[-1].verdict))
             keep(given)
-            self.transcript.log("feedback", record.feedback(given))
+            self.transcript.feedback(given)
             return given
 
         return answer

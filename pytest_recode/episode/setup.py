@@ -1,14 +1,18 @@
-"""The settings that a record has, and the check that a run which resumes another one has the same."""
+"""The facts and settings that a record has, and the check that a run which resumes another one has the same settings."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pytest_recode import VERSION
-from pytest_recode.episode.assembly import Plan
+from pytest_recode.episode.assembly import Cast, Plan
 from pytest_recode.faults import UserError
 from pytest_recode.feedback import prompts
+from pytest_recode.models.table import resolve
+from pytest_recode.records import record
 from pytest_recode.records.record import EpisodeFacts, SettingsRecord
+from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import NO_MATTER, Settings, fixed
 
 
@@ -62,3 +66,43 @@ def check_settings(then: EpisodeFacts, settings: Settings) -> None:
                 f"{then['nodeid']} was played with {key.replace('_', '-')} {was.get(key)}, and this run asks for {now[key]}:"
                 " give the options of that run, or another --recode-out"
             )
+
+
+def episode_facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> EpisodeFacts:
+    """What is known when the episode begins, but for the digest of the task's files. `transcript`: its path in the run's directory."""
+    return {
+        "schema": record.SCHEMA,
+        "nodeid": plan.nodeid,
+        "task": plan.task.id,
+        "format": plan.task.format,
+        "facts": dict(plan.task.facts),
+        "agent": settings.agent,
+        "model": plan.model,
+        "simulated": cast.model is not None and cast.model.offline,
+        "feedback": plan.policy,
+        "feedback_model": settings.feedback_model,
+        "attempt": plan.attempt,
+        "paper": settings.paper,
+        "paper_date": plan.task.paper.date,
+        "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
+        "settings": setup(replace(settings, **fixed(settings.agent, plan.policy))),
+        "sandbox": sandbox.name,
+        "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
+        "transcript": transcript,
+        "digest": None,
+        "replay": None if plan.replay is None else plan.replay.record(),
+    }
+
+
+_OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedback_code", "test_output")
+"""Settings that matter only once there is feedback."""
+
+
+def first_turn_facts(facts: EpisodeFacts, settings: Settings) -> dict[str, Any]:
+    """The facts on which a first turn depends: without the settings of feedback, with the number of turns, which the agent is told."""
+    left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
+    own: dict[str, Any] = {key: value for key, value in facts.items() if key not in left_out}
+    return {
+        **own,
+        "settings": {**own["settings"], **dict.fromkeys(_OF_FEEDBACK), "turns": settings.turns, "call_seconds": None},
+    }

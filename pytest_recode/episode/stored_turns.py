@@ -16,7 +16,8 @@ from pytest_recode.faults import UserError
 from pytest_recode.feedback.researcher import recut
 from pytest_recode.records.checkpoint import Checkpoint, stored_episode
 from pytest_recode.records.record import EpisodeFacts, ReplayRecord
-from pytest_recode.records.transcript import earlier, name
+from pytest_recode.records.transcript import name
+from pytest_recode.records.transcript_reader import earlier
 from pytest_recode.settings import Settings
 from pytest_recode.task import Task
 
@@ -55,7 +56,7 @@ class Replay:
 
     def settings(self, now: Settings) -> Settings:
         """The stored run's, but for what another run may have otherwise (addresses, limits of cost, the interpreter)."""
-        stored: dict[str, Any] = {**self.facts["settings"], "agent": self.facts["agent"], "paper": self.facts["paper"]}
+        stored = _stored_settings(self.facts)
         return replace(now, **{name: stored[name] for name in STORED})
 
     def researcher(self, task: Task) -> Researcher:
@@ -89,6 +90,12 @@ def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
             f"{run / 'episodes' / path.name}: is of the episode {facts['nodeid']}, whose file is {name(facts['nodeid'])}:"
             " put this episode's own file there, or replay another run"
         )
+    lacking = [name for name in STORED if name not in _stored_settings(facts)]
+    if lacking:
+        raise UserError(
+            f"{run / 'episodes' / path.name}: settings lacks {lacking[0]!r}, without which its turns cannot be replayed: restore it, or"
+            " replay another run"
+        )
     past = stored_episode(path, facts["nodeid"])
     for place, checkpoint in enumerate(past.checkpoints):
         feedback = checkpoint.turn.feedback
@@ -101,6 +108,10 @@ def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
                 feedback=feedback,
                 shares=(_passed(past.checkpoints[place - 1].turn), _passed(checkpoint.turn)),
             )
+
+
+def _stored_settings(facts: EpisodeFacts) -> dict[str, Any]:
+    return {**facts["settings"], "agent": facts["agent"], "paper": facts["paper"]}
 
 
 def _passed(turn: Turn) -> float:

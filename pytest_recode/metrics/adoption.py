@@ -11,19 +11,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pytest_recode.feedback import source
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.source import Definition, Source, statements
 from pytest_recode.metrics.intervals import Interval, of_share
-from pytest_recode.metrics.run_notes import events
+from pytest_recode.records.stored_values import StoredFeedbackItem
+from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
+from pytest_recode.records.transcript_reader import lines_of
 
 YES, PARTIAL, NO = ANSWERS = ("yes", "partial", "no")
-WORDS = ("description", "analysis", "suggestion")
-
-_TOLD = (b'{"event": "turn"', b'{"event": "feedback"')
-"""How the lines begin that matter: most of a transcript is what was said to models and by them."""
 
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -35,13 +32,13 @@ _TELLING = re.compile(r"_|\d|(?<=[a-z])[A-Z]")
 class Pair:
     """A failed turn, the feedback on it, and the turn that had it: lines of one transcript. At L0 nothing is advised: no Pair."""
 
-    feedback: Mapping[str, Any]
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
+    feedback: FeedbackLine
+    before: TurnLine
+    after: TurnLine
 
     @property
     def level(self) -> str:
-        return str(self.feedback["level"])
+        return self.feedback["level"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +87,18 @@ def read(transcript: Path | None) -> tuple[Pair, ...] | None:
     """The pairs that a transcript tells of; None where there is no transcript."""
     if transcript is None or not transcript.is_file():
         return None
-    return pairs(events(transcript, _TOLD))
+    return pairs(lines_of(transcript, "turn", "feedback"))
 
 
-def pairs(entries: Iterable[Mapping[str, Any]]) -> tuple[Pair, ...]:
-    """Of a run that was gone on with, the latest telling of a turn counts."""
-    turns: dict[int, Mapping[str, Any]] = {}
-    given: dict[int, Mapping[str, Any]] = {}
-    for entry in entries:
-        if entry["event"] == "turn":
-            turns[entry["turn"]] = entry
-        elif entry["event"] == "feedback":
-            given[entry["turn"]] = entry
+def pairs(lines: Iterable[TurnLine | FeedbackLine]) -> tuple[Pair, ...]:
+    """Of a resumed run, the latest line of a turn counts."""
+    turns: dict[int, TurnLine] = {}
+    given: dict[int, FeedbackLine] = {}
+    for line in lines:
+        if line["event"] == "turn":
+            turns[line["turn"]] = line
+        elif line["event"] == "feedback":
+            given[line["turn"]] = line
     return tuple(
         Pair(feedback=given[number], before=turns[number], after=turns[number + 1])
         for number in sorted(given)
@@ -130,7 +127,7 @@ def by_rule(pair: Pair) -> tuple[Advice, ...]:
     return tuple(found)
 
 
-def advice(pair: Pair, item: Mapping[str, Any], adopted: str, resolved: str, category: str) -> Advice:
+def advice(pair: Pair, item: StoredFeedbackItem, adopted: str, resolved: str, category: str) -> Advice:
     return Advice(interface=item["interface"], level=pair.level, category=category, adopted=adopted, resolved=resolved)
 
 
@@ -142,7 +139,7 @@ def resolved(pair: Pair, interface: str) -> str:
     return PARTIAL if sum(after) > sum(before) else NO
 
 
-def _cases(turn: Mapping[str, Any], interface: str) -> list[bool]:
+def _cases(turn: TurnLine, interface: str) -> list[bool]:
     return [case["outcome"] == "passed" for case in turn["cases"] if case["interface"] == interface]
 
 
@@ -172,21 +169,21 @@ def code_of(targets: Mapping[str, str], interface: str) -> Code:
     return _of_nodes(_closure(parsed.tree, path, start))
 
 
-def named(item: Mapping[str, str], level: str) -> frozenset[str]:
+def named(item: StoredFeedbackItem, level: str) -> frozenset[str]:
     """The names that an item brings up at a level: in backticks, or of a form that no plain word has; in the correction, all."""
     shown = int(level[1:])
     found: set[str] = set()
-    for field in WORDS[:shown]:
-        for quoted in _QUOTED.findall(item[field]):
+    for text in (item["description"], item["analysis"], item["suggestion"])[:shown]:
+        for quoted in _QUOTED.findall(text):
             found.update(_NAME.findall(quoted))
-        found.update(name for name in _NAME.findall(item[field]) if _TELLING.search(name))
+        found.update(name for name in _NAME.findall(text) if _TELLING.search(name))
     if shown >= 4:
         tree = source.parse(item["correction"].encode(errors="replace")).tree
         found |= _names(tree) if tree is not None else set()
     return frozenset(found)
 
 
-def _as_corrected(item: Mapping[str, str], pair: Pair) -> bool:
+def _as_corrected(item: StoredFeedbackItem, pair: Pair) -> bool:
     """Whether the definitions of the correction that was shown are those of the candidate now."""
     tree = source.parse(item["correction"].encode(errors="replace")).tree if pair.level == "L4" else None
     wanted = [node for node in tree.body if isinstance(node, Definition)] if tree is not None else []

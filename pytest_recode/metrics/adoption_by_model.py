@@ -26,6 +26,7 @@ from pytest_recode.models import Message, Model, ModelContext, Usage
 from pytest_recode.records.ledger import NullLedger
 from pytest_recode.records.record import usage
 from pytest_recode.records.run_directory import Lines
+from pytest_recode.records.transcript_lines import TurnLine
 
 VERSION = "2"
 SEED = 42
@@ -261,11 +262,11 @@ def _keep(path: Path, line: Mapping[str, Any]) -> None:
         lines.close()
 
 
-def _code(turn: Mapping[str, Any]) -> str:
+def _code(turn: TurnLine) -> str:
     return "\n\n".join(f"### {path}\n{text}" for path, text in turn["targets"].items())
 
 
-def _results(turn: Mapping[str, Any]) -> str:
+def _results(turn: TurnLine) -> str:
     """By interface; no id of a case, whose words may be the tests'."""
     lines = []
     for interface in dict.fromkeys(case["interface"] for case in turn["cases"]):

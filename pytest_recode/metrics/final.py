@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.code_similarity import Codes
+from pytest_recode.records.transcript_reader import lines_of
 
 Pair = tuple[Codes, Codes]
 """Candidate, reference."""
@@ -53,12 +53,8 @@ def last_code(transcript: Path | None) -> Codes | None:
     """The targets of the last whole turn that a transcript tells of. None: there is none."""
     last: Mapping[str, str] | None = None
     if transcript is not None and transcript.is_file():
-        for line in transcript.read_bytes().split(b"\n"):
-            if b'"event": "turn"' in line[:40]:
-                try:
-                    last = json.loads(line)["targets"]
-                except ValueError:  # cut off by a kill
-                    continue
+        for line in lines_of(transcript, "turn"):
+            last = line["targets"]
     return None if last is None else {path: text.encode(errors="replace") for path, text in last.items()}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pytest_recode.metrics.run_notes import events
+from pytest_recode.records.record import AuditRecord
+from pytest_recode.records.transcript_reader import lines_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +27,17 @@ class Leaking:
     tests_share: float
 
 
-def read(transcript: Path | None) -> tuple[tuple[str, Mapping[str, Any]], ...] | None:
+def read(transcript: Path | None) -> tuple[tuple[str, AuditRecord], ...] | None:
     """Source and audit of each feedback that a transcript tells of; None where there is no transcript."""
     if transcript is None or not transcript.is_file():
         return None
-    found: dict[int, tuple[str, Mapping[str, Any]]] = {}
-    for entry in events(transcript, (b'{"event": "feedback"',)):
-        found[entry["turn"]] = (entry["source"], entry["audit"])
+    found: dict[int, tuple[str, AuditRecord]] = {}
+    for line in lines_of(transcript, "feedback"):
+        found[line["turn"]] = (line["source"], line["audit"])
     return tuple(found.values())
 
 
-def leaking(audits: Iterable[Mapping[str, Any]]) -> Leaking:
+def leaking(audits: Iterable[AuditRecord]) -> Leaking:
     given = list(audits)
     return Leaking(
         feedbacks=len(given),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.faults import UserError
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import under_way
 
@@ -50,13 +49,3 @@ def _begun(transcript: Path) -> Mapping[str, Any] | None:
         line = file.readline()
     facts = parse_json(line) if line.endswith(b"\n") else None
     return facts if isinstance(facts, dict) and "nodeid" in facts else None
-
-
-def events(transcript: Path, beginnings: tuple[bytes, ...]) -> Iterator[Mapping[str, Any]]:
-    """The whole lines of a transcript that begin so. Raises `UserError` with file and line for a damaged one."""
-    for number, line in enumerate(transcript.read_bytes().split(b"\n")[:-1], 1):
-        if line.startswith(beginnings):
-            found = parse_json(line)
-            if not isinstance(found, dict) or type(found.get("turn")) is not int:
-                raise UserError(f"{transcript}, line {number}: is damaged: restore it, or remove the transcript")
-            yield found

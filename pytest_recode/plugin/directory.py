@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_recode.faults import RecordsError, UserError
-from pytest_recode.records.run_directory import CONTROLLER, RESULTS, ROOM, Lines, room
+from pytest_recode.records.run_directory import CONTROLLER, RESULTS, ROOM, Lines, room, wait_until_unused
 
 if TYPE_CHECKING:
     from pytest_recode.records.record import EpisodeFacts, Record
@@ -126,20 +126,20 @@ def compact(out: Path) -> None:
 
 def _cut_off(out: Path, ids: Collection[str]) -> Iterator[EpisodeFacts]:
     """The facts of unfinished episodes that have complete turns. A damaged file is reported by its own episode."""
-    from pytest_recode.records.transcript import earlier, name
+    from pytest_recode.records.transcript import name
+    from pytest_recode.records.transcript_reader import earlier
 
     for nodeid in sorted(ids):
         if (out / "checkpoints" / name(nodeid)).exists():
             with suppress(UserError):
                 facts = earlier(out / "episodes" / name(nodeid)).facts
-                if facts is not None and facts.get("nodeid") == nodeid:
+                if facts is not None and facts["nodeid"] == nodeid:
                     yield facts
 
 
 def _resume(
     out: Path, ids: Collection[str], check: Callable[[EpisodeFacts], None], notify: Callable[[str], None]
 ) -> set[str]:
-    from pytest_recode.records.checkpoint import wait_until_unused
     from pytest_recode.records.results import read
 
     if not (out / RESULTS).exists():

@@ -122,7 +122,7 @@ class EpisodeItem(RecodeItem):
         from pytest_recode.episode.assembly import Plan
         from pytest_recode.episode.player import play
         from pytest_recode.episode.setup import check_setup
-        from pytest_recode.records import transcript
+        from pytest_recode.records.transcript import name
         from pytest_recode.task import digest
 
         run = run_of(self.config)
@@ -167,7 +167,7 @@ class EpisodeItem(RecodeItem):
             run.drop_sandbox()
             if not isinstance(cut, LimitReached):
                 raise
-            record = self._cut_off(cut, run.out / "episodes" / transcript.name(self.nodeid))
+            record = self._cut_off(cut, run.out / "episodes" / name(self.nodeid))
         finally:
             run.cut_off()
         self._finish(record)
@@ -175,22 +175,23 @@ class EpisodeItem(RecodeItem):
     def _played_before(self) -> Record | None:
         """The record, where this process has played the episode: a plugin repeats tests, or the session has it twice. The better of two
         answers is no result."""
-        from pytest_recode.records import transcript
+        from pytest_recode.records.transcript import name
+        from pytest_recode.records.transcript_reader import ended
 
         run = run_of(self.config)
         if run.plays(self.nodeid):
             return None
-        return transcript.ended(run.out / "episodes" / transcript.name(self.nodeid))
+        return ended(run.out / "episodes" / name(self.nodeid))
 
     def _cut_off(self, cut: LimitReached, path: Path) -> Record:
         """The record after a time limit ended the episode whose transcript is at `path`."""
-        from pytest_recode.records import transcript
+        from pytest_recode.records.transcript_reader import ended, recover
 
         try:
-            left = transcript.recover(path, outcome="error", stop="error", error=None)
+            left = recover(path, outcome="error", stop="error", error=None)
         except (OSError, ValueError):  # it had not begun
             raise self._not_played(UserError(f"{cut} before the episode began: raise that limit")) from None
-        return transcript.ended(path) or cut.record(left)
+        return ended(path) or cut.record(left)
 
     def _interrupted(self, reason: str) -> Fault:
         """The session ends with this item; `reason` is one line."""
@@ -249,7 +250,7 @@ class ValidateItem(RecodeItem):
         self.seconds = self.task.limits.grading_seconds * 3 + MARGIN
 
     def runtest(self) -> None:
-        from pytest_recode.episode.player import fault
+        from pytest_recode.episode.error_record import error_record
         from pytest_recode.validation.checks import checks
         from pytest_recode.validation.validate import validate
 
@@ -272,7 +273,7 @@ class ValidateItem(RecodeItem):
             facts["error"] = error
             raise Fault(f"{self.task.id}: {error['message']}") from None
         except Exception as raised:
-            facts["error"] = error = fault(raised)
+            facts["error"] = error = error_record(raised)
             raise Fault(f"{self.task.id}: {error['message']}") from raised
         except BaseException:
             run.drop_sandbox()

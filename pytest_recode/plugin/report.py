@@ -175,7 +175,8 @@ class Reporter:
 
     def _crashed(self, report: pytest.TestReport) -> ReportData:
         """The facts in the transcript of an episode whose worker died; empty for any other item."""
-        from pytest_recode.records.transcript import name, recover
+        from pytest_recode.records.transcript import name
+        from pytest_recode.records.transcript_reader import recover
 
         path = self.run.out / "episodes" / name(report.nodeid)
         if not path.exists():

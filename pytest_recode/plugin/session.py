@@ -20,7 +20,7 @@ import pytest
 from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import directory, options, registry
 from pytest_recode.plugin.preflight import usage_errors
-from pytest_recode.records.run_directory import RunLock
+from pytest_recode.records.run_directory import RunLock, in_use
 from pytest_recode.stopping import Stops
 
 if TYPE_CHECKING:
@@ -219,8 +219,6 @@ class Run:
     def hold(self) -> None:
         """Mark the directory as written to by this process, until it ends. Raises `RecordsError` in a worker that sees another one."""
         if not self._holds:
-            from pytest_recode.records.checkpoint import in_use
-
             if self.worker is not None:
                 self._lock = RunLock.join(self.out, self.id, self.worker["workerid"])
                 self.stops.follow(self._lock.wait_for_release)

@@ -1,34 +1,35 @@
 """Checkpoints: the state of an episode after each complete turn, from which another process can resume it.
 
-`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each with the node id of its episode.
-`DIR/first-turns/<key>.json` has the first turn of a (task, model, agent, attempt), and its key. No feedback came before that turn, so
-episodes with any policy start with it.
+`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each with the node id of its episode. Written by the process
+that plays the episode. `line_check.py` checks each line that is read.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypedDict, TypeVar, cast, runtime_checkable
 
-from pytest_recode.clock import Clock, Wait
-from pytest_recode.episode import Audit, Feedback, FeedbackItem, Move, Turn
+from pytest_recode.episode import Feedback, Turn
 from pytest_recode.faults import UserError
-from pytest_recode.records import locks, record
-from pytest_recode.records.run_directory import Lines, replaced, subdirectory, writing
-from pytest_recode.task import Files
-from pytest_recode.usage import Usage
-from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+from pytest_recode.records.line_check import checkpoint_fault
+from pytest_recode.records.run_directory import Lines
+from pytest_recode.records.stored_values import (
+    StoredFeedback,
+    StoredMove,
+    StoredVerdict,
+    dump_feedback,
+    dump_move,
+    dump_verdict,
+    load_feedback,
+    load_move,
+    load_verdict,
+)
 
 T = TypeVar("T")
-
-_TEXTS = ("interface", "category", "description", "analysis", "suggestion", "correction")
 
 
 @runtime_checkable
@@ -94,18 +95,51 @@ class StoredEpisode:
         return tuple(each.turn for each in self.checkpoints)
 
 
+class StoredChanges(TypedDict):
+    files: dict[str, tuple[str, int]]  # contents in base64 and mode; in JSON an array of the two
+    removed: list[str]
+    whole: bool
+
+
+class StoredCheckpoint(TypedDict):
+    """A checkpoint in plain JSON types. `targets` are in base64."""
+
+    turn: int
+    feedback: StoredFeedback | None
+    move: StoredMove
+    verdict: StoredVerdict
+    targets: dict[str, str]
+    seconds: float
+    shared: str
+    agent: Mapping[str, Any] | None
+    changes: StoredChanges | None
+
+
+class _CheckpointLine(StoredCheckpoint):
+    nodeid: str
+
+
+class _FeedbackLine(TypedDict):
+    """A feedback that no turn used yet."""
+
+    nodeid: str
+    feedback: StoredFeedback
+
+
 class CheckpointWriter:
     """Writes the checkpoints of one episode. Raises `RecordsError` if they cannot be written."""
 
     def __init__(self, path: Path, nodeid: str) -> None:
         self._lines = Lines(path)
-        self._of = {"nodeid": nodeid}
+        self._nodeid = nodeid
 
     def turn(self, checkpoint: Checkpoint) -> None:
-        self._lines.append({**self._of, **dumped(checkpoint)})
+        line: _CheckpointLine = {"nodeid": self._nodeid, **dump(checkpoint)}
+        self._lines.append(line)
 
     def feedback(self, given: Feedback) -> None:
-        self._lines.append({**self._of, "feedback": record.feedback(given)})
+        line: _FeedbackLine = {"nodeid": self._nodeid, "feedback": dump_feedback(given)}
+        self._lines.append(line)
 
     def close(self) -> None:
         self._lines.close()
@@ -136,109 +170,35 @@ def _read(path: Path, nodeid: str) -> list[Checkpoint | Feedback]:
     found: list[Checkpoint | Feedback] = []
     try:
         for text in path.read_bytes().split(b"\n")[:-1]:
-            entry = json.loads(text)
-            if entry["nodeid"] != nodeid:
+            line = json.loads(text)
+            if wrong := checkpoint_fault(line):
+                raise _damaged(path, len(found) + 1, wrong)
+            if line["nodeid"] != nodeid:
                 raise UserError(
-                    f"{path}: line {len(found) + 1} is of the episode {entry['nodeid']}, not of {nodeid}: restore this"
+                    f"{path}: line {len(found) + 1} is of the episode {line['nodeid']}, not of {nodeid}: restore this"
                     " episode's own file, or give another --recode-out"
                 )
-            found.append(loaded(entry) if "turn" in entry else _feedback(entry["feedback"]))
-    except _DAMAGED as error:
-        raise UserError(
-            f"{path}: line {len(found) + 1} is damaged ({type(error).__name__}: {error}): restore it, or give another --recode-out"
-        ) from None
+            found.append(
+                load(cast("_CheckpointLine", line))
+                if "turn" in line
+                else load_feedback(cast("_FeedbackLine", line)["feedback"])
+            )
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path, len(found) + 1, f"{type(error).__name__}: {error}") from None
     return found
 
 
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
+def _damaged(path: Path, number: int, reason: str) -> UserError:
+    return UserError(f"{path}: line {number} is damaged ({reason}): restore it, or give another --recode-out")
 
 
-class FirstTurn:
-    """The file of one first turn, which this process has locked. `found` is the turn, if an episode has played it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.found: Checkpoint | None = None
-        if path.exists():
-            try:
-                entry = json.loads(path.read_bytes())
-                key, self.found = entry["key"], loaded(entry)
-            except _DAMAGED as error:
-                raise UserError(
-                    f"{path}: is damaged ({type(error).__name__}: {error}): remove it, and this first turn is played again"
-                ) from None
-            if key != path.stem:
-                raise UserError(
-                    f"{path}: is of another first turn, whose file is {key}.json: remove it, and this first turn is played again"
-                )
-
-    def keep(self, checkpoint: Checkpoint, *, by: str) -> None:
-        """Store the first turn; `by` is the node id of the episode that paid for it."""
-        checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
-        replaced(self.path, json.dumps({"key": self.path.stem, **dumped(checkpoint)}))
-
-
-@contextmanager
-def first_turn(out: Path, key: str, clock: Clock) -> Iterator[FirstTurn]:
-    """Lock a first turn, and wait with `clock` stopped while another worker plays it. The lock ends with its process."""
-    folder = subdirectory(out / "first-turns")
-    with writing(folder):
-        lock = locks.open_lock(folder / f"{key}.lock")
-    waiting = clock.stopped(Wait(what="the first turn, which another worker plays"))
-    with locks.locked(lock, waiting=waiting):
-        yield FirstTurn(folder / f"{key}.json")
-
-
-def first_turn_key(facts: Mapping[str, Any]) -> str:
-    """A hash of the facts on which a first turn depends."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
-
-
-@contextmanager
-def in_use(out: Path) -> Iterator[None]:
-    """Mark `out` as written to by this process, with a lock that ends with the process."""
-    with locks.locked(_marker(out), shared=True):
-        yield
-
-
-def wait_until_unused(out: Path, notify: Callable[[str], None], seconds: float = 30.0) -> None:
-    """Wait until no process writes to `out`: the workers of a killed run take some time to end. Calls `notify` once if it waits.
-
-    Raises `UserError` if a process still writes there after `seconds`.
-    """
-    deadline = time.monotonic() + seconds
-    told = False
-    with locks.closing(_marker(out)) as file:
-        while not locks.try_acquire(file):
-            if not told:
-                notify(f"{out}: another run is still writing there: waiting up to {seconds:.0f} s for its end")
-                told = True
-            if time.monotonic() > deadline:
-                raise UserError(
-                    f"--recode-out={out}: another run is still writing there: wait for its end, or give another directory"
-                )
-            time.sleep(0.1)
-
-
-def _marker(out: Path) -> int:
-    with writing(out):
-        return locks.open_lock(out / "in-use")
-
-
-def dumped(checkpoint: Checkpoint) -> dict[str, Any]:
-    """A checkpoint in plain JSON types, with file contents in base64."""
+def dump(checkpoint: Checkpoint) -> StoredCheckpoint:
     turn, changes = checkpoint.turn, checkpoint.changes
     return {
         "turn": turn.number,
-        "feedback": None if turn.feedback is None else record.feedback(turn.feedback),
-        "move": {
-            "steps": turn.move.steps,
-            "unparsed": turn.move.unparsed,
-            "submitted": turn.move.submitted,
-            "reindented": turn.move.reindented,
-            "usage": record.usage(turn.move.usage),
-        },
-        "verdict": record.verdict(turn.verdict),
+        "feedback": None if turn.feedback is None else dump_feedback(turn.feedback),
+        "move": dump_move(turn.move),
+        "verdict": dump_verdict(turn.verdict),
         "targets": {path: _packed(data) for path, data in turn.targets.items()},
         "seconds": turn.seconds,
         "shared": turn.shared,
@@ -246,28 +206,27 @@ def dumped(checkpoint: Checkpoint) -> dict[str, Any]:
         "changes": None
         if changes is None
         else {
-            "files": {path: [_packed(data), mode] for path, (data, mode) in changes.files.items()},
+            "files": {path: (_packed(data), mode) for path, (data, mode) in changes.files.items()},
             "removed": list(changes.removed),
             "whole": changes.whole,
         },
     }
 
 
-def loaded(entry: Mapping[str, Any]) -> Checkpoint:
-    """Make the checkpoint that `dumped` wrote."""
-    move, changes = entry["move"], entry["changes"]
-    targets: Files = {path: base64.b64decode(data) for path, data in entry["targets"].items()}
+def load(stored: StoredCheckpoint) -> Checkpoint:
+    """The checkpoint that `dump` made plain; `stored` has been checked."""
+    feedback, changes = stored["feedback"], stored["changes"]
     return Checkpoint(
         turn=Turn(
-            number=entry["turn"],
-            feedback=None if entry["feedback"] is None else _feedback(entry["feedback"]),
-            move=Move(**{**move, "usage": Usage(**move["usage"])}),
-            verdict=_verdict(entry["verdict"]),
-            targets=targets,
-            seconds=entry["seconds"],
-            shared=entry["shared"],
+            number=stored["turn"],
+            feedback=None if feedback is None else load_feedback(feedback),
+            move=load_move(stored["move"]),
+            verdict=load_verdict(stored["verdict"]),
+            targets={path: base64.b64decode(data) for path, data in stored["targets"].items()},
+            seconds=stored["seconds"],
+            shared=stored["shared"],
         ),
-        agent=entry["agent"],
+        agent=stored["agent"],
         changes=None
         if changes is None
         else Changes(
@@ -280,47 +239,3 @@ def loaded(entry: Mapping[str, Any]) -> Checkpoint:
 
 def _packed(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-def _feedback(entry: Mapping[str, Any]) -> Feedback:
-    return Feedback(
-        level=int(entry["level"][1:]),
-        text=entry["text"],
-        turn=entry["turn"],
-        items=tuple(
-            FeedbackItem(
-                **{name: item[name] for name in _TEXTS},
-                caused_by=item.get("caused_by") or "",
-                possible_causes=tuple(item.get("possible_causes", ())),
-                authors=item.get("authors", {}),
-            )
-            for item in entry["items"]
-        ),
-        source=entry["source"],
-        model=entry["model"],
-        prompt=entry["prompt"],
-        audit=Audit(**entry["audit"]),
-        usage=Usage(**entry["usage"]),
-    )
-
-
-def _verdict(entry: Mapping[str, Any]) -> Verdict:
-    return Verdict(
-        cases=tuple(
-            Case(
-                **{
-                    **case,
-                    "outcome": Outcome(case["outcome"]),
-                    "uses": None if case.get("uses") is None else tuple(case["uses"]),
-                    "exception": None
-                    if case["exception"] is None
-                    else Exc(**{**case["exception"], "frames": tuple(case["exception"]["frames"])}),
-                }
-            )
-            for case in entry["cases"]
-        ),
-        seed=entry["seed"],
-        seconds=entry["seconds"],
-        isolation=entry["isolation"],
-        tampering=tuple(entry["tampering"]),
-    )

@@ -107,6 +107,11 @@ DOLLARS = expect(
     "a number from 0",
     lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf,
 )
+NUMBER = expect(
+    "a number",
+    lambda value: isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
+)
+SEED = expect("a whole number from 0 to 2**64 - 1", lambda value: type(value) is int and 0 <= value < 2**64)
 CUTOFF = expect(
     "a date such as 2024-10 or 2024-10-17, or empty",
     lambda value: isinstance(value, str) and (not value.strip() or is_date(value.strip())),

@@ -1,8 +1,8 @@
 """The record of an episode: one line of results.jsonl (schema 1), as types and as functions that make its parts.
 
 The types say what `records.schema.json` says, with the same keys; a test compares the two. Keys that records of earlier versions lack
-are `NotRequired`. `results.py` checks records that it reads from a file. Values are plain JSON types, since records travel from
-pytest-xdist's workers to the controller.
+are `NotRequired`. `results.py` checks records that it reads from a file. Transcripts and checkpoints store more of each turn
+(`stored_values.py`). Values are plain JSON types, since records travel from pytest-xdist's workers to the controller.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
-from pytest_recode.episode import Audit, Feedback, Turn
+from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
 from pytest_recode.usage import Usage
-from pytest_recode.verdict import Case, Verdict
 
 SCHEMA = 1
 
@@ -219,16 +218,18 @@ def _origin(given: Feedback) -> FeedbackRecord:
         "model": given.model or None,
         "prompt": given.prompt or None,
         "audit": audit(given.audit),
-        "items": [
-            {
-                "interface": item.interface,
-                "category": item.category,
-                "caused_by": item.caused_by or None,
-                "possible_causes": list(item.possible_causes),
-                "authors": dict(item.authors),
-            }
-            for item in given.items
-        ],
+        "items": [feedback_item(item) for item in given.items],
+    }
+
+
+def feedback_item(item: FeedbackItem) -> FeedbackItemRecord:
+    """All of an item but its texts."""
+    return {
+        "interface": item.interface,
+        "category": item.category,
+        "caused_by": item.caused_by or None,
+        "possible_causes": list(item.possible_causes),
+        "authors": dict(item.authors),
     }
 
 
@@ -240,59 +241,4 @@ def audit(found: Audit) -> AuditRecord:
         "tests_share": found.tests_share,
         "cut": found.cut,
         "encoded": found.encoded,
-    }
-
-
-def verdict(given: Verdict) -> dict[str, Any]:
-    """For the transcript: everything, messages too."""
-    return {
-        "seed": given.seed,
-        "isolation": given.isolation,
-        "tampering": list(given.tampering),
-        "seconds": round(given.seconds, 3),
-        "cases": [_case(case) for case in given.cases],
-    }
-
-
-def _case(case: Case) -> dict[str, Any]:
-    exception = case.exception
-    return {
-        "id": case.id,
-        "interface": case.interface,
-        "outcome": case.outcome.value,
-        "kind": case.kind,
-        "message": case.message,
-        "exception": None
-        if exception is None
-        else {"type": exception.type, "message": exception.message, "frames": list(exception.frames)},
-        "seconds": round(case.seconds, 3),
-        "junit": case.junit,
-        "uses": None if case.uses is None else list(case.uses),
-    }
-
-
-def feedback(given: Feedback) -> dict[str, Any]:
-    return {
-        "turn": given.turn,
-        "level": f"L{given.level}",
-        "source": given.source,
-        "model": given.model,
-        "prompt": given.prompt,
-        "audit": audit(given.audit),
-        "text": given.text,
-        "items": [
-            {
-                "interface": item.interface,
-                "category": item.category,
-                "description": item.description,
-                "analysis": item.analysis,
-                "suggestion": item.suggestion,
-                "correction": item.correction,
-                "caused_by": item.caused_by or None,
-                "possible_causes": list(item.possible_causes),
-                "authors": dict(item.authors),
-            }
-            for item in given.items
-        ],
-        "usage": usage(given.usage),
     }

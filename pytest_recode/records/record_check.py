@@ -14,7 +14,9 @@ from pytest_recode.records.field_checks import (
     DOLLARS,
     FLAG,
     NAME,
+    SEED,
     TEXT,
+    Check,
     list_of,
     object_of,
     one_of,
@@ -25,6 +27,7 @@ from pytest_recode.records.field_checks import (
 )
 
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
+OUTCOMES = ("passed", "failed", "error")
 
 
 def fault(record: Mapping[str, Any]) -> str:
@@ -53,48 +56,72 @@ def _contradiction(record: Mapping[str, Any]) -> str:
     return ""
 
 
-_USAGE = object_of(prompt_tokens=whole_number(0), completion_tokens=whole_number(0), cost_usd=or_null(DOLLARS))
-_TURN = object_of(
+USAGE = object_of(prompt_tokens=whole_number(0), completion_tokens=whole_number(0), cost_usd=or_null(DOLLARS))
+TURN = object_of(
     turn=whole_number(1),
     level=or_null(one_of(*LEVELS)),
     passed=whole_number(0),
     total=whole_number(1),
     cases=list_of(
         object_of(
-            outcome=one_of("passed", "failed", "error"),
+            outcome=one_of(*OUTCOMES),
             kind_=or_null(TEXT),
             exception_=or_null(TEXT),
             junit_=TEXT,
         )
     ),
     tampering_=list_of(TEXT),
-    seed_=whole_number(0),
+    seed_=SEED,
     shared_=or_null(TEXT),
-    usage=_USAGE,
+    usage=USAGE,
     feedback_=or_null(object_of(source_=TEXT, items_=list_of(object_of(category=or_null(TEXT))))),
 )
+_SINGLE_VALUES = values_of(lambda value: "" if not isinstance(value, dict | list) else " is no single value")
+_SETTINGS = object_of(
+    version_=TEXT,
+    turns_=whole_number(1),
+    steps_=whole_number(1),
+    memory_threshold_=or_null(whole_number(0)),
+    memory_keep_=or_null(whole_number(0)),
+    search_model_=or_null(TEXT),
+    test_output_=TEXT,
+    temperature_=or_null(DOLLARS),
+    reindent_=FLAG,
+    test_seconds_=or_null(DOLLARS),
+)
+
+
+def _settings(value: Any) -> str:
+    """Of those that are read and not only compared, the types too."""
+    return _SINGLE_VALUES(value) or _SETTINGS(value)
+
+
+FACTS: Mapping[str, Check] = {
+    "nodeid": NAME,
+    "task": NAME,
+    "format": NAME,
+    "facts_": or_null(object_of(**DATES)),
+    "agent": NAME,
+    "model": or_null(NAME),
+    "simulated": FLAG,
+    "feedback": NAME,
+    "feedback_model": or_null(TEXT),
+    "attempt": whole_number(1),
+    "paper": FLAG,
+    "paper_date_": or_null(TEXT),
+    "cutoff_": or_null(CUTOFF),
+    "settings": _settings,
+    "isolation": TEXT,
+    "sandbox_": TEXT,
+    "transcript": or_null(TEXT),
+    "digest_": or_null(TEXT),
+    "replay_": or_null(object_of(run=TEXT, nodeid=TEXT, turn=whole_number(2), level=one_of(*LEVELS))),
+}
+"""Of what is known when an episode begins: for a record, and for the first line of a transcript."""
 _RECORD = object_of(
-    nodeid=NAME,
-    task=NAME,
-    format=NAME,
-    facts_=or_null(object_of(**DATES)),
-    agent=NAME,
-    model=or_null(NAME),
-    simulated=FLAG,
-    feedback=NAME,
-    feedback_model=or_null(TEXT),
-    attempt=whole_number(1),
-    paper=FLAG,
-    paper_date_=or_null(TEXT),
-    cutoff_=or_null(CUTOFF),
-    settings=values_of(lambda value: "" if not isinstance(value, dict | list) else " is no single value"),
+    **FACTS,
     outcome=one_of("solved", "unsolved", "error"),
     solved_turn=or_null(whole_number(1)),
-    turns=list_of(_TURN),
-    usage=_USAGE,
-    isolation=TEXT,
-    sandbox_=TEXT,
-    transcript=or_null(TEXT),
-    digest_=or_null(TEXT),
-    replay_=or_null(object_of(run=TEXT, nodeid=TEXT, turn=whole_number(2), level=one_of(*LEVELS))),
+    turns=list_of(TURN),
+    usage=USAGE,
 )

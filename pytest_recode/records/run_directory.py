@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.faults import RecordsError
+from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.records import locks
 
 RESULTS = "results.jsonl"
@@ -192,3 +193,34 @@ def room(out: Path) -> int:
     """Free bytes; as much as is needed where the file system does not know."""
     found = os.statvfs(out)
     return found.f_bavail * found.f_frsize if found.f_blocks else ROOM
+
+
+@contextmanager
+def in_use(out: Path) -> Iterator[None]:
+    """Mark `out` as written to by this process, with a lock that ends with the process."""
+    with locks.locked(_marker(out), shared=True):
+        yield
+
+
+def wait_until_unused(out: Path, notify: Callable[[str], None], seconds: float = 30.0) -> None:
+    """Wait until no process writes to `out`: the workers of a killed run take some time to end. Calls `notify` once if it waits.
+
+    Raises `UserError` if a process still writes there after `seconds`.
+    """
+    deadline = time.monotonic() + seconds
+    notified = False
+    with locks.closing(_marker(out)) as file:
+        while not locks.try_acquire(file):
+            if not notified:
+                notify(f"{out}: another run is still writing there: waiting up to {seconds:.0f} s for its end")
+                notified = True
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"--recode-out={out}: another run is still writing there: wait for its end, or give another directory"
+                )
+            time.sleep(0.1)
+
+
+def _marker(out: Path) -> int:
+    with writing(out):
+        return locks.open_lock(out / "in-use")

@@ -1,27 +1,36 @@
-"""The transcript of an episode: DIR/episodes/<name>.jsonl, a JSON object per line, each on disk before the next thing happens."""
+"""The transcript of an episode: DIR/episodes/<name>.jsonl, a JSON object per line, each on disk before the next thing happens.
+
+Written by the process that plays the episode; `transcript_lines.py` has the types of the lines, `transcript_reader.py` reads them.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from pytest_recode.faults import UserError
-from pytest_recode.records.record import (
-    AbandonedRecord,
-    EpisodeFacts,
-    ErrorRecord,
-    Record,
-    TurnRecord,
-    passed_but_flagged,
-    usage,
-)
+from pytest_recode.episode import Feedback, Turn
+from pytest_recode.records import record
+from pytest_recode.records.record import AbandonedRecord, EpisodeFacts, Record
 from pytest_recode.records.run_directory import Lines
+from pytest_recode.records.stored_values import dump_feedback, dump_verdict
+from pytest_recode.records.transcript_lines import (
+    EndLine,
+    EpisodeLine,
+    FeedbackLine,
+    GradingLine,
+    InterruptedLine,
+    Line,
+    ResumedLine,
+    RetryLine,
+    StepLine,
+    TurnLine,
+    UsageLine,
+)
 from pytest_recode.usage import Usage
 
 
@@ -34,23 +43,29 @@ class Abandoned:
         self._judged: list[_Answers] = []
         self._begins = True  # whether the next answer is the first that a process tells of
 
-    def take(self, event: str, fields: Mapping[str, Any]) -> None:
-        if event == "step" and isinstance(fields.get("turn"), int):
-            if self._begins or self._open[-1].turn != fields["turn"]:
-                self._open.append(_Answers(turn=fields["turn"]))
-            self._begins = False
-            self._open[-1].steps += 1
-            self._open[-1].unparsed += bool(fields.get("error")) or not fields.get("files", True)
-        elif event == "turn" and not fields["shared"]:
-            played = [each for each in self._open if each.turn == fields["turn"]][-1:]
+    def take(self, line: Line) -> None:
+        if line["event"] == "step":
+            self._take_step(line)
+        elif line["event"] == "turn" and not line["shared"]:
+            played = [each for each in self._open if each.turn == line["turn"]][-1:]
             self._judged += played
             self._open = [each for each in self._open if each not in played]
             self._begins = True
-        elif event in ("episode", "resumed"):
+        elif line["event"] in ("episode", "resumed"):
             self._begins = True
-            if event == "episode":  # it begins anew: none of its turns counts
+            if line["event"] == "episode":  # it begins anew: none of its turns counts
                 self._open += self._judged
                 self._judged = []
+
+    def _take_step(self, line: StepLine) -> None:
+        turn = line.get("turn")
+        if not isinstance(turn, int):
+            return
+        if self._begins or self._open[-1].turn != turn:
+            self._open.append(_Answers(turn=turn))
+        self._begins = False
+        self._open[-1].steps += 1
+        self._open[-1].unparsed += bool(line.get("error")) or not line.get("files", True)
 
     def counts(self) -> AbandonedRecord:
         return {
@@ -78,11 +93,69 @@ class Transcript:
         self._lines = Lines(path)
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
-        self._lines.append({"event": event, "time": round(time.time(), 3), **fields})
-        self.abandoned.take(event, fields)
+        """Write a line of an event of the agent's own."""
+        line: Any = {"event": event, "time": _now(), **fields}
+        self._append(line)
+
+    def episode(self, facts: EpisodeFacts) -> None:
+        line: EpisodeLine = {"event": "episode", "time": _now(), **facts}
+        self._append(line)
+
+    def resumed(self, facts: EpisodeFacts, turns: int) -> None:
+        line: ResumedLine = {"event": "resumed", "time": _now(), **facts, "turns": turns}
+        self._append(line)
+
+    def usage(self, model: str, spent: Usage) -> None:
+        line: UsageLine = {"event": "usage", "time": _now(), "model": model, **record.usage(spent)}
+        self._append(line)
+
+    def retry(self, model: str, error: str, message: str, pause: float) -> None:
+        line: RetryLine = {
+            "event": "retry",
+            "time": _now(),
+            "model": model,
+            "error": error,
+            "message": message,
+            "pause": round(pause, 3),
+        }
+        self._append(line)
+
+    def grading(self, targets: Sequence[str]) -> None:
+        line: GradingLine = {"event": "grading", "time": _now(), "targets": sorted(targets)}
+        self._append(line)
+
+    def turn(self, played: Turn) -> None:
+        line: TurnLine = {
+            "event": "turn",
+            "time": _now(),
+            **record.turn(played),
+            "targets": {path: data.decode("utf-8", "backslashreplace") for path, data in played.targets.items()},
+            "verdict": dump_verdict(played.verdict),
+        }
+        self._append(line)
+
+    def feedback(self, given: Feedback) -> None:
+        line: FeedbackLine = {"event": "feedback", "time": _now(), **dump_feedback(given)}
+        self._append(line)
+
+    def interrupted(self, by: str, turns: int) -> None:
+        line: InterruptedLine = {"event": "interrupted", "time": _now(), "by": by, "turns": turns}
+        self._append(line)
+
+    def end(self, made: Record) -> None:
+        line: EndLine = {"event": "end", "time": _now(), **made}
+        self._append(line)
+
+    def _append(self, line: Line) -> None:
+        self._lines.append(line)
+        self.abandoned.take(line)
 
     def close(self) -> None:
         self._lines.close()
+
+
+def _now() -> float:
+    return round(time.time(), 3)
 
 
 def name(nodeid: str) -> str:
@@ -98,104 +171,3 @@ def name(nodeid: str) -> str:
 
 
 _HALF_NAME = 80  # bytes: a file system takes 255 in all
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
-    """What a transcript already has: the facts of its episode, what the calls in it cost, the numbers of its turns, and the answers in
-    turns that were not judged."""
-
-    facts: EpisodeFacts | None = None
-    usage: Usage = field(default_factory=Usage)
-    turns: frozenset[int] = frozenset()
-    abandoned: Abandoned = field(default_factory=Abandoned)
-
-
-def earlier(path: Path) -> Earlier:
-    """Of an episode that another run began; a torn last line is left out."""
-    entries = _entries(path) if path.exists() else []
-    usages = [_usage(entry) for entry in entries if entry["event"] == "usage"]
-    return Earlier(
-        facts=next((cast("EpisodeFacts", entry) for entry in reversed(entries) if entry["event"] == "episode"), None),
-        usage=sum(usages, Usage()),
-        turns=frozenset(entry["turn"] for entry in entries if entry["event"] == "turn"),
-        abandoned=_abandoned(entries),
-    )
-
-
-def _abandoned(entries: Sequence[Mapping[str, Any]]) -> Abandoned:
-    found = Abandoned()
-    for entry in entries:
-        found.take(entry["event"], entry)
-    return found
-
-
-def _entries(path: Path) -> list[dict[str, Any]]:
-    """Raises `UserError` where something else wrote in it."""
-    found: list[dict[str, Any]] = []
-    try:
-        for text in path.read_bytes().split(b"\n")[:-1]:
-            entry = json.loads(text)
-            entry["event"]
-            found.append(entry)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UserError(
-            f"{path}: line {len(found) + 1} is damaged ({type(error).__name__}: {error}): restore it, or give another --recode-out"
-        ) from None
-    return found
-
-
-def last_step(path: Path) -> Mapping[str, Any]:
-    """The last line that tells what an answer of a model held; empty where there is none, or none that can be read."""
-    try:
-        return next((entry for entry in reversed(_entries(path)) if entry["event"] == "step"), {})
-    except UserError:  # what it would say is an extra
-        return {}
-
-
-def _usage(entry: Mapping[str, Any]) -> Usage:
-    return Usage(**{key: entry[key] for key in ("prompt_tokens", "completion_tokens", "cost_usd")})
-
-
-def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -> Record:
-    """The record of an episode that was cut off, from the lines its transcript has. Raises `ValueError` without a first line."""
-    facts: EpisodeFacts | None = None
-    turns: dict[int, TurnRecord] = {}
-    usages: list[Usage] = []
-    began = last = 0.0
-    abandoned = Abandoned()
-    for entry in _entries(path):
-        event, last = entry.pop("event"), entry.pop("time")
-        abandoned.take(event, entry)
-        if event == "episode":  # what was paid before it began anew is paid all the same
-            facts, began, turns = cast("EpisodeFacts", entry), last, {}
-        elif event == "turn":
-            turns[entry["turn"]] = cast("TurnRecord", {key: entry[key] for key in _TURN if key in entry})
-            usages += [_usage(entry["usage"])] if entry["shared"] else []
-        elif event == "usage":
-            usages.append(_usage(entry))
-    if facts is None:
-        raise ValueError(f"{path} has no first line")
-    return {
-        **facts,  # type: ignore[typeddict-item]  # these have no `waited`
-        "outcome": outcome,
-        "stop": stop,
-        "solved_turn": None,
-        "passed_but_flagged": passed_but_flagged(outcome, list(turns.values())),
-        "turns": list(turns.values()),
-        "abandoned": abandoned.counts(),
-        "usage": usage(sum(usages, Usage())),
-        "seconds": round(last - began, 3),
-        "isolation": facts["isolation"],
-        "error": error,
-    }
-
-
-def ended(path: Path) -> Record | None:
-    """The record of an episode whose transcript has it as its last line; None where it was cut off."""
-    *_, last = _entries(path)
-    record = {key: value for key, value in last.items() if key not in ("event", "time")}
-    return cast("Record", record) if last["event"] == "end" else None
-
-
-_TURN = tuple(TurnRecord.__annotations__)

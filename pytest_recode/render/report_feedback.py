@@ -10,6 +10,7 @@ from typing import Any
 from pytest_recode.metrics import leakage as leaks
 from pytest_recode.metrics.adoption import Advice, by_rule, rate, read
 from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.records.record import AuditRecord
 from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents, plural
 
 LEVELS = ("L1", "L2", "L3", "L4")
@@ -76,7 +77,7 @@ def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Tab
 def _leaks(rows: Rows) -> Table | None:
     lines = []
     for row, attempts in rows.items():
-        by_source: dict[str, list[Mapping[str, Any]]] = {}
+        by_source: dict[str, list[AuditRecord]] = {}
         for attempt in attempts:
             for source, audit in leaks.read(attempt.transcript) or ():
                 by_source.setdefault(source, []).append(audit)

@@ -197,11 +197,11 @@ def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]
 
 def _of_the_answer(record: Record, cases: Sequence[CaseRecord], out: Path) -> list[str]:
     """What of the last answer, which is all that `one-shot` has, was no code that could be taken, and what would help."""
-    from pytest_recode.records.transcript import last_step
+    from pytest_recode.records.transcript_reader import last_step
 
     step = last_step(out / record["transcript"])
     lines = []
-    if step.get("files") == []:
+    if step is not None and step.get("files") == []:
         cut = ": it was cut off at the model's limit of output" if step.get("finish") == "length" else ""
         lines = ["", f"the last answer held no whole block of code, so that nothing was taken from it{cut}"]
     elif any(case["exception"] == "IndentationError" for case in cases) and "snippet" in record["facts"]:

@@ -18,7 +18,7 @@ from pytest_recode.feedback.model_answers import WORDS
 from pytest_recode.feedback.person import Request, Words, by_person
 from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
 from pytest_recode.models import Usage
-from pytest_recode.records.checkpoint import Checkpoint, dumped, loaded
+from pytest_recode.records.checkpoint import Checkpoint, dump, load
 from pytest_recode.task import Beside, Oracle, Parts
 from tests.chat_server import ChatServer, Script, say
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
@@ -160,8 +160,8 @@ def test_a_feedback_comes_back_from_a_checkpoint_as_it_was() -> None:
         usage=Usage(prompt_tokens=1, completion_tokens=2, cost_usd=0.5),
     )
     played = replace(turn("x = 1\n", case(), number=2), feedback=given)
-    entry = json.loads(json.dumps(dumped(Checkpoint(turn=played, agent={}, changes=None))))
-    assert loaded(entry).turn == played
+    entry = json.loads(json.dumps(dump(Checkpoint(turn=played, agent={}, changes=None))))
+    assert load(entry).turn == played
 
 
 # -- the category --------------------------------------------------------------------------------------------------

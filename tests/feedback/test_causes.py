@@ -292,7 +292,7 @@ def test_causes_and_uses_survive_the_record() -> None:
     at = replace(turn(USES_MEAN), verdict=verdict)
     told = replace(derived(the_task, given)([at], 2), items=(item,))
     stored = checkpoint.Checkpoint(turn=replace(at, feedback=told), agent={}, changes=None)
-    again = checkpoint.loaded(checkpoint.dumped(stored)).turn
+    again = checkpoint.load(checkpoint.dump(stored)).turn
     assert again.feedback == told
     assert again.verdict == verdict
     assert record.turn(replace(at, feedback=told))["feedback"]["items"][0]["possible_causes"] == ["b", "c"]

@@ -167,12 +167,37 @@ def snippet(of: str, name: str, lines: int, *, solved: bool, **more: Any) -> dic
     )
 
 
+def turn_line(played: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str, Any]:
+    return {"event": "turn", "time": 1.0, "shared": None, **played, "targets": dict(targets)}
+
+
+AUDIT = {
+    "reference_run": 9,
+    "reference_share": 0.25,
+    "tests_run": 0,
+    "tests_share": 0.0,
+    "cut": 2,
+    "encoded": 1,
+}
+
+
+def feedback_line(number: int, level: str, items: Sequence[Mapping[str, Any]], text: str = "") -> dict[str, Any]:
+    return {
+        "event": "feedback",
+        "time": 1.0,
+        "turn": number,
+        "level": level,
+        "source": "task",
+        "audit": AUDIT,
+        "text": text,
+        "items": list(items),
+    }
+
+
 def transcript(path: Path, turns: Sequence[Mapping[str, str]]) -> Path:
     """Of an episode whose turns ended with these targets."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    events = [
-        {"event": "turn", "time": number, "turn": number, "targets": targets} for number, targets in enumerate(turns, 1)
-    ]
+    events = [turn_line(turn(number, 1), targets) for number, targets in enumerate(turns, 1)]
     path.write_text("".join(json.dumps(event) + "\n" for event in [{"event": "episode", "time": 0}, *events]))
     return path
 

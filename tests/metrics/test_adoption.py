@@ -10,6 +10,9 @@ import pytest
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.adoption import Advice, Pair, by_rule, code_of, named, pairs, rate, read
+from tests.messages import assert_message
+from tests.metrics import samples
+from tests.metrics.samples import feedback_line, turn_line
 
 BEFORE = '''\
 import math
@@ -169,11 +172,11 @@ def test_resolved_is_what_the_hidden_cases_say(was: tuple[bool, ...], now: tuple
 
 
 def turn(number: int, code: str = BEFORE) -> dict[str, Any]:
-    return {"event": "turn", "turn": number, "targets": {"stats.py": code}, "cases": cases(False)}
+    return turn_line({**samples.turn(number, 0, 1), "cases": cases(False)}, {"stats.py": code})
 
 
 def feedback(number: int, level: str = "L1") -> dict[str, Any]:
-    return {"event": "feedback", "turn": number, "level": level, "items": [{"interface": "stats.mean", **WORDS}]}
+    return feedback_line(number, level, [{"interface": "stats.mean", **WORDS}])
 
 
 def test_pairs_are_of_feedback_that_had_a_turn_and_said_something(tmp_path: Path) -> None:
@@ -200,8 +203,28 @@ def test_pairs_are_of_feedback_that_had_a_turn_and_said_something(tmp_path: Path
 def test_a_damaged_line_of_a_transcript_is_named(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     path.write_text(json.dumps(turn(1)) + "\n" + json.dumps(feedback(1))[:60] + "\n" + json.dumps(turn(2)) + "\n")
-    with pytest.raises(UserError, match=r"e.jsonl, line 2: is damaged: restore it, or remove the transcript"):
+    with pytest.raises(UserError) as caught:
         read(path)
+    assert_message(
+        str(caught.value), f"{path}, line 2", "is damaged", "JSONDecodeError", "restore it", "remove the transcript"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"items": 7}, "items is 7: must be a list"),
+        ({"level": "L9"}, "level is 'L9': must be L0 or L1"),
+        ({"audit": {}}, "audit: lacks 'reference_run'"),
+        ({"turn": None}, "turn is null: must be a whole number from 1"),
+    ],
+)
+def test_a_wrong_value_in_a_transcript_is_named(tmp_path: Path, changed: dict[str, Any], problem: str) -> None:
+    path = tmp_path / "e.jsonl"
+    path.write_text(json.dumps(turn(1)) + "\n" + json.dumps({**feedback(1), **changed}) + "\n")
+    with pytest.raises(UserError) as caught:
+        read(path)
+    assert_message(str(caught.value), f"{path}, line 2", "is damaged", problem, "restore it", "remove the transcript")
 
 
 def test_rates_are_counts() -> None:

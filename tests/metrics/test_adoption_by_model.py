@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.chat_server import ChatServer, Request, Script, chat_server, fault, say
-from tests.metrics.samples import record, run, turn
+from tests.metrics.samples import feedback_line, record, run, turn, turn_line
 from tests.metrics.test_adoption import WORDS
 
 __all__ = ["chat_server"]
@@ -25,24 +25,14 @@ def episode(task: str, level: str = "L2") -> tuple[dict[str, Any], list[dict[str
     """Two turns: nothing but the code of `m.f` changed, and then it passed."""
     told = turn(2, 4, level=level)
     transcript = [
-        {"event": "turn", "time": 1.0, **turn(1, 0), "targets": {"m.py": "def f():\n    return 1\n"}},
-        {
-            "event": "feedback",
-            "turn": 1,
-            "level": level,
-            "source": "task",
-            "audit": {
-                "reference_run": 9,
-                "reference_share": 0.25,
-                "tests_run": 0,
-                "tests_share": 0.0,
-                "cut": 2,
-                "encoded": 1,
-            },
-            "text": f"Feedback on turn 1, level {level}.\nhidden tests: 4 of 4 fail.\n",
-            "items": [{"interface": "m.f", **WORDS}],
-        },
-        {"event": "turn", "time": 2.0, **told, "targets": {"m.py": "def f():\n    return 2  # " + task + "\n"}},
+        turn_line(turn(1, 0), {"m.py": "def f():\n    return 1\n"}),
+        feedback_line(
+            1,
+            level,
+            [{"interface": "m.f", **WORDS}],
+            f"Feedback on turn 1, level {level}.\nhidden tests: 4 of 4 fail.\n",
+        ),
+        turn_line(told, {"m.py": "def f():\n    return 2  # " + task + "\n"}),
     ]
     found = record(task, (0, 4), levels=[None, level], transcript=f"episodes/{task}.jsonl", feedback=level)
     return found, transcript

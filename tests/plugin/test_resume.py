@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.records.checkpoint import in_use, stored_episode
+from pytest_recode.records.checkpoint import stored_episode
+from pytest_recode.records.run_directory import in_use
 from tests.messages import assert_message
 
 from .conftest import words
@@ -442,6 +443,73 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
     assert "damaged" in words(result)
     assert "Traceback" not in words(result)
     assert calls() == before
+
+
+@pytest.mark.parametrize(
+    ("folder", "number", "changed", "problem"),
+    [
+        ("episodes", 1, {"settings": 7}, "settings is 7: must be an object"),
+        ("episodes", 1, {"settings": {"turns": []}}, "settings.turns is no single value"),
+        ("episodes", 1, {"agent": None}, "agent is null: must be a text"),
+        ("episodes", "usage", {"cost_usd": "much"}, "cost_usd is 'much': must be a number from 0"),
+        ("episodes", "turn", {"turn": "1"}, "turn is '1': must be a whole number from 1"),
+        ("checkpoints", 1, {"seconds": "long"}, "seconds is 'long': must be a number"),
+        ("checkpoints", 1, {"targets": {"a.py": "x"}}, "targets.a.py is 'x': must be base64"),
+        ("checkpoints", 1, {"verdict": {"cases": 7}}, "verdict.cases is 7: must be a list"),
+    ],
+)
+@pytest.mark.mostly_slow(one_in=3)
+def test_a_damaged_line_is_one_error_that_names_the_key(
+    calls: Callable[[], list[str]],
+    recode: Run,
+    pytester: pytest.Pytester,
+    folder: str,
+    number: int | str,
+    changed: dict[str, Any],
+    problem: str,
+) -> None:
+    """`number`: of the line, or the event of the first such line of a transcript."""
+    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
+    (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
+    [path] = (pytester.path / "out" / folder).iterdir()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    place = number - 1 if isinstance(number, int) else [line["event"] for line in lines].index(number)
+    lines[place] |= changed
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    before = calls()
+    result = recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0", "--recode-resume")
+    result.assert_outcomes(errors=1, deselected=2)
+    [line] = [line for line in result.outlines if line.startswith(f"{path}: ")]
+    assert_message(line, f"{path}: line {place + 1}", "is damaged", problem, "restore it", "give another --recode-out")
+    assert "Traceback" not in words(result)
+    assert "INTERNALERROR" not in words(result)
+    assert calls() == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (lambda stored: {**stored, "turns": "three"}, "settings.turns is 'three': must be a whole number from 1"),
+        (lambda stored: {key: value for key, value in stored.items() if key != "steps"}, "lacks 'steps'"),
+    ],
+)
+def test_a_replay_of_a_run_with_damaged_settings_is_one_usage_error(
+    calls: Callable[[], list[str]],
+    recode: Run,
+    pytester: pytest.Pytester,
+    settings: Callable[[dict[str, Any]], dict[str, Any]],
+    problem: str,
+) -> None:
+    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
+    [path] = (pytester.path / "out/episodes").iterdir()
+    first, *rest = path.read_text().splitlines(keepends=True)
+    facts = json.loads(first)
+    path.write_text("".join([json.dumps({**facts, "settings": settings(facts["settings"])}) + "\n", *rest]))
+    result = recode("--recode-replay-feedback=out", "--recode-feedback=L0", "--recode-out=again", "-n0")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines + result.outlines if f"{path}" in line]
+    assert_message(line, f"{path}", problem, "restore it")
+    assert "Traceback" not in words(result)
 
 
 @pytest.mark.parametrize("folder", ["checkpoints", "episodes"])

@@ -19,13 +19,12 @@ from pytest_recode.records.checkpoint import (
     Checkpoint,
     CheckpointWriter,
     StoredEpisode,
-    dumped,
-    first_turn,
-    in_use,
-    loaded,
+    dump,
+    load,
     stored_episode,
-    wait_until_unused,
 )
+from pytest_recode.records.first_turn import first_turn
+from pytest_recode.records.run_directory import in_use, wait_until_unused
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 from tests.messages import assert_message
 
@@ -77,7 +76,7 @@ NEXT = replace(WHOLE, turn=replace(TURN, number=2, feedback=FEEDBACK, shared="an
 
 @pytest.mark.parametrize("checkpoint", [WHOLE, NEXT, Checkpoint(turn=TURN, agent=None, changes=None)])
 def test_what_goes_in_comes_out(checkpoint: Checkpoint) -> None:
-    assert loaded(json.loads(json.dumps(dumped(checkpoint)))) == checkpoint
+    assert load(json.loads(json.dumps(dump(checkpoint)))) == checkpoint
 
 
 def kept(path: Path, *lines: Checkpoint | Feedback) -> StoredEpisode:
@@ -123,7 +122,7 @@ def test_a_torn_line_spoils_no_other(tmp_path: Path, size: int) -> None:
     path = tmp_path / "a.jsonl"
     kept(path, WHOLE)
     with path.open("ab") as file:
-        file.write((json.dumps(dumped(NEXT)) * 50).encode()[:size])
+        file.write((json.dumps(dump(NEXT)) * 50).encode()[:size])
     assert stored_episode(path, "me").checkpoints == (WHOLE,)
     assert kept(path, NEXT).checkpoints == (WHOLE, NEXT)
 
@@ -144,7 +143,7 @@ def test_a_first_turn_names_who_paid_for_it(tmp_path: Path) -> None:
 
 def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> None:
     program = (
-        "import sys, pathlib\nfrom pytest_recode.records.checkpoint import in_use\n"
+        "import sys, pathlib\nfrom pytest_recode.records.run_directory import in_use\n"
         "with in_use(pathlib.Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
     )
     told: list[str] = []

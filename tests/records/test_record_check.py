@@ -43,6 +43,7 @@ def changed(keys: str, value: Any) -> dict[str, Any]:
         replay(GOOD, 2, 4),
         record("d", turns=[turn(1, 0), sorted_turn(2, ["T1", ""])]),
         record("e", added_by_a_later_version={"x": [1]}),
+        record("f", turns=[{**turn(1, 4), "seed": 2**64 - 1}]),  # --recode-seed takes as much
     ],
 )
 def test_what_a_run_writes_is_right(good: dict[str, Any]) -> None:

@@ -1,0 +1,25 @@
+"""Map an exception that ended an episode, or a check of a task, to the error of its record."""
+
+from __future__ import annotations
+
+import traceback
+
+from pytest_recode.faults import BudgetSpent, GraderError, ModelError, SandboxError, UserError
+from pytest_recode.records.record import ErrorRecord
+from pytest_recode.verdict import legible
+
+
+def error_record(error: Exception) -> ErrorRecord:
+    """The kind and the message. Only unexpected exceptions (kind "internal") get a traceback."""
+    kinds = {
+        ModelError: "model",
+        BudgetSpent: "budget",
+        SandboxError: "sandbox",
+        GraderError: "grader",
+        UserError: "user",
+    }
+    for kind, name in kinds.items():
+        if isinstance(error, kind):
+            detail = f":{error.fault.value}" if isinstance(error, ModelError) else ""
+            return {"kind": name + detail, "message": legible(str(error))}
+    return {"kind": "internal", "message": legible("".join(traceback.format_exception(error)))}

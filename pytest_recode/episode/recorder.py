@@ -1,0 +1,172 @@
+"""Record one episode in the worker that plays it: its transcript, its checkpoints, and in the end its record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_recode.agents import Agent
+from pytest_recode.agents.workspace import SandboxWorkspace
+from pytest_recode.clock import Clock
+from pytest_recode.episode import Feedback, OnTurn, Stop, Turn
+from pytest_recode.episode.assembly import Cast, Meter, Plan
+from pytest_recode.episode.setup import check_files, check_setup, episode_facts
+from pytest_recode.faults import RecordsError, Stopped, UserError
+from pytest_recode.models import Ledger, Usage
+from pytest_recode.records import record
+from pytest_recode.records.checkpoint import Checkpoint, CheckpointWriter, Resumable, StoredEpisode, stored_episode
+from pytest_recode.records.first_turn import FirstTurn
+from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record
+from pytest_recode.records.transcript import Transcript
+from pytest_recode.records.transcript import name as transcript_name
+from pytest_recode.records.transcript_reader import Earlier, earlier
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.settings import Settings
+
+
+@dataclass(slots=True, kw_only=True)
+class EpisodeRecorder:
+    """Writes transcript and checkpoints of one episode, and makes its record.
+
+    `checkpoints` is None if the agent calls no model, so that a resumed run saves nothing, and in a replay.
+    """
+
+    facts: EpisodeFacts
+    transcript: Transcript
+    meter: Meter
+    checkpoints: CheckpointWriter | None
+    left: Earlier
+    stored: StoredEpisode
+    on_turn: OnTurn
+    start: float
+    turns: list[Turn] = field(default_factory=list)
+    start_logged: bool = False  # whether the facts of the episode are in the transcript
+
+    def begin(self, plan: Plan, settings: Settings, digest: str) -> None:
+        """Start the transcript. Raises `UserError` if the stored turns are of other settings or other task files."""
+        if self.turns:  # an episode without a complete turn starts again
+            if not self.left.facts:
+                raise UserError(
+                    f"{self.transcript.path}: has turns, but not the first line, which names the episode: restore it, or give another --recode-out"
+                )
+            check_setup(self.left.facts, plan, settings, digest)
+        if plan.replay is not None:
+            check_files(plan.replay.facts, plan, digest)
+        self.facts = {**self.facts, "digest": digest}
+        self.log_start()
+        for turn in self.turns:
+            if turn.number not in self.left.turns:
+                self.transcript.turn(turn)  # the earlier run was killed between checkpoint and transcript
+
+    def log_start(self) -> None:
+        if self.turns:
+            self.transcript.resumed(self.facts, len(self.turns))
+        else:
+            self.transcript.episode(self.facts)
+        self.start_logged = True
+
+    def turn_over(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> None:
+        self.over(self._checkpoint(agent, workspace, turn))
+
+    def first_turn_over(self, agent: Agent, workspace: SandboxWorkspace, slot: FirstTurn, turn: Turn) -> None:
+        """Store the first turn for all episodes, then this episode's own checkpoint.
+
+        In the other order, a kill between the two would leave a turn that the other episodes pay for again.
+        """
+        checkpoint = self._checkpoint(agent, workspace, turn)
+        slot.keep(checkpoint, by=self.facts["nodeid"])
+        self.over(checkpoint)
+
+    def _checkpoint(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> Checkpoint:
+        if self.checkpoints is not None and isinstance(agent, Resumable):
+            return Checkpoint(turn=turn, agent=agent.state(), changes=workspace.changes())
+        return Checkpoint(turn=turn, agent=None, changes=None)
+
+    def over(self, checkpoint: Checkpoint) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.turn(checkpoint)  # first, so that a turn that was reported is never played again
+        self.turns.append(checkpoint.turn)
+        self.transcript.turn(checkpoint.turn)
+        self.on_turn(checkpoint.turn)
+
+    def feedback(self, given: Feedback) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.feedback(given)
+
+    def record(self, stop: Stop, error: ErrorRecord | None = None) -> Record:
+        if not self.start_logged:
+            self.log_start()
+        played, solved = self.turns, stop is Stop.SOLVED
+        shared = sum((turn.usage for turn in played if turn.shared), Usage())
+        spent = self.meter.total + shared if self.meter.total != Usage() else record.total(played)
+        outcome = "error" if error else "solved" if solved else "unsolved"
+        turns = [record.turn(turn) for turn in played]
+        made: Record = {
+            **self.facts,
+            "outcome": outcome,
+            "stop": stop.value,
+            "solved_turn": played[-1].number if solved else None,
+            "passed_but_flagged": record.passed_but_flagged(outcome, turns),
+            "turns": turns,
+            "abandoned": self.transcript.abandoned.counts(),
+            "usage": record.usage(spent),
+            "seconds": round(time.monotonic() - self.start, 3),
+            "waited": round(self.meter.clock.waited, 3),
+            "isolation": played[-1].verdict.isolation if played else self.facts["isolation"],
+            "error": error,
+        }
+        self.transcript.end(made)
+        return made
+
+
+@contextmanager
+def open_recorder(
+    plan: Plan,
+    cast: Cast,
+    settings: Settings,
+    sandbox: Sandbox,
+    ledger: Ledger,
+    out: Path,
+    on_turn: OnTurn,
+    clock: Clock,
+) -> Iterator[EpisodeRecorder]:
+    """Open transcript and checkpoints, and read what an earlier run stored in them."""
+    name = transcript_name(plan.nodeid)
+    left = earlier(out / "episodes" / name)
+    if left.facts is not None and left.facts["nodeid"] != plan.nodeid:
+        raise UserError(
+            f"{out / 'episodes' / name}: is of the episode {left.facts['nodeid']}, not of {plan.nodeid}: restore this episode's own"
+            " file, or give another --recode-out"
+        )
+    stored = stored_episode(out / "checkpoints" / name, plan.nodeid)
+    transcript = Transcript(out / "episodes" / name, left.abandoned)
+    kept = cast.agent.needs_model and plan.replay is None
+    checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid) if kept else None
+    facts = episode_facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
+    recorder = EpisodeRecorder(
+        facts=facts,
+        transcript=transcript,
+        meter=Meter(ledger=ledger, transcript=transcript, clock=clock, total=left.usage),
+        checkpoints=checkpoints,
+        left=left,
+        stored=stored,
+        on_turn=on_turn,
+        start=time.monotonic() - sum(turn.seconds for turn in stored.turns),
+        turns=list(stored.turns),
+    )
+    try:
+        yield recorder
+    except BaseException as error:
+        with suppress(RecordsError):  # the run ends for the error that came first
+            if not recorder.start_logged:
+                recorder.log_start()
+            by = str(error) if isinstance(error, (RecordsError, Stopped)) else type(error).__name__
+            transcript.interrupted(by, len(recorder.turns))
+        raise
+    finally:
+        transcript.close()
+        if checkpoints is not None:
+            checkpoints.close()

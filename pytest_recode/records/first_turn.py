@@ -1,0 +1,76 @@
+"""First turns that episodes share: no feedback comes before the first turn, so episodes with any policy start with the same one.
+
+`DIR/first-turns/<key>.json` is the checkpoint of the first turn of a (task, model, agent, attempt), with its key. The worker that plays
+it first writes it, under a lock; `line_check.py` checks it when it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from pytest_recode.clock import Clock, Wait
+from pytest_recode.faults import UserError
+from pytest_recode.records import locks
+from pytest_recode.records.checkpoint import Checkpoint, StoredCheckpoint, dump, load
+from pytest_recode.records.line_check import first_turn_fault
+from pytest_recode.records.run_directory import replaced, subdirectory, writing
+
+
+class _FirstTurnFile(StoredCheckpoint):
+    key: str
+
+
+class FirstTurn:
+    """The file of one first turn, which this process has locked. `found` is the turn, if an episode has played it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: Checkpoint | None = None
+        if path.exists():
+            stored = _read(path)
+            if stored["key"] != path.stem:
+                raise UserError(
+                    f"{path}: is of another first turn, whose file is {stored['key']}.json: remove it, and this first turn is played"
+                    " again"
+                )
+            self.found = load(stored)
+
+    def keep(self, checkpoint: Checkpoint, *, by: str) -> None:
+        """Store the first turn; `by` is the node id of the episode that paid for it."""
+        checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
+        content: _FirstTurnFile = {"key": self.path.stem, **dump(checkpoint)}
+        replaced(self.path, json.dumps(content))
+
+
+def _read(path: Path) -> _FirstTurnFile:
+    """Raises `UserError` if the file is damaged."""
+    try:
+        content = json.loads(path.read_bytes())
+        wrong = first_turn_fault(content)
+    except (OSError, ValueError, RecursionError) as error:
+        wrong = f"{type(error).__name__}: {error}"
+    if wrong:
+        raise UserError(f"{path}: is damaged ({wrong}): remove it, and this first turn is played again")
+    return cast("_FirstTurnFile", content)
+
+
+@contextmanager
+def first_turn(out: Path, key: str, clock: Clock) -> Iterator[FirstTurn]:
+    """Lock a first turn, and wait with `clock` stopped while another worker plays it. The lock ends with its process."""
+    folder = subdirectory(out / "first-turns")
+    with writing(folder):
+        lock = locks.open_lock(folder / f"{key}.lock")
+    waiting = clock.stopped(Wait(what="the first turn, which another worker plays"))
+    with locks.locked(lock, waiting=waiting):
+        yield FirstTurn(folder / f"{key}.json")
+
+
+def first_turn_key(facts: Mapping[str, Any]) -> str:
+    """A hash of the facts on which a first turn depends."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

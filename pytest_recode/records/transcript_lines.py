@@ -1,0 +1,99 @@
+"""The lines of a transcript, as types: what `transcript.py` writes, and `transcript_reader.py` and reports read again.
+
+An agent adds lines of its own events, whose fields are its own; of these only `step` is read. `line_check.py` checks lines that are
+read from a file.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from pytest_recode.records.record import EpisodeFacts, Record, TurnRecord, UsageRecord
+from pytest_recode.records.stored_values import StoredFeedback, StoredVerdict
+
+
+class _Line(TypedDict):
+    time: float  # seconds since 1970
+
+
+class EpisodeLine(_Line, EpisodeFacts):
+    """Starts an episode, or starts it again after an earlier process completed no turn of it."""
+
+    event: Literal["episode"]
+
+
+class ResumedLine(_Line, EpisodeFacts):
+    """Continues an episode after the number of complete turns in `turns`."""
+
+    event: Literal["resumed"]
+    turns: int
+
+
+class UsageLine(_Line, UsageRecord):
+    """The cost of one model call."""
+
+    event: Literal["usage"]
+    model: str
+
+
+class RetryLine(_Line):
+    """A failed try of a model call, and the pause in seconds before the next one."""
+
+    event: Literal["retry"]
+    model: str
+    error: str
+    message: str
+    pause: float
+
+
+class GradingLine(_Line):
+    event: Literal["grading"]
+    targets: list[str]
+
+
+class TurnLine(_Line, TurnRecord):
+    """A complete turn, with the text of each target."""
+
+    event: Literal["turn"]
+    targets: dict[str, str]
+    verdict: StoredVerdict
+
+
+class FeedbackLine(_Line, StoredFeedback):
+    event: Literal["feedback"]
+
+
+class InterruptedLine(_Line):
+    """What ended the process's work on the episode, after `turns` complete turns."""
+
+    event: Literal["interrupted"]
+    by: str
+    turns: int
+
+
+class EndLine(_Line, Record):
+    event: Literal["end"]
+
+
+class StepLine(_Line):
+    """An answer of a model, which an agent logs. Agents of other projects may leave out every field."""
+
+    event: Literal["step"]
+    turn: NotRequired[int]
+    error: NotRequired[str]  # why the answer could not be parsed
+    files: NotRequired[list[str]]  # that the answer of a one-step agent contains
+    finish: NotRequired[str]  # why the model ended its answer
+
+
+Line = (
+    EpisodeLine
+    | ResumedLine
+    | UsageLine
+    | RetryLine
+    | GradingLine
+    | TurnLine
+    | FeedbackLine
+    | InterruptedLine
+    | EndLine
+    | StepLine
+)

@@ -1,0 +1,171 @@
+"""Read transcripts again: for resuming, for the record of an episode that was cut off, and for reports.
+
+Called in workers, in the controller, and by `pytest-recode report`. Each line that is used is checked first (`line_check.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast, overload
+
+from pytest_recode.faults import UserError
+from pytest_recode.records.line_check import transcript_fault
+from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, TurnRecord, passed_but_flagged, usage
+from pytest_recode.records.stored_values import load_usage
+from pytest_recode.records.transcript import Abandoned
+from pytest_recode.records.transcript_lines import FeedbackLine, Line, StepLine, TurnLine
+from pytest_recode.usage import Usage
+
+
+class DamagedLineError(Exception):
+    """A line that is no line of a transcript. The caller knows the file and the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What a transcript already has: the facts of its episode, what the calls in it cost, the numbers of its turns, and the answers in
+    turns that were not judged."""
+
+    facts: EpisodeFacts | None = None
+    usage: Usage = field(default_factory=Usage)
+    turns: frozenset[int] = frozenset()
+    abandoned: Abandoned = field(default_factory=Abandoned)
+
+
+def earlier(path: Path) -> Earlier:
+    """Of an episode that another run began; a torn last line is left out. Raises `UserError` for a damaged line."""
+    lines = _lines(path) if path.exists() else []
+    begun = [line for line in lines if line["event"] == "episode"]
+    abandoned = Abandoned()
+    for line in lines:
+        abandoned.take(line)
+    return Earlier(
+        facts=_facts(begun[-1]) if begun else None,
+        usage=sum((load_usage(line) for line in lines if line["event"] == "usage"), Usage()),
+        turns=frozenset(line["turn"] for line in lines if line["event"] == "turn"),
+        abandoned=abandoned,
+    )
+
+
+def last_step(path: Path) -> StepLine | None:
+    """The last line on an answer of a model; None if there is none, or none that can be read."""
+    try:
+        return next((line for line in reversed(_lines(path)) if line["event"] == "step"), None)
+    except UserError:  # what it would say is an extra
+        return None
+
+
+def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -> Record:
+    """The record of an episode that was cut off, from the lines its transcript has. Raises `ValueError` without a first line."""
+    facts: EpisodeFacts | None = None
+    turns: dict[int, TurnRecord] = {}
+    usages: list[Usage] = []
+    began = last = 0.0
+    abandoned = Abandoned()
+    for line in _lines(path):
+        last = line["time"]
+        abandoned.take(line)
+        if line["event"] == "episode":  # what was paid before it began anew is paid all the same
+            facts, began, turns = _facts(line), last, {}
+        elif line["event"] == "turn":
+            turns[line["turn"]] = _turn(line)
+            usages += [load_usage(line["usage"])] if line["shared"] else []
+        elif line["event"] == "usage":
+            usages.append(load_usage(line))
+    if facts is None:
+        raise ValueError(f"{path} has no first line")
+    return {
+        **facts,  # type: ignore[typeddict-item]  # these have no `waited`
+        "outcome": outcome,
+        "stop": stop,
+        "solved_turn": None,
+        "passed_but_flagged": passed_but_flagged(outcome, list(turns.values())),
+        "turns": list(turns.values()),
+        "abandoned": abandoned.counts(),
+        "usage": usage(sum(usages, Usage())),
+        "seconds": round(last - began, 3),
+        "isolation": facts["isolation"],
+        "error": error,
+    }
+
+
+def ended(path: Path) -> Record | None:
+    """The record of an episode whose transcript has it as its last line; None where it was cut off."""
+    *_, last = _lines(path)
+    return cast("Record", _without_line_fields(last)) if last["event"] == "end" else None
+
+
+@overload
+def lines_of(path: Path, event: Literal["turn"], /) -> Iterator[TurnLine]: ...
+
+
+@overload
+def lines_of(path: Path, event: Literal["feedback"], /) -> Iterator[FeedbackLine]: ...
+
+
+@overload
+def lines_of(path: Path, *events: Literal["turn", "feedback"]) -> Iterator[TurnLine | FeedbackLine]: ...
+
+
+def lines_of(path: Path, *events: str) -> Iterator[Any]:
+    """The whole lines of these events. Other lines, most of what a transcript has, are not parsed.
+
+    Raises `UserError` for a damaged line.
+    """
+    beginnings = tuple(b'{"event": "%s"' % event.encode() for event in events)
+    for number, text in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        if text.startswith(beginnings):
+            try:
+                yield _parse(text, events)
+            except DamagedLineError as error:
+                raise UserError(
+                    f"{path}, line {number}: is damaged ({error}): restore it, or remove the transcript"
+                ) from None
+
+
+def _lines(path: Path) -> list[Line]:
+    """All whole lines, those of `_RESUMED` and agents' steps with the fields of their types. Raises `UserError` where something else wrote in the file."""
+    found: list[Line] = []
+    try:
+        for text in path.read_bytes().split(b"\n")[:-1]:
+            found.append(_parse(text, _RESUMED))
+    except (OSError, DamagedLineError) as error:
+        reason = error if isinstance(error, DamagedLineError) else f"{type(error).__name__}: {error}"
+        raise UserError(
+            f"{path}: line {len(found) + 1} is damaged ({reason}): restore it, or give another --recode-out"
+        ) from None
+    return found
+
+
+def _parse(text: bytes, events: Collection[str]) -> Line:
+    """One line. Its fields are right for its type if its event is one of `events`. Raises `DamagedLineError`."""
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedLineError(f"{type(error).__name__}: {error}") from None
+    if wrong := transcript_fault(line, events):
+        raise DamagedLineError(wrong)
+    return cast("Line", line)
+
+
+_RESUMED = ("episode", "resumed", "usage", "turn", "end")
+"""Not `feedback`: an agent may log lines of that event, too."""
+
+
+def _without_line_fields(line: Line) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if key not in ("event", "time")}
+
+
+def _facts(line: Line) -> EpisodeFacts:
+    return cast("EpisodeFacts", _without_line_fields(line))
+
+
+def _turn(line: TurnLine) -> TurnRecord:
+    fields: Mapping[str, Any] = line
+    return cast("TurnRecord", {key: fields[key] for key in _TURN if key in fields})
+
+
+_TURN: Sequence[str] = tuple(TurnRecord.__annotations__)
