@@ -36,15 +36,21 @@ class ModelError(Exception):
     further calls.
     """
 
-    def __init__(self, fault: ModelFault, model: str, detail: str) -> None:
-        super().__init__(f"model {model}: {fault.value}: {detail}")
+    def __init__(self, fault: ModelFault, model: str, detail: str, *, cause: str | None = None) -> None:
+        """`cause`: `detail` without what differs between calls that fail alike, such as the number of tries; None: `detail` itself."""
+        super().__init__(_model_message(fault, model, detail))
         self.fault = fault
         self.model = model
         self.detail = detail
+        self.cause = _model_message(fault, model, detail if cause is None else cause)
 
     @property
     def fatal(self) -> bool:
         return self.fault in {ModelFault.AUTH, ModelFault.UNKNOWN}
+
+
+def _model_message(fault: ModelFault, model: str, detail: str) -> str:
+    return f"model {model}: {fault.value}: {detail}"
 
 
 class BudgetSpent(Exception):

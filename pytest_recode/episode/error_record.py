@@ -11,8 +11,9 @@ from pytest_recode.verdict import legible
 
 def error_record(error: Exception) -> ErrorRecord:
     """The kind and the message. Only unexpected exceptions (kind "internal") get a traceback."""
+    if isinstance(error, ModelError):
+        return _of_model(error)
     kinds = {
-        ModelError: "model",
         BudgetSpent: "budget",
         SandboxError: "sandbox",
         GraderError: "grader",
@@ -20,6 +21,13 @@ def error_record(error: Exception) -> ErrorRecord:
     }
     for kind, name in kinds.items():
         if isinstance(error, kind):
-            detail = f":{error.fault.value}" if isinstance(error, ModelError) else ""
-            return {"kind": name + detail, "message": legible(str(error))}
+            return {"kind": name, "message": legible(str(error))}
     return {"kind": "internal", "message": legible("".join(traceback.format_exception(error)))}
+
+
+def _of_model(error: ModelError) -> ErrorRecord:
+    message, cause = legible(str(error)), legible(error.cause)
+    made: ErrorRecord = {"kind": f"model:{error.fault.value}", "message": message}
+    if cause != message:
+        made["cause"] = cause
+    return made

@@ -65,18 +65,17 @@ class Retries:
 
     def error(self, model: str, failure: Failure, tried: int, seconds: float, *, lost: bool = False) -> ModelError:
         """The error to raise after the last try; `lost`: the run had already given up on the address."""
-        detail = failure.detail
+        tries = asked = ""
         if lost and failure.silent and tried == 1:
-            detail += " (tried once, because this run gave up on this model before)"
+            tries = " (tried once, because this run gave up on this model before)"
         elif lost and not failure.silent:
-            detail += " (not retried, because this run gave up on this server before)"
+            tries = " (not retried, because this run gave up on this server before)"
         elif failure.fault in RETRIED:
-            detail += f" (gave up after {tried} {'try' if tried == 1 else 'tries'} in {seconds:.0f} s)"
+            tries = f" (gave up after {tried} {'try' if tried == 1 else 'tries'} in {seconds:.0f} s)"
         if failure.retry_after is not None and failure.retry_after > self.cap:
-            detail += (
-                f" (the server asked to wait {failure.retry_after:.0f} s; this run waits at most {self.cap:.0f} s)"
-            )
-        return ModelError(failure.fault, model, detail)
+            asked = f" (the server asked to wait {failure.retry_after:.0f} s; this run waits at most {self.cap:.0f} s)"
+        detail = f"{failure.detail}{tries}{asked}"
+        return ModelError(failure.fault, model, detail, cause=f"{failure.detail}{asked}")
 
 
 def failure(error: Exception) -> Failure | None:

@@ -108,7 +108,7 @@ def same_answers(run: Run, items: Sequence[object]) -> str:
 @contextmanager
 def repeated_errors_hidden(stats: dict[str, list[Any]]) -> Iterator[None]:
     """Within the block, show an error that many items share (an invalid key) only for the first. All are counted."""
-    from pytest_recode.render.words import same_fault
+    from pytest_recode.records.record import cause
 
     whole = stats.get("error", [])
     seen: set[str] = set()
@@ -117,10 +117,10 @@ def repeated_errors_hidden(stats: dict[str, list[Any]]) -> Iterator[None]:
         facts = data_of(report) or {}
         ended = facts.get("summary") or facts.get("record") or facts.get("validation")
         error = ended["error"] if ended else None
-        if error is None or same_fault(error["message"]) not in seen:
+        if error is None or cause(error) not in seen:
             first.append(report)
         if error is not None:
-            seen.add(same_fault(error["message"]))
+            seen.add(cause(error))
     if len(first) < len(whole):
         stats["error"] = first
     try:

@@ -84,6 +84,7 @@ class AbandonedRecord(TypedDict):
 class ErrorRecord(TypedDict):
     kind: str
     message: str
+    cause: NotRequired[str]
 
 
 class ReplayRecord(TypedDict):
@@ -151,6 +152,11 @@ class Record(EpisodeFacts):
     seconds: float
     waited: NotRequired[float]
     error: ErrorRecord | None
+
+
+def cause(error: ErrorRecord) -> str:
+    """The message without what differs between episodes that failed alike."""
+    return error.get("cause", error["message"])
 
 
 def usage(spent: Usage) -> UsageRecord:

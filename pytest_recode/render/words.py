@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_recode.records.episode_summary import EpisodeSummary
-from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
+from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, cause
 
 MOST_NAMES = 5
 _MOST_WORDS = 120
@@ -97,24 +96,19 @@ def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:
     )
 
 
-def same_fault(message: str) -> str:
-    """An error message without the durations of its retries, so that equal errors compare equal."""
-    return re.sub(r" \((gave up after|not waited for|not retried|tried once)[^()]*\)", "", message)
-
-
 def causes(records: Sequence[EpisodeSummary]) -> list[str]:
     """A line for each error that several episodes share, with the first of their tasks."""
     found: dict[str, list[EpisodeSummary]] = {}
     for record in records:
         if record["error"]:
-            found.setdefault(same_fault(record["error"]["message"]), []).append(record)
+            found.setdefault(cause(record["error"]), []).append(record)
     lines = []
-    for cause, group in found.items():
+    for message, group in found.items():
         if len(group) == 1:
             continue
         names = list(dict.fromkeys(record["task"] for record in group))
         more = f" and {_count(len(names) - MOST_NAMES, 'more task')}" if len(names) > MOST_NAMES else ""
-        said = cause.strip().splitlines()
+        said = message.strip().splitlines()
         words = said[-1] if all(each["error"] and each["error"]["kind"] == "internal" for each in group) else said[0]
         short = words if len(words) <= _MOST_WORDS else f"{words[:_MOST_WORDS]} …"
         lines.append(f"  {_count(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {short}")

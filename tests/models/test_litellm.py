@@ -232,6 +232,7 @@ def test_a_lasting_fault_is_an_error_of_its_kind(chat_server: Serve, answer: Ans
     assert error.fault is kind
     assert not error.fatal
     assert re.search(r"\(gave up after 3 tries in \d+ s\)", error.detail)
+    assert str(error) == f"{error.cause} {error.detail[error.detail.index('(gave up') :]}"
     assert len(server.requests) == 3
 
 
@@ -546,6 +547,8 @@ def test_retry_after_is_capped_and_that_is_said(chat_server: Serve) -> None:
         r"slow down \(gave up after 2 tries in \d+ s\) \(the server asked to wait 3600 s; this run waits at most 5 s\)"
     )
     assert re.fullmatch(words, error.detail)
+    waiting = "(the server asked to wait 3600 s; this run waits at most 5 s)"
+    assert error.cause == f"model {error.model}: rate-limit: slow down {waiting}"
 
 
 def test_patience_ends_the_tries(chat_server: Serve) -> None:

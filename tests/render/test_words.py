@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import ModelFault
-from pytest_recode.render.words import error_kind_text, weaker
+from pytest_recode.render.words import causes, error_kind_text, weaker
 from pytest_recode.verdict import legible
 
 
@@ -46,6 +46,26 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
         "  m-1: a.py, line 1: import of gc (and 1 more)",
         "  m-2: a.py, line 1: import of gc (and 1 more)",
     ]
+
+
+def test_episodes_with_the_same_cause_share_a_line() -> None:
+    """Whatever their messages say of the tries; a record of an earlier version has no cause."""
+    errors = [
+        {
+            "kind": "model:server",
+            "message": "model m: server: down (gave up after 6 tries in 63 s)",
+            "cause": "model m: server: down",
+        },
+        {
+            "kind": "model:server",
+            "message": "model m: server: down (gave up after 5 tries in 60 s)",
+            "cause": "model m: server: down",
+        },
+        {"kind": "model:server", "message": "model m: server: down"},
+        {"kind": "model:server", "message": "model m: server: (gave up after all)"},
+    ]
+    records = [{"task": f"t{place}", "error": error} for place, error in enumerate(errors)]
+    assert causes(records) == ["  3 episodes of t0, t1, t2: model m: server: down"]
 
 
 def test_an_episode_without_a_verdict_has_none_of_any_kind() -> None:
