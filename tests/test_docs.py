@@ -83,6 +83,40 @@ def test_every_column_of_the_summary_is_explained() -> None:
     assert told - set(COLUMNS) == {"column", "solved within turn"}
 
 
+PLACES = [
+    ROOT,
+    ROOT / "pytest_recode",
+    ROOT / "tests",
+    ROOT / "pytest_recode/inside",
+    ROOT / "pytest_recode/inside/shared_grader/tampering",
+]
+OURS = {each.name for place in PLACES[:4] for each in place.iterdir() if each.is_dir()}
+
+
+def test_the_contributor_guide_names_what_exists() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    paths = [path for path in re.findall(r"`([^` ]+)`", text) if re.fullmatch(r"[\w./*-]*(/|\.py)", path)]
+    assert len(paths) > 80
+    for path in paths:
+        assert any(list(place.glob(path)) for place in PLACES), path
+
+
+IN_EXAMPLES = {"benchmarks/conftest.py", "models/ar.py", "tests/canonical.py", "tests/checks/norms.py"}
+"""Files of the repositories and tasks that pages show."""
+
+
+def test_modules_that_pages_and_docstrings_name_exist() -> None:
+    files = [*PAGES, *(ROOT / "pytest_recode").rglob("*.py")]
+    named = {
+        (file.name, path)
+        for file in files
+        for path in re.findall(r"`((?:\w+/)+\w+\.py)`", file.read_text("utf-8"))
+        if path.partition("/")[0] in OURS and path not in IN_EXAMPLES
+    }
+    assert len(named) > 100
+    assert not sorted(each for each in named if not any((place / each[1]).exists() for place in PLACES))
+
+
 def test_every_table_of_a_report_has_its_columns(generated: dict[str, str]) -> None:
     text = (ROOT / "docs/reference/report.md").read_text("utf-8")
     listed = text[text.index("| table | what |") : text.index("## A row")]
@@ -159,8 +193,16 @@ def test_the_commands_that_go_on_with_each_other(tmp_path: Path, quick_python: t
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", page.read_text("utf-8")):
+        found = page.parent / target if target else page
+        assert found.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(found), f"{page.name} links to {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Those of the page's headings, as GitHub and the documentation site make them."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name in DIATAXIS], ids=lambda page: page.stem)
@@ -168,13 +210,3 @@ def test_a_page_says_first_for_whom_it_is(page: Path) -> None:
     title, first, *_ = page.read_text("utf-8").split("\n\n")
     assert re.fullmatch("# .+", title)
     assert re.match(r"For (people|everybody|contributors|teams)\b", first)
-
-
-def test_the_table_of_the_contributor_guide_names_what_exists() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    table = text[text.index("## Where do I change") : text.index("Paths are below")]
-    paths = [path for path in re.findall(r"`([^`]+)`", table) if "/" in path or path.endswith(".py")]
-    assert len(paths) > 20
-    for path in paths:
-        root = ROOT if path.startswith("docs/") else ROOT / "pytest_recode"
-        assert list(root.glob(path)), path

@@ -1,7 +1,7 @@
 """Adoption: what came of each piece of feedback in the turn that had it. Was it followed, and did its interface pass then?
 
 By rule, from the verdicts and the targets of two turns, for every run that has its transcripts. The paper asked a model
-(RECODE-H, arXiv 2510.06186, its analysis of feedback adoption): `feedback/adoption.py` does that on request.
+(RECODE-H, arXiv 2510.06186, its analysis of feedback adoption): `metrics/adoption_by_model.py` does that on request.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks of plain JSON values: each is a function that returns what is wrong with a value, or "".
 
-Used for files that a person may have edited: records (`record_check.py`) and published results (`metrics/published_check.py`).
+Used for files that a person may have edited: records (`record_check.py`) and published results (`metrics/published_results.py`).
 Only the keys that are named are checked, so that keys that a later version adds do no harm.
 """
 
