@@ -208,15 +208,17 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
                     kind, f"`{other[:80]}` of {called} must be {wanted}, and is `{json.dumps(value)[:80]}`."
                 )
             return wrong_use(kind, f"`{other[:80]}` of {called} must be {wanted}, not {json_type(value)}.")
-        if own in given:
-            return wrong_use(kind, f"`{own}` of {called} is given twice.")
+        if given.get(own, value) != value:
+            spelled = " and ".join(f"`{name[:80]}`" for name in arguments if argument_of(kind, name) == own)
+            return wrong_use(kind, f"`{own}` of {called} is given twice, as {spelled}, with different values.")
         if value or own not in form.optional:
             given[own] = value
     for own in form.takes:
         if own not in given and own not in form.optional:
             return wrong_use(kind, f"{called} needs `{own}`.")
         if not given.get(own, "x").strip() and own in ("path", "query", "pattern", "command", "old"):
-            return wrong_use(kind, f"`{own}` of {called} is empty.")
+            more = " To make a new file, use `write`." if own == "old" else ""
+            return wrong_use(kind, f"`{own}` of {called} is empty.{more}")
     try:
         made = {own: _checked(kind, own, given[own]) for own in form.takes if own in given}
     except ValueError as error:

@@ -23,6 +23,7 @@ from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, head
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call, argument_tag, decoded, tag_at, taken_parts
 from pytest_recode.agents.values import (
+    AS_BLOCKS,
     FENCE,
     DamagedError,
     Value,
@@ -30,6 +31,7 @@ from pytest_recode.agents.values import (
     closes,
     closes_fence,
     fenced_at,
+    shown,
     value_at,
 )
 
@@ -85,13 +87,13 @@ class ActionReader:
                 return
             if not fence and self._left_over(call, kind, line):
                 return
-            lost = f"Line {self.at + 1} (`{line.strip()[:80]}`) in `{kind}` is neither an argument nor within one, and would be lost."
-            last = max(
-                (value for value in call.values.values() if value.closer), key=lambda value: value.end, default=None
-            )
+            lost = f"Line {self.at + 1} ({shown(line)}) in `{kind}` is neither an argument nor within one, and would be lost."
+            last = _last_text(call)
             if kind == "run" and "command" in names_given(
                 call, kind
             ):  # its form, with a command of one line, would be no help
+                if last is not None and last.block:
+                    raise DamagedError(f"{lost} {_ended(last)}")
                 raise DamagedError(
                     f"{lost} If it is no part of the command, put it before the first action. If it is, write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
                 )
@@ -101,7 +103,7 @@ class ActionReader:
                 more = following.strip() and heading(following, self.heads) is None
                 form = "command <<END_OF_COMMAND\n(its lines)\nEND_OF_COMMAND" if more else f"command: {line.strip()}"
                 raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\n{form}"))
-            lost += f" The text before it ended in line {last.end} (`{last.closer}`)." if last is not None else ""
+            lost += f" {_ended(last)}" if last is not None else ""
             raise WrongError(ProtocolError(text=f"{lost} Nothing was done.", kind=kind))
         if fence:
             raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
@@ -160,13 +162,12 @@ class ActionReader:
             if re.match(r"[:=]//|::", tail):
                 return False
             takes = ", ".join(f"`{each}`" for each in FORMS[kind].takes) or "nothing"
-            raise WrongError(
-                ProtocolError(
-                    text=f"`{kind}` does not take `{name}`{unless_as_it_is(kind, name)} (line {self.at + 1}); it takes {takes}. "
-                    "Nothing was done.",
-                    kind=kind,
-                )
+            wrong = (
+                f"`{kind}` does not take `{name}`{unless_as_it_is(kind, name)} (line {self.at + 1}); it takes {takes}."
             )
+            if (last := _last_text(call)) is not None and last.end == self.at:
+                wrong += f" {_ended(last)}"
+            raise WrongError(ProtocolError(text=f"{wrong} Nothing was done.", kind=kind))
         self._keep(call, name, value_at(self.lines, self.at, own, tail))
         return True
 
@@ -278,7 +279,7 @@ class ActionReader:
             and re.match(r":?[ ]*(?:<<|[|>][-+]?$)", tail_of(argument))
         ):
             raise DamagedError(
-                f"It is not known whether line {self.at + 2} (`{inner.strip()[:80]}`) belongs to the text. Leave the code fence around it out."
+                f"It is not known whether line {self.at + 2} ({shown(inner)}) belongs to the text. Leave the code fence around it out."
             )
         given = names_given(call, kind)
         python = language_in(fence["info"]) in PYTHONS  # an assignment may look like an argument
@@ -319,7 +320,7 @@ class ActionReader:
                 continue
             if heading(line, self.heads) or FENCE.match(line) or not self._argument(call, kind, line):
                 raise DamagedError(
-                    f"Line {self.at + 1} (`{line.strip()[:80]}`) stands in the code fence around the arguments of `{kind}` and is none."
+                    f"Line {self.at + 1} ({shown(line)}) stands in the code fence around the arguments of `{kind}` and is none."
                 )
         raise DamagedError(f"The code fence that line {opened} opens is not closed.")
 
@@ -328,7 +329,7 @@ class ActionReader:
         try:
             value, end = decoded(text, len(line) - len(line.lstrip()))
         except (ValueError, RecursionError) as error:
-            raise DamagedError(f"The JSON that begins in line {at + 1} cannot be read ({error}).") from None
+            raise DamagedError(f"The JSON that begins in line {at + 1} cannot be read ({error}). {AS_BLOCKS}") from None
         if text[end:].partition("\n")[0].strip():
             raise DamagedError(f"Something stands behind the JSON that begins in line {at + 1}.")
         if not isinstance(value, dict):
@@ -363,6 +364,19 @@ class ActionReader:
         own = argument_of(kind, name)
         if own is not None and own in names_given(call, kind):
             raise WrongError(ProtocolError(text=f"`{own}` of `{kind}` is given twice. Nothing was done.", kind=kind))
+
+
+def _last_text(call: Call) -> Value | None:
+    """The last text of an action that has a last line of its own."""
+    return max((value for value in call.values.values() if value.closer), key=lambda value: value.end, default=None)
+
+
+def _ended(text: Value) -> str:
+    """Where a text ended, for the case that the model meant it to go on."""
+    how = "write it as a block, which takes such lines"
+    if text.block:
+        how = f"end its block with a word that is no line of it, such as `{text.closer}_2`"
+    return f"The text before it ended in line {text.end}, the first that is {shown(text.closer)}: if it goes on behind that, {how}."
 
 
 def _over(call: Call, kind: str, *, blank: bool) -> bool:

@@ -122,6 +122,7 @@ ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
         "directory",
         "dir",
         "absolute_path",
+        "dir_path",
         "relative_workspace_path",
     ),
     "text": ("content", "contents", "code", "file_text", "file_content", "body"),
@@ -136,7 +137,25 @@ ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 _NEAREST: Mapping[str, str] = {
-    **dict.fromkeys(("python", "ipython", "python3", "test", "pytest", "delete", "remove", "rm", "mkdir", "mv"), "run"),
+    **dict.fromkeys(
+        (
+            "python",
+            "ipython",
+            "python3",
+            "run_python",
+            "execute_python",
+            "code_interpreter",
+            "test",
+            "pytest",
+            "delete",
+            "delete_file",
+            "remove",
+            "rm",
+            "mkdir",
+            "mv",
+        ),
+        "run",
+    ),
     **dict.fromkeys(
         (
             "replace",
@@ -177,6 +196,9 @@ AS_IT_IS: Mapping[tuple[str, str], str] = {
     ("edit", "count"): "1",
     ("edit", "expected_replacements"): "1",
     ("list", "recursive"): "true",
+    ("grep", "_n"): "true",
+    ("grep", "head_limit"): "a number",
+    **{("submit", name): "a text" for name in ("path", "file", "file_path", "target")},
     ("read", "should_read_entire_file"): "true or false",
     ("grep", "output_mode"): "content",
     ("grep", "case_sensitive"): "true",
@@ -189,7 +211,7 @@ AS_IT_IS: Mapping[tuple[str, str], str] = {
     ("read", "encoding"): "utf-8",
     ("write", "encoding"): "utf-8",
     **{("run", name): "false" for name in ("run_in_background", "is_background", "background", "is_input", "restart")},
-    ("run", "requires_approval"): "false",
+    **{("run", name): "false" for name in ("requires_approval", "require_user_approval")},
     **{("run", name): "." for name in ("directory", "workdir", "cwd")},
 }
 """Arguments of other agents' tools with the value that asks for what the action does anyway. docs/reference/agents.md lists them."""
@@ -267,6 +289,8 @@ def argument_of(kind: str, name: str) -> str | None:
 
 def as_it_is(kind: str, name: str, value: object) -> bool:
     """Whether an argument that the action does not take asks for what it does anyway, or for nothing."""
+    if value in ("", [], {}):
+        return True
     wanted = AS_IT_IS.get((kind, plain_name(name)))
     if wanted is None or not isinstance(value, bool | int | str):
         return False

@@ -31,7 +31,18 @@ from pytest_recode.agents.structured import (
     opens_call,
     tagged_calls,
 )
-from pytest_recode.agents.values import FENCE, DamagedError, Value, closes, closes_fence, ends, to_write, value_at
+from pytest_recode.agents.values import (
+    AS_BLOCKS,
+    FENCE,
+    DamagedError,
+    Value,
+    closes,
+    closes_fence,
+    ends,
+    shown,
+    to_write,
+    value_at,
+)
 
 MAX_DATA = 20
 """Lines of prose that are tried as JSON; one that opens no action is prose."""
@@ -103,7 +114,7 @@ class AnswerReader:
     def _part(self, head: Head) -> None:
         if self.calls and self.single:
             raise DamagedError(
-                f"Line {self.at + 1} (`{self.lines[self.at].strip()[:80]}`) stands behind an action: it is not known whether it is a "
+                f"Line {self.at + 1} ({shown(self.lines[self.at])}) stands behind an action: it is not known whether it is a "
                 "comment. Write headings with `###`."
             )
         self._checked_part(head.word)
@@ -165,7 +176,7 @@ class AnswerReader:
         for at, said in enumerate(inner.split("\n"), self.at):
             if acts(said.lstrip(" \t>-*+")) or opens_call(said) or call_within(said):
                 raise DamagedError(
-                    f"Line {at + 1} (`{said.strip()[:80]}`) looks like an action and stands within `<{tag['name']}>`: it is not known "
+                    f"Line {at + 1} ({shown(said)}) looks like an action and stands within `<{tag['name']}>`: it is not known "
                     "whether it is meant. Write actions behind the parts."
                 )
             if FENCE.match(said):
@@ -205,7 +216,8 @@ class AnswerReader:
         """The end of thoughts whose beginning the provider took away."""
         if self.calls:
             raise DamagedError(
-                f"`{line.strip()}` in line {self.at + 1} stands behind an action: it is not known whether that was a thought."
+                f"`{line.strip()}` in line {self.at + 1} stands behind an action: it is not known whether that was a thought. Write all "
+                "actions behind the end of your thoughts, and none within them."
             )
         for found in (self.parts, self.exact, self.texts):
             found.clear()
@@ -219,7 +231,7 @@ class AnswerReader:
         assert fence is not None
         if self.calls and any(ends(value, line) for value in self.texts):
             raise DamagedError(
-                f"Line {self.at + 1} (`{line.strip()[:80]}`) could end a text that ended before: use a longer fence, or a block."
+                f"Line {self.at + 1} ({shown(line)}) could end a text that ended before: use a longer fence, or a block."
             )
         first = next((at for at in range(self.at + 1, len(self.lines)) if self.lines[at].strip()), None)
         if first is None:
@@ -242,13 +254,13 @@ class AnswerReader:
             )
         if calls_as_python(inner):
             raise DamagedError(
-                f"Line {first + 1} (`{inner.strip()[:80]}`) looks like an action and is written as a call of Python. {HOW}"
+                f"Line {first + 1} ({shown(inner)}) looks like an action and is written as a call of Python. {HOW}"
             )
         end = opened + 1
         while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
             if acts(self.lines[end]) or opens_call(self.lines[end]):
                 raise DamagedError(
-                    f"Line {end + 1} (`{self.lines[end].strip()[:80]}`) stands in the code fence that line {opened + 1} opens: "
+                    f"Line {end + 1} ({shown(self.lines[end])}) stands in the code fence that line {opened + 1} opens: "
                     "it is not known whether it is meant. Close the fence before the action."
                 )
             end += 1
@@ -256,7 +268,7 @@ class AnswerReader:
             raise DamagedError(f"The code fence in line {opened + 1} belongs to no action.")
         if path := path_in(fence["info"]):
             raise DamagedError(
-                f"The code fence in line {opened + 1} (`{line.strip()[:80]}`) names a file and belongs to no action. {to_write(path)}"
+                f"The code fence in line {opened + 1} ({shown(line)}) names a file and belongs to no action. {to_write(path)}"
             )
         if self.calls:
             raise DamagedError(
@@ -282,7 +294,9 @@ class AnswerReader:
             value, end = decoded(text, start)
         except (ValueError, RecursionError) as error:
             if looks_like_a_call(text[start : start + 1000]):
-                raise DamagedError(f"The JSON that begins in line {at + 1} cannot be read ({error}).") from None
+                raise DamagedError(
+                    f"The JSON that begins in line {at + 1} cannot be read ({error}). {AS_BLOCKS}"
+                ) from None
             return False
         calls = json_calls(value, at + 1)
         if calls is None:
@@ -314,7 +328,7 @@ class AnswerReader:
         """A line of prose that may have been meant as an action, as a result or as the end of a text."""
         if self.calls and any(ends(value, line) for value in self.texts):
             raise DamagedError(
-                f"Line {self.at + 1} (`{line.strip()[:80]}`) could end a text that ended before: choose another word for its last line."
+                f"Line {self.at + 1} ({shown(line)}) could end a text that ended before: choose another word for its last line."
             )
         self.hint = self.hint or checked(self.lines, self.at, self.heads, acted=bool(self.calls))
         if call_within(line):
@@ -391,7 +405,7 @@ class AnswerReader:
         """One hash is a comment as well: an action under it must not stand behind code."""
         if not self.calls and holds_code("\n".join(self.lines[: self.at])):
             raise DamagedError(
-                f"Line {self.at + 1} (`{self.lines[self.at].strip()[:80]}`) stands behind code: it is not known whether it is a comment. "
+                f"Line {self.at + 1} ({shown(self.lines[self.at])}) stands behind code: it is not known whether it is a comment. "
                 f"{HOW}"
             )
 

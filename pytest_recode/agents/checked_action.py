@@ -10,10 +10,10 @@ from pytest_recode.agents.action_arguments import action
 from pytest_recode.agents.actions import Action, ProtocolError, argument_of, kind_of
 from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
 from pytest_recode.agents.headings import interface_in, path_in
-from pytest_recode.agents.other_tools import translated
+from pytest_recode.agents.other_tools import names_a_tool, tool_kind, translated
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.structured import Call
-from pytest_recode.agents.values import DamagedError, Value, WrongError, between_marks, doubts, opens_block
+from pytest_recode.agents.values import FENCE, DamagedError, Value, WrongError, between_marks, doubts, opens_block
 
 _PLAIN = ("", "text", "txt", "plain", "plaintext", "command", "cmd", "run")
 """What stands behind the backticks of a fence that says no language."""
@@ -29,10 +29,16 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
                 f"The old and the new text of the `edit` in line {call.line} are the same: behind `|`, as in line {clipped}, blank lines "
                 "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
             )
-    arguments = translated(kind_of(call.name), call.arguments)
+    name, given = call.name, dict(call.arguments)
+    if kind_of(name) is None and names_a_tool(name):  # as only a tag or JSON can name it
+        kind = tool_kind(name, given)
+        if isinstance(kind, ProtocolError):
+            raise WrongError(kind)
+        name = kind
+    arguments = translated(kind_of(name), given)
     if old is not None and new is not None:
         arguments |= _without_marks(call, old, new)
-    made = action(call.name, arguments)
+    made = action(name, arguments)
     if isinstance(made, ProtocolError):
         raise WrongError(made)
     if made.kind == "run":
@@ -62,6 +68,11 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
             f"The text of {path[:200]} ends at line {value.end}, and line {later} could end it as well"
             f"{f'; up to line {value.end} it is no Python ({wrong})' if wrong else ''}. Write it as a block that ends in a word which "
             f"is no other line of your answer: `text <<{_fresh(lines)}`, its lines, `{_fresh(lines)}`."
+        )
+    if (not python or wrong) and (inner := _inner_fence(value)):
+        raise DamagedError(
+            f"The text of {path[:200]} ends in line {value.end}, and line {inner} opens another code fence within it: it is not known which "
+            f"of the two ends there. Write it as a block: `text <<{_fresh(lines)}`, its lines, `{_fresh(lines)}`."
         )
     if wrong and not value.closer and "\n" not in text:
         raise DamagedError(
@@ -93,6 +104,18 @@ def _others(value: Value, texts: Sequence[Value]) -> frozenset[int]:
     if value.closer[:1] in ("", "`", "~", "<", '"', "'") or opens_block(value.text, value.closer):
         return frozenset()
     return frozenset(each.end - 1 for each in texts if each.closer == value.closer and each.opened > value.end)
+
+
+def _inner_fence(value: Value) -> int:
+    """The number of a line of a fenced text that opens a fence with a language, which the end of the text may have been meant to close;
+    0 without one."""
+    if value.closer[:1] not in ("`", "~"):
+        return 0
+    for number, line in enumerate(value.text.split("\n"), value.opened + 1):
+        opened = FENCE.match(line)
+        if opened is not None and opened["info"].strip() and opened["ticks"][0] == value.closer[0]:
+            return number
+    return 0
 
 
 def _fresh(lines: Sequence[str]) -> str:

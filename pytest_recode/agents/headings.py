@@ -16,12 +16,12 @@ _NUMBER = r"(?:(?:step[ \t]{1,4})?\d{1,2}[.):]?[ \t]{1,4})?"
 # Two hashes at least: one hash is a comment in Python and in a shell.
 HEADING = re.compile(rf"{_NUMBER}(?:#{{2,6}}[ \t]*(?:\*\*|__)?|\*\*|__){_NUMBER}{_WORD}(?P<tail>.*)$", _FLAGS)
 # Only where an answer holds no action under a real heading: `Action: read` as some models write it.
-LOOSE = re.compile(rf"{_NUMBER}{_WORD}(?P<tail>(?:[ \t]{{1,4}}#?\d{{1,2}})?[ \t]*:.*)$", _FLAGS)
+LOOSE = re.compile(rf"{_NUMBER}{_WORD}(?P<tail>(?:[ \t]{{1,4}}#?\d{{1,2}})?[ \t]*[:\uff1a].*)$", _FLAGS)
 # Only where an answer holds no action under either: `# Action: read`, outside of fences and arguments.
 SINGLE = re.compile(rf"#[ \t]*(?:\*\*|__)?{_NUMBER}{_WORD}(?P<tail>.*)$", _FLAGS)
 ARGUMENT = re.compile(
     r"[ \t]*(?:[-*+][ \t]+)?(?P<mark>[`*\"'_]{0,3})(?P<name>[A-Za-z][\w-]{0,30}(?:[ ](?:input|str|string|text|path))?)"
-    r"(?:(?P<inner>:)(?P=mark)(?P<behind>.*)|(?P=mark)[ \t]*(?P<tail>(?:[:=]|<<).*|))$",
+    r"(?:(?P<inner>[:\uff1a])(?P=mark)(?P<behind>.*)|(?P=mark)[ \t]*(?P<tail>(?:[:\uff1a=]|<<).*|))$",
     _FLAGS,
 )
 VERB = re.compile(
@@ -69,7 +69,7 @@ def heading(line: str, heads: Sequence[re.Pattern[str]]) -> Head | None:
         return Head(word=word, rest="", tag="")
     if word != "action" and (opened := re.fullmatch(r":?[ \t]*<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1", tail, re.ASCII)):
         return Head(word=word, rest="", tag=opened[2])
-    if tail[0] in ":-\u2013\u2014=":
+    if tail[0] in ":\uff1a-\u2013\u2014=":
         rest = tail[1:].strip()
         rest = rest.removeprefix("**").strip() if rest.count("**") % 2 else rest
         return Head(word=word, rest=rest, tag="")

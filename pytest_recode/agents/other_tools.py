@@ -33,6 +33,7 @@ SUBMIT_TEXTS = ("message", "summary", "result", "answer", "final_answer", "text"
 _WRAPPERS = ("args", "arguments", "input", "parameters", "params", "kwargs")
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash"})
 _MILLISECONDS = frozenset({"timeout_ms", "timeout_millis", "timeout_milliseconds"})
+_DIRECTORIES = frozenset({"cwd", "workdir", "directory", "dir_path", "working_dir", "working_directory"})
 _THOUGHTS = frozenset({"think", "thinking", "plan", "todo", "todo_write", "update_plan", "write_todos"})
 
 
@@ -102,6 +103,7 @@ def translated(kind: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
             if name in made:
                 made[name] = _shell_text(made[name])
         _translate_milliseconds(made)
+        _translate_directory(made)
     if kind == "read":
         for name in ("paths", "files", "file_paths"):
             one = made.get(name)
@@ -117,6 +119,8 @@ def _shell_text(command: object) -> object:
         return command
     if len(command) == 3 and command[0] in _SHELLS and command[1] in ("-c", "-lc"):
         return command[2]
+    if len(command) == 1:
+        return command[0]
     if any(character.isspace() for character in command[0]):
         return command  # no program: it seems to be a list of commands, and is refused
     return shlex.join(command)
@@ -131,6 +135,18 @@ def _translate_milliseconds(made: dict[str, Any]) -> None:
     if (number := whole_number(made[names[0]])) is not None and number > 0:
         del made[names[0]]
         made["timeout"] = number / 1000
+
+
+def _translate_directory(made: dict[str, Any]) -> None:
+    """Puts the directory of a command in front of it."""
+    names = [name for name, value in made.items() if plain_name(name) in _DIRECTORIES and value]
+    commands = [name for name in made if argument_of("run", name) == "command"]
+    if len(names) != 1 or len(commands) != 1 or not all(isinstance(made[name], str) for name in (*names, *commands)):
+        return
+    directory = made[names[0]].strip()
+    if directory.rstrip("/") not in ("", "."):
+        made[commands[0]] = f"cd {shlex.quote(directory)} || exit\n{made[commands[0]]}"
+    del made[names[0]]
 
 
 def _translate_lines(made: dict[str, Any]) -> None:

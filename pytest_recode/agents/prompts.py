@@ -121,8 +121,8 @@ def result_text(kind: str, arguments: Mapping[str, str], text: str) -> str:
     about = arguments.get(form.main, "") if form is not None else ""
     if kind == "grep" and "path" in arguments:
         about += f" in {arguments['path']}"
-    about = " ".join(about.split())
-    about = f"{about[:MAX_NAMED]}..." if len(about) > MAX_NAMED else about
+    first, _, more = about.strip().partition("\n")
+    about = f"{first[:MAX_NAMED].rstrip()}..." if more or len(first) > MAX_NAMED else first
     return f"Result of {kind}{' ' if about else ''}{about}:\n{text}"
 
 
@@ -168,7 +168,10 @@ def targets_text(brief: Brief, targets: Files, above: Mapping[str, str] | None =
             continue
         fence = fence_for(text)
         said, note = printable(text)
-        shown.append(f"## {path}\n\n{fence}\n{cut(said, MAX_TARGET).rstrip()}\n{fence}" + (f"\n{note}" if note else ""))
+        shown.append(
+            f"## {path}\n\n{fence}\n{cut(said, MAX_TARGET).removesuffix(chr(10))}\n{fence}"
+            + (f"\n{note}" if note else "")
+        )
     return "# Current content of the targets\n\n" + "\n\n".join(shown)
 
 

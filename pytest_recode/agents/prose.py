@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pytest_recode.agents.actions import ACTION_NAMES, FORMS, argument_of, kind_of
 from pytest_recode.agents.headings import ARGUMENT, HEADING, acts, calls_as_python, heading, tail_of
 from pytest_recode.agents.structured import call_within
-from pytest_recode.agents.values import FENCE, DamagedError
+from pytest_recode.agents.values import FENCE, DamagedError, shown
 
 HOW = "Write each action as `### Action: NAME`, its arguments below it."
 _HIDDEN = re.compile(
@@ -28,7 +28,7 @@ def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, 
     Raises DamagedError where the line would be an action that is lost.
     """
     line = lines[at]
-    where = f"Line {at + 1} (`{line.strip()[:80]}`)"
+    where = f"Line {at + 1} ({shown(line)})"
     hint = ""
     said = line.lstrip(" \t>-*+")
     said = said if acts(said) else _LISTED.sub("", line)

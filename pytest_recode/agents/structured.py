@@ -73,12 +73,26 @@ class DuplicateKeyError(ValueError):
     """A JSON object that has one key twice: one of the two would be lost."""
 
 
-def decoded(text: str, at: int = 0) -> tuple[Any, int]:
-    """The JSON value at `at`, and where it ends. Line breaks within its strings are taken as such.
+class DoubtfulEscapeError(ValueError):
+    """A JSON string with line breaks and escapes: its writer may have meant the escapes as they are."""
 
-    Raises ValueError (DuplicateKeyError among them) and RecursionError.
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPE = re.compile(r'\\[^"/]')
+
+
+def decoded(text: str, at: int = 0) -> tuple[Any, int]:
+    """The JSON value at `at`, and where it ends. Line breaks within a string are taken as such, unless the string has escapes as well.
+
+    Raises ValueError (DuplicateKeyError and DoubtfulEscapeError among them) and RecursionError.
     """
-    return json.JSONDecoder(strict=False, object_pairs_hook=_once).raw_decode(text, at)
+    value, end = json.JSONDecoder(strict=False, object_pairs_hook=_once).raw_decode(text, at)
+    for string in _STRING.finditer(text, at, end):
+        if "\n" in string[0] and (escape := _ESCAPE.search(string[0])):
+            raise DoubtfulEscapeError(
+                f"a string holds line breaks, which JSON writes as \\n, and `{escape[0]}` as well: it is not known whether that is an escape"
+            )
+    return value, end
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ MAX_RESULTS = 40_000
 
 _FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:r|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_NUMBERED = re.compile(r"[ \t]*\d{1,6}(?:\t|[ ]?[:|\u2192][ ]?)")
 _SEVERAL = re.compile(r"\w\.\w+(?:[ ]*,[ ]*|[ ]+)[\w./-]*\w\.\w+\Z")
 """A path that may be meant as several: `a.py, b.py`. Not refused before, since a file may be called so."""
 
@@ -45,7 +47,9 @@ def execute(action: Action, workspace: Workspace, search: Search, *, among: int 
     except Refused as refused:
         missing = str(refused).startswith("there is no ")
         more = ". `list` shows the files." if missing else ""
-        if missing and _SEVERAL.search(action.arguments.get("path", "")):
+        if missing and "*" in action.arguments.get("path", ""):
+            more = f". `path` names one file or directory, and is no pattern{more}"
+        elif missing and _SEVERAL.search(action.arguments.get("path", "")):
             more = f": `{action.kind}` takes one path, and `path` was `{action.arguments['path']}`{more}"
         return False, cut(printable(f"Refused: {refused}{more}")[0], room)
 
@@ -91,6 +95,8 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
         count = text.count(old)
     if not count:
         why = _escaped(text, said) or f"{_near(text, old)}. It must be exact, blanks included"
+        if new.strip() and text.count(new) == 1:
+            why += f". The new text stands there already, at line {text[: text.index(new)].count(chr(10)) + 1}: it may be edited already"
         raise Refused(f"the old text does not occur in {path}{why}.")
     if count > 1 and not everywhere:
         raise Refused(
@@ -107,9 +113,17 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
 
 
 def note_on_change(path: str, before: str | None, after: str) -> str:
-    """A note for the model if a change left a file empty or no valid Python; "" otherwise. `before` is None for a new file."""
+    """A note for the model if a change left a file empty or no valid Python, or put control characters into it; "" otherwise. `before` is
+    None for a new file."""
     if not after.strip():
         return f" Note: {path} is empty now." if before is None or before.strip() else ""
+    control = next((found for found in _CONTROL.findall(after) if found not in (before or "")), "")
+    if control:
+        control = f" Note: {path} holds the control character U+{ord(control):04X} now; a backslash of the code is written \\\\ in JSON."
+    return control + _note_on_python(path, before, after)
+
+
+def _note_on_python(path: str, before: str | None, after: str) -> str:
     wrong = syntax_error(after) if path.endswith(".py") else None
     if wrong is None:
         return ""
@@ -185,9 +199,29 @@ def _character(escape: str) -> str:
 
 
 def _near(text: str, old: str) -> str:
-    """A hint at a line of the file that differs from the first line of `old` only in blanks; "" if there is none."""
-    first = next(("".join(line.split()) for line in old.split("\n") if line.strip()), "")
-    for number, line in enumerate(text.split("\n"), 1):
+    """A hint at the lines of the file that are nearest to the old text; "" if there are none."""
+    wanted = old.split("\n")
+    bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in wanted)
+    if all(_NUMBERED.match(line) for line in wanted if line.strip()) and bare in text:
+        return " with the numbers of its lines. Leave the numbers out"
+    lines = text.split("\n")
+    skipped = next((at for at, line in enumerate(wanted) if line.strip()), 0)
+    best, same = 0, 0
+    for at in range(len(lines)):
+        count = 0
+        while (
+            skipped + count < len(wanted) and at + count < len(lines) and lines[at + count] == wanted[skipped + count]
+        ):
+            count += 1
+        if count > same:
+            best, same = at, count
+    if same and wanted[skipped].strip() and best + same < len(lines) and skipped + same < len(wanted):
+        return (
+            f" (from line {best + 1} on it is the same for {same} {'line' if same == 1 else 'lines'}, and then line {best + same + 1} is "
+            f"{lines[best + same][:200]!r}, not {wanted[skipped + same][:200]!r})"
+        )
+    first = "".join(wanted[skipped].split())
+    for number, line in enumerate(lines, 1):
         if first and "".join(line.split()) == first:
             return f" (line {number} is like its first line: {line[:200]!r})"
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pytest_recode.agents.action_arguments import action
 from pytest_recode.agents.actions import (
@@ -19,6 +20,9 @@ from pytest_recode.agents.actions import (
     kind_of,
 )
 from pytest_recode.agents.beside_calls import action_line, without_marks
+from pytest_recode.agents.fences import fences
+from pytest_recode.agents.headings import calls_as_python
+from pytest_recode.agents.leaked_calls import leaked_calls
 from pytest_recode.agents.named_code import named_code, unwritten
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
 from pytest_recode.agents.protocol import parse, parts_of, plain_lines
@@ -131,6 +135,9 @@ def _repeats(text: str, actions: Sequence[Action]) -> bool:
 
 
 def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
+    if not cut_off and (leaked := leaked_calls(reply.text)):
+        read = from_reply(replace(reply, text="", tool_calls=leaked))
+        return ProtocolError(text=read.text) if isinstance(read, ProtocolError) else read
     found = _MARKED.fullmatch(reply.text)
     step = parse((found["llama"] or found["mistral"]) if found else reply.text, cut_off=cut_off)
     if isinstance(step, Step):
@@ -142,7 +149,12 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
         return ProtocolError(text=f"Your answer was empty: it calls no tool. {called}")
     line = action_line(reply.text)
     if not line:
-        return ProtocolError(text=f"Your answer calls no tool. {called}")
+        if python := next((line.strip()[:80] for line in reply.text.split("\n") if calls_as_python(line)), ""):
+            return ProtocolError(
+                text=f"Your answer calls no tool: `{python}` is a call in Python, and is not carried out. {called}"
+            )
+        lost = " The code in your text is written to no file: use `write` or `edit`." if fences(reply.text) else ""
+        return ProtocolError(text=f"Your answer calls no tool.{lost} {called}")
     lines = plain_lines(reply.text).split("\n")[line - 1 :]
     kind = next((kind for word in _WORD.findall("\n".join(lines)[:1000]) if (kind := kind_of(word))), "write")
     fault = _ADVICE.split(step.text, maxsplit=1)[0].partition(" Nothing was done.")[0]

@@ -25,6 +25,11 @@ _LITERAL = re.compile(r"(?P<style>[|>])(?P<options>[-+1-9]{0,2})(?:[ \t]+#.*)?")
 _QUOTES = ('"""', "'''")
 _HERE = re.compile(r"(?<!<)<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)\\?(?P<tag>[A-Za-z_]\w*)(?P=quote)(?!\w)", re.ASCII)
 _PAIRS = ("`", "'", '"')
+MAX_QUOTED = 200
+"""Lines of a command within quotation marks that are looked at for their end."""
+
+
+AS_BLOCKS = "A text that is hard to write as JSON can be a block below `### Action: NAME`: `text <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
 
 
 class DamagedError(Exception):
@@ -52,6 +57,8 @@ class Value:
     """What its fence says behind the backticks."""
     clipped: bool = False
     """Whether blank lines at its end were left out, as YAML does behind `|`."""
+    block: bool = False
+    """Whether it is a block, whose last word the model chose."""
     mark: str = ""
     """The mark, such as a backtick, that stands at both ends of a text of one line; the text includes both."""
     final: str = ""
@@ -72,12 +79,12 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
     if many := re.fullmatch(r"<{3,}(-?[ \t]*['\"]?[A-Za-z_]\w*['\"]?)", said, re.ASCII):
         extra = len(said) - len(many[1]) - 2
         raise DamagedError(
-            f"Line {at + 1} (`{lines[at].strip()[:80]}`) opens no block: there {'is' if extra == 1 else 'are'} {extra} `<` too many. "
+            f"Line {at + 1} ({shown(lines[at])}) opens no block: there {'is' if extra == 1 else 'are'} {extra} `<` too many. "
             f"Write `{name} <<{many[1][:80]}`."
         )
     if said.startswith("<<") and name != "command":
         raise DamagedError(
-            f"Line {at + 1} (`{lines[at].strip()[:80]}`) opens no block: behind `<<` stands one word, and nothing more."
+            f"Line {at + 1} ({shown(lines[at])}) opens no block: behind `<<` stands one word, and nothing more."
         )
     following = at
     if not said:  # the text begins in a line of its own
@@ -95,6 +102,8 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
         return _literal(lines, at, name, literal["style"], literal["options"])
     if name == "command" and _HERE.search(said):
         return _here_document(lines, at, said)
+    if name == "command" and said[-1:] in ('"', "'") and _is_open(said):
+        return _open_quote(lines, at, said)
     if name == "command" and said.endswith("\\") and not said.endswith("\\\\"):
         return _continued(lines, at, said)
     text = _line(at, name, tail)
@@ -144,6 +153,12 @@ def to_write(path: str) -> str:
     return f"To write it, put these two lines above the fence: `### Action: write` and `path: {path[:200]}`."
 
 
+def shown(line: str) -> str:
+    """A line of an answer as messages quote it: in backticks, or in quotes where it holds backticks itself."""
+    text = line.strip()[:80]
+    return f'"{text}"' if "`" in text else f"`{text}`"
+
+
 def opens_block(text: str, word: str) -> bool:
     """Whether a line of a text opens a block that ends in this word."""
     return re.search(rf"<<-?[ \t]*['\"]?{re.escape(word)}['\"]?[ \t]*$", text, re.MULTILINE) is not None
@@ -176,9 +191,10 @@ def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
                     f"Line {at + 1} opens a block with `<<-`, of which a shell takes leading tabs away, and its lines have "
                     f"some. Write `<<{tag}`: the lines are then taken as they are."
                 )
-            return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1, final="\n" if body else "")
+            final = "\n" if body else ""
+            return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1, block=True, final=final)
     raise DamagedError(
-        f"The block that line {at + 1} opens (`{lines[at].strip()[:80]}`) has no last line `{tag}`: "
+        f"The block that line {at + 1} opens ({shown(lines[at])}) has no last line `{tag}`: "
         "the answer was cut off, or the line is missing. "
         f"End the block with a line that holds only `{tag}`, or write less at once."
     )
@@ -263,6 +279,32 @@ def _here_document(lines: Sequence[str], at: int, said: str) -> Value:
     return Value(text="\n".join([said, *lines[at + 1 : end]]), end=end, closer=last, opened=at + 1)
 
 
+def _open_quote(lines: Sequence[str], at: int, said: str) -> Value:
+    """A command whose line ends in an opening quotation mark: its lines up to the one that holds the closing mark."""
+    for end in range(at + 2, min(len(lines), at + MAX_QUOTED) + 1):
+        command = "\n".join([said, *lines[at + 1 : end]])
+        if not _is_open(command):
+            return Value(text=command, end=end, opened=at + 1)
+    raise DamagedError(
+        f"The quotation mark at the end of the command in line {at + 1} is not closed: the answer was cut off, or the mark is missing."
+    )
+
+
+def _is_open(command: str) -> bool:
+    """Whether a command ends within quotation marks."""
+    quote, escaped = "", False
+    for character in command:
+        if escaped:
+            escaped = False
+        elif character == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+    return bool(quote)
+
+
 def _continued(lines: Sequence[str], at: int, said: str) -> Value:
     """A command whose lines end in a backslash, but for the last."""
     rows, end = [said], at + 1
@@ -292,7 +334,7 @@ def _line(at: int, name: str, tail: str) -> str:
             f"`{name}` in line {at + 1} begins with more than one blank: it is not known which belong to the text. "
             "Write it as a block."
         )
-    if name in (*TEXTS, "pattern") and tail != tail.rstrip(" \t"):
+    if name in TEXTS and tail != tail.rstrip(" \t"):
         raise DamagedError(
             f"`{name}` in line {at + 1} ends in a blank: it is not known whether that belongs to it. Leave it out, or write it as a "
             f"block: `{name} <<END_OF_TEXT`, its line, `END_OF_TEXT`."
@@ -330,7 +372,7 @@ def _no_form(at: int, name: str, following: str) -> str:
             f"`{name} <<END`, then `END`."
         )
     return (
-        f"`{name}` in line {at + 1} has nothing behind it on its line, and the next line (`{following.strip()[:80]}`) opens no "
+        f"`{name}` in line {at + 1} has nothing behind it on its line, and the next line ({shown(following)}) opens no "
         f"block or fence, so that it is not known where the text ends. Write it as a block: `{name} <<END_OF_TEXT`, its lines as they are, "
-        "then a line `END_OF_TEXT`."
+        f"then a line `END_OF_TEXT`. A text that is meant to be empty is a block without lines: `{name} <<END`, then `END`."
     )

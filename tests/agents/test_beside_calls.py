@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -213,3 +214,44 @@ def test_an_answer_without_calls_says_so() -> None:
     read = from_reply(Reply(text="## Action\nFix it."))
     assert isinstance(read, ProtocolError)
     assert read.text.startswith("Your answer calls no tool. Call one of: ")
+
+
+LEAKED = {
+    "harmony": "<|channel|>analysis<|message|>I look.<|end|><|start|>assistant<|channel|>commentary to=functions.run "
+    '<|constrain|>json<|message|>{"command":"ls"}<|call|>',
+    "DeepSeek-V3": "<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>run\n"
+    '```json\n{"command": "ls"}\n```<\uff5ctool\u2581call\u2581end\uff5c><\uff5ctool\u2581calls\u2581end\uff5c>',
+    "DeepSeek-V3.1": "I look.<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>run<\uff5ctool\u2581sep\uff5c>"
+    '{"command": "ls"}<\uff5ctool\u2581call\u2581end\uff5c><\uff5ctool\u2581calls\u2581end\uff5c>',
+}
+
+
+@pytest.mark.parametrize("family", LEAKED)
+def test_a_call_that_a_server_left_in_the_text_is_done(family: str) -> None:
+    step = from_reply(Reply(text=LEAKED[family]))
+    assert isinstance(step, Step), step
+    assert step.actions == (Action(kind="run", arguments={"command": "ls"}),)
+
+
+def test_several_calls_in_the_text_are_done_in_order() -> None:
+    one = "<\uff5ctool\u2581call\u2581begin\uff5c>{}<\uff5ctool\u2581sep\uff5c>{}<\uff5ctool\u2581call\u2581end\uff5c>"
+    step = from_reply(Reply(text=one.format("read", '{"path": "a.py"}') + "\n" + one.format("submit", "{}")))
+    assert isinstance(step, Step), step
+    assert [each.kind for each in step.actions] == ["read", "submit"]
+
+
+@pytest.mark.parametrize("family", LEAKED)
+@pytest.mark.parametrize("change", [lambda text: f"{text} and more", lambda text: text.replace('"ls"', "ls")])
+def test_calls_in_the_text_that_are_not_whole_are_not_done(family: str, change: Callable[[str], str]) -> None:
+    assert isinstance(from_reply(Reply(text=change(LEAKED[family]))), ProtocolError)
+
+
+def test_code_and_calls_of_python_in_the_text_are_said_to_be_lost() -> None:
+    code = from_reply(Reply(text="It is:\n```python\ndef f():\n    pass\n```"))
+    assert isinstance(code, ProtocolError)
+    assert_message(code.text, "The code in your text", "written to no file", "`write` or `edit`")
+    call = from_reply(Reply(text="```tool_code\nprint(default_api.read_file(absolute_path='a.py'))\n```"))
+    assert isinstance(call, ProtocolError)
+    assert_message(
+        call.text, "default_api.read_file(absolute_path='a.py')", "a call in Python", "Call one of: list, read"
+    )

@@ -199,7 +199,7 @@ WRITE = (
         ("### Action: write\npath: a.py", f"`write` needs `text`. Nothing was done. Write it like this:\n\n{WRITE}"),
         ("### Action: write\ntext <<E\nx\nE", "`write` needs `path`."),
         ("### Action: edit\npath: a\nold <<E\nE\nnew <<F\nF", "`old` of `edit` is empty."),
-        ("### Action: submit\npath: a.py", "`submit` does not take `path` (line 2); it takes nothing."),
+        ("### Action: submit\nmode: a.py", "`submit` does not take `mode` (line 2); it takes nothing."),
         ("### Action: read\npath: a\npath: b", "`path` of `read` is given twice."),
         (
             "### Action: write\npath: a.py\ntext <<END\nimport numpy\n",

@@ -124,6 +124,25 @@ SHORT = {
         ]
         for mark in "`'\""
     },
+    "### Action: run\ncommand: python -c \"\nimport numpy as np\n\nprint(np.arange(3), 'it\\'s')\n\"\n\n### Action: submit": [
+        ("run", {"command": "python -c \"\nimport numpy as np\n\nprint(np.arange(3), 'it\\'s')\n\""}),
+        ("submit", {}),
+    ],
+    "### Action: run\ncommand: python -c '\nprint(1)\n' | wc -l\ntimeout: 5": [
+        ("run", {"command": "python -c '\nprint(1)\n' | wc -l", "timeout": "5"})
+    ],
+    "### Action: grep\npattern: class \n": [("grep", {"pattern": "class"})],
+    "### Action\uff1aedit\npath\uff1aa.py\nold\uff1ax\nnew\uff1ay": [
+        ("edit", {"path": "a.py", "old": "x", "new": "y"})
+    ],
+    "Action\uff1aread\npath\uff1aa.py": [("read", {"path": "a.py"})],
+    '<tool_call>\n{"name": "write", "arguments": {"path": "a.py", "text": "x = 1\nprint(\\"a\\")\n"}}\n</tool_call>': [
+        ("write", {"path": "a.py", "text": 'x = 1\nprint("a")\n'})
+    ],
+    '<invoke name="str_replace_based_edit_tool"><parameter name="command">str_replace</parameter><parameter name="path">a.py</parameter>'
+    '<parameter name="old_str">x</parameter><parameter name="new_str">y</parameter></invoke>': [
+        ("edit", {"path": "a.py", "old": "x", "new": "y"})
+    ],
     "### Action: run\ncommand: ls\ntimeout: 60": [("run", {"command": "ls", "timeout": "60"})],
     "### Action: run\ntimeout: 60\n```bash\nls\npwd\n```": [("run", {"command": "ls\npwd", "timeout": "60"})],
     "### Action: run\n```\ntimeout: 60\ncommand: ls\n```": [("run", {"command": "ls", "timeout": "60"})],
@@ -247,7 +266,10 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ),
         ('<read path="a" path="b"/>', "The tag `<read` in line 1 has an attribute twice."),
         ('<read path="a.py">{"lines": "1-2"}</read>', "has attributes, and JSON in it: use one of the two."),
-        ('<read path="a.py"><file>b.py</file></read>', "`path` of `read` is given twice."),
+        (
+            '<read path="a.py"><file>b.py</file></read>',
+            "`path` of `read` is given twice, as `path` and `file`, with different",
+        ),
         ('<read mode="r"/>', "`read` does not take `mode`; its arguments are `path`, `lines`."),
         (
             "<write>x = 1</write>",
@@ -276,6 +298,28 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         (
             "### Action: read\npath: a.py\nstart_line: 1\nend_line: 3\nlines: 1-2",
             "`lines` of `read` is given twice.",
+        ),
+        ('### Action: run\ncommand: python -c "\nprint(1)\n### Action: submit', "is not closed"),
+        (
+            "### Action: run\ncommand <<EOF\npython - <<'EOF'\nx = 1\nEOF\ngrep -n x a.py\nEOF",
+            "The text before it ended in line 5, the first that is `EOF`: if it goes on behind that, end its block with a word that is no "
+            "line of it, such as `EOF_2`.",
+        ),
+        (
+            '### Action: edit\npath: a.py\nold:\n"""\ndef f():\n    """\nproblem = 1\n"""\nnew:\n"""\nx\n"""',
+            'The text before it ended in line 6, the first that is `"""`',
+        ),
+        (
+            "### Action: write\npath: notes.md\ntext:\n```markdown\n# Notes\n\n```bash\npytest\n```\n\n### Action: run\ncommand: ls",
+            "line 7 opens another code fence within it",
+        ),
+        (
+            "Okay.\n### Action: read a.py\n\nBut first\n</think>\n### Action: list",
+            "Write all actions behind the end of your thoughts",
+        ),
+        (
+            '<tool_call>\n{"name": "write", "arguments": {"path": "a.py", "text": "x = 1\nprint(\\"a\\n\\")\n"}}\n</tool_call>',
+            "it is not known whether that is an escape",
         ),
         ("### Action: edit a.py\nold: x\nnew: y\ndescription: z", "`edit` does not take `description`"),
         *(
@@ -386,7 +430,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ("### Action: run\ncommand: ls\ncommand: pwd", "`command` of `run` is given twice."),
         (
             "### Action: write a.py\n```\nx = '''\n```\n'''\n```\n### Action: submit",
-            "would be lost. The text before it ended in line 4 (`",
+            'The text before it ended in line 4, the first that is "```": if it goes on behind that, write it as a block',
         ),
         (
             "### Action: write\npath: a.py\ntext:\nx = 1",
@@ -430,7 +474,6 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
             )
             for named in ("", "text:\n", "text: ")
         ),
-        ("### Action: grep\npattern: class \n", "`pattern` in line 2 ends in a blank"),
         ("### Action: edit a.py\nold: x \nnew: y\n", "`old` in line 2 ends in a blank"),
         ('### Action: run\n    python3 -c "\n    print(1)\n    "', "command <<END_OF_COMMAND\n"),
         ("### Action: run\ncommand: ls\n\nThen I will write it.", "If it is no part of the command"),

@@ -201,7 +201,10 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
             calls(("read", '{"path": "a", "mode": "r"}')),
             "`read` does not take `mode`; its arguments are `path`, `lines`. Nothing was done. Call the",
         ),
-        (calls(("read", '{"path": "a", "file": "b"}')), "`path` of `read` is given twice."),
+        (
+            calls(("read", '{"path": "a", "file": "b"}')),
+            "`path` of `read` is given twice, as `path` and `file`, with different values.",
+        ),
         (
             calls(("submit", "{}"), text="### Action: write\npath: a"),
             "Your answer calls tools, and its text holds actions",

@@ -135,11 +135,11 @@ def test_a_pipe_is_refused_and_not_waited_for(open_workspace: Open) -> None:
     assert refusal(workspace.write, "pipe", "x") == "pipe is no regular file"
     assert refusal(workspace.grep, "x", "pipe") == "pipe is no directory"
     assert workspace.grep("x") == (
-        "instruction.md:1: Write solve(x).",
-        "lib/helpers.py:1: def double(x):",
-        "lib/helpers.py:2:     return 2 * x",
-        "paper.md:1: The paper says: solve(x) is 2 x.",
-        "solver.py:1: def solve(x):",
+        "instruction.md:1:Write solve(x).",
+        "lib/helpers.py:1:def double(x):",
+        "lib/helpers.py:2:    return 2 * x",
+        "paper.md:1:The paper says: solve(x) is 2 x.",
+        "solver.py:1:def solve(x):",
     )
 
 
@@ -183,8 +183,8 @@ def test_a_full_disk_is_refused_and_leaves_the_old_file(open_walled: Open) -> No
 
 def test_grep_gives_file_line_and_text(open_workspace: Open) -> None:
     workspace = open_workspace()
-    assert workspace.grep(r"^def \w+") == ("lib/helpers.py:1: def double(x):", "solver.py:1: def solve(x):")
-    assert workspace.grep("2", "lib") == ("lib/helpers.py:2:     return 2 * x",)
+    assert workspace.grep(r"^def \w+") == ("lib/helpers.py:1:def double(x):", "solver.py:1:def solve(x):")
+    assert workspace.grep("2", "lib") == ("lib/helpers.py:2:    return 2 * x",)
     assert workspace.grep("nothing here") == ()
     assert refusal(workspace.grep, "(") == (
         "'(' is no regular expression of Python's: missing ), unterminated subpattern at position 0"
@@ -195,8 +195,8 @@ def test_grep_is_bounded(open_workspace: Open) -> None:
     many = b"hit\n" * 1000 + b"hit" + b"y" * 1000 + b"\n"
     workspace = open_workspace(files={"many.txt": many, "long.txt": b"hit" + b"y" * 1000, "bin": b"hit\0"})
     found = workspace.grep("hit")
-    assert found[0] == "long.txt:1: hit" + "y" * 297 + "..."
-    assert found[1] == "many.txt:1: hit"
+    assert found[0] == "long.txt:1:hit" + "y" * 297 + "..."
+    assert found[1] == "many.txt:1:hit"
     assert found[-1] == "... more than 200 lines match"
     assert len(found) == 201
 
@@ -205,7 +205,7 @@ def test_grep_is_bounded(open_workspace: Open) -> None:
 def test_a_pattern_that_takes_for_ever_is_refused(open_walled: Open) -> None:
     workspace = open_walled(files={"a.txt": b"a" * 60 + b"!"})
     assert refusal(workspace.grep, "(a+)+$") == "it took longer than 10 s"
-    assert workspace.grep("a!") == ("a.txt:1: " + "a" * 60 + "!",)
+    assert workspace.grep("a!") == ("a.txt:1:" + "a" * 60 + "!",)
 
 
 def test_a_pattern_that_no_signal_interrupts_is_refused(open_walled: Open) -> None:
@@ -289,6 +289,14 @@ def test_run_gives_status_and_output(open_workspace: Open) -> None:
     assert workspace.run(r"printf '\377'").output == "\ufffd"
 
 
+def test_pytest_runs_in_the_workspace(open_walled: Open) -> None:
+    workspace = open_walled()
+    workspace.write("test_it.py", "def test_it():\n    assert 1 + 1 == 2\n")
+    done = workspace.run("python -m pytest -q test_it.py")
+    assert done.status == 0, done.output
+    assert "1 passed" in done.output
+
+
 def test_a_command_that_cannot_start_is_refused(open_workspace: Open) -> None:
     workspace = open_workspace()
     assert workspace.run("no-such-program").status == 127
@@ -364,7 +372,7 @@ def test_a_workspace_in_every_kind_of_sandbox(open_everywhere: Open) -> None:
     workspace.run("ln -s /etc out; rm solver.py; ln -s /etc/hostname solver.py")
     assert refusal(workspace.read, "out/passwd").startswith("out is no directory")
     assert workspace.targets() == {}
-    assert workspace.grep("double") == ("lib/helpers.py:1: def double(x):",)
+    assert workspace.grep("double") == ("lib/helpers.py:1:def double(x):",)
 
 
 # The end

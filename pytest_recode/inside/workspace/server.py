@@ -32,6 +32,7 @@ MAX_PATTERN = 1000  # characters
 MAX_LINE = 300  # characters of a line found
 OP_SECONDS = 10.0  # of one operation: a pattern may never end, a directory may have a million entries
 OUTPUT_LIMIT = 64 << 10
+NO_PLUGIN = "-p no:recode"  # an interpreter may have it installed, and no sandbox has its code: pytest would not start
 MAX_CHANGES = 32 << 20  # bytes of changed files that are stored between turns
 _REQUEST = 64 << 20  # bytes
 
@@ -209,7 +210,11 @@ class _Workspace:
         start = time.monotonic()
         try:
             done = command_runner.run(
-                [shell, "-c", command], cwd=self.tree.path, seconds=seconds, output_limit=OUTPUT_LIMIT
+                [shell, "-c", command],
+                cwd=self.tree.path,
+                seconds=seconds,
+                output_limit=OUTPUT_LIMIT,
+                env={**os.environ, "PYTEST_ADDOPTS": NO_PLUGIN},
             )
         except (OSError, ValueError) as error:  # too long, a null character, or no process can be started
             raise Refusal(f"the command cannot be started: {error}") from None
@@ -247,7 +252,7 @@ class _Workspace:
         for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
             if pattern.search(line):
                 shown = line if len(line) <= MAX_LINE else line[:MAX_LINE] + "..."
-                yield f"{path}:{number}: {shown}"
+                yield f"{path}:{number}:{shown}"
 
 
 def _stamp(path: str) -> Optional[tuple[int, ...]]:
