@@ -3,7 +3,7 @@
 Runs on the host. The grader holds the hidden tests, the candidate process the code under test; `switchboard.py`
 connects them. Exactly one of the two holds the turn, and whoever holds it when a limit passes is at fault.
 
-The module is long because it is one state machine: each step and each way to end is handled by the state of the
+Longer than 350 lines because it is one state machine: each step and each way to end is handled by the state of the
 running case and of the grader, and parts of it would share all of that state.
 """
 

@@ -15,8 +15,9 @@ from pytest_recode.plugin import distributed, gate, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem
 from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
 from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of
+from pytest_recode.plugin.report_status import CRASHED, WITH_RESULT, report_status
+from pytest_recode.plugin.results_file import ResultsFile
 from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
-from pytest_recode.records.run_directory import RESULTS, Lines
 
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("pytest_recode")
 
-
-CRASHED = "???"
-"""The phase of pytest-xdist's report on an item whose worker died."""
-_RAN = ("call", CRASHED)
 
 _ENDING = 30.0
 """Seconds that workers may take to end, beyond those for which they wait for answers."""
@@ -49,12 +46,11 @@ class Reporter:
         self.started: set[str] = set()  # node ids of all episodes that were started, skipped ones included
         self.unreadable: set[str] = set()  # node ids of the items of unreadable tasks
         self.interrupted: set[str] = set()  # node ids of interrupted episodes
-        self._results: Lines | None = None
+        self._results = ResultsFile(run.out)
         self._session: pytest.Session | None = None
         self._item: pytest.Item | None = None  # the running one
         self._lost = ""  # why records that were written are missing
         self._gate = ""  # the result of `--recode-fail-under`
-        self.compact = False  # whether results.jsonl has an error and the later record of the same, retried episode
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -68,33 +64,7 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
-        facts = data_of(report)
-        if not facts:
-            return None
-        if "unrecorded" in facts:  # the summary says so
-            return "", "", ""
-        if report.when not in _RAN or "gate" in facts:
-            return None
-        if "interrupted" in facts:
-            return "interrupted", "I", ("INTERRUPTED", {"yellow": True})
-        if "not_played" in facts:
-            return "error", "E", ("ERROR", {"red": True})
-        if "validation" in facts:
-            if facts["validation"]["error"]:
-                return "error", "E", ("ERROR", {"red": True})
-            word = f"VALID {facts['validation'].get('seconds', 0):.2f}s"
-            return ("passed", ".", (word, {"green": True})) if report.passed else None
-        from pytest_recode.render.words import status
-
-        record = facts["summary"] if "summary" in facts else facts["record"]
-        word = status(record)
-        if record["outcome"] == "error":
-            return "error", "E", (word, {"red": True})
-        if record["outcome"] == "solved":
-            return "passed", ".", (word, {"green": True})
-        if report.skipped:
-            return "unsolved", "u", (word, {"yellow": True})
-        return "failed", "F", (word, {"red": True})
+        return report_status(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -108,11 +78,11 @@ class Reporter:
         if facts is not None and not self._unread(report, facts):
             self.started.add(report.nodeid)
         facts = facts or NO_DATA
-        if report.when in _RAN and not facts.keys().isdisjoint({"record", "validation"}):
+        if report.when in WITH_RESULT and not facts.keys().isdisjoint({"record", "validation"}):
             if report.nodeid in self.reported:
                 return
             self.reported.add(report.nodeid)
-        if report.when in _RAN and "record" in facts:
+        if report.when in WITH_RESULT and "record" in facts:
             config = self.run.config
             try:
                 if facts.get("finished_before"):
@@ -122,10 +92,10 @@ class Reporter:
                 attach(report, {"summary": self.records[-1]})
             except RecordsError as error:  # an episode without a record does not pass
                 self._unrecorded(report, str(error))
-        elif report.when in _RAN and "interrupted" in facts:
+        elif report.when in WITH_RESULT and "interrupted" in facts:
             self.interrupted.add(report.nodeid)
             self._stop(facts["interrupted"])
-        elif report.when in _RAN and "validation" in facts:
+        elif report.when in WITH_RESULT and "validation" in facts:
             self.validations.append(facts["validation"])
 
     def _unrecorded(self, report: pytest.TestReport, reason: str) -> None:
@@ -224,14 +194,13 @@ class Reporter:
         """Add the reports on the whole run, before JUnit is written and the exit status decided."""
         hook = self.run.config.hook
         records = self.records
-        if self._results is not None:
-            try:
-                self._results.check()
-            except RecordsError as error:
-                for record in records:
-                    if record["outcome"] == "solved":
-                        hook.pytest_runtest_logreport(report=gate.unrecorded(record["nodeid"], str(error)))
-                records = []
+        try:
+            self._results.check()
+        except RecordsError as error:
+            for record in records:
+                if record["outcome"] == "solved":
+                    hook.pytest_runtest_logreport(report=gate.unrecorded(record["nodeid"], str(error)))
+            records = []
         limit = self.run.settings.fail_under
         if limit is None or not self.started:
             return
@@ -312,27 +281,15 @@ class Reporter:
         if limit is not None and self.run.worker is None:
             unsolved = [record["nodeid"] for record in self.records if record["outcome"] == "unsolved"]
             gate.remember(self.run.config, limit, unsolved)
-        if self._results is not None:
-            try:
-                self._results.check()
-                if self.compact:
-                    from pytest_recode.plugin.directory import compact
-
-                    self._close()
-                    compact(self.run.out)
-            except (RecordsError, UserError) as error:
-                self._lost = str(error)
-                if session.exitstatus == pytest.ExitCode.OK:
-                    session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        try:
+            self._results.finish()
+        except (RecordsError, UserError) as error:
+            self._lost = str(error)
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_unconfigure(self) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        if self._results is not None:
-            with suppress(RecordsError):  # reported by check() before
-                self._results.close()
-            self._results = None
+        self._results.close()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_recode_turn_finished(self, item: pytest.Item, turn: Turn) -> None:
@@ -345,8 +302,5 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_recode_episode_finished(self, record: Record) -> None:
-        self.compact |= record["nodeid"] in self.run.retried
-        if self._results is None:
-            self._results = Lines(self.run.out / RESULTS)
-        self._results.append(record)
+        self._results.append(record, retried=record["nodeid"] in self.run.retried)
         self.records.append(episode_summary(record))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import Any
 
 from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.passing import Passed, passed
+from pytest_recode.render.report_ablation import ablations, impact
 from pytest_recode.render.report_table import (
     IDENTITY,
     Column,
@@ -56,8 +56,8 @@ def tables(
         return {}
     return {
         "scores": lambda: _scores(rows, missing(rows, known)),
-        "ablation": lambda: _ablations(rows),
-        "impact": lambda: _impact(rows),
+        "ablation": lambda: ablations(rows),
+        "impact": lambda: impact(rows),
         "contamination-first": lambda: _contaminations(rows, everything, "first_commit_date"),
         "contamination-last": lambda: _contaminations(rows, everything, "last_commit_date"),
         "hard": lambda: _hard(rows, everything, hard_threshold),
@@ -264,102 +264,6 @@ def _parts(
         ),
         shown=frozenset(map(name, detail)),
     )
-
-
-def _ablations(rows: Rows) -> Table | None:
-    found: list[dict[str, Any]] = []
-    for row, other in paper_pairs(rows):
-        one = passing.ablation(rows[row], rows[other])
-        if one is None:
-            continue
-        found.append(
-            {
-                "label": f"{name(row)} / {name(other)}",
-                **identity(row),
-                "source": f"{row.source} - {other.source}" if row.source != other.source else row.source,
-                "snippets": one.snippets,
-                "unpaired": one.unpaired,
-                "scaled_with": percent(one.scaled_with),
-                "scaled_without": percent(one.scaled_without),
-                "difference": percent(one.scaled.value),
-                "difference_interval": percents(one.scaled.interval),
-                "p": one.scaled.p,
-                "pass_at_1_with": percent(one.plain_with),
-                "pass_at_1_without": percent(one.plain_without),
-                "pass_at_1_difference": percent(one.plain.value),
-                "pass_at_1_difference_interval": percents(one.plain.interval),
-                "pass_at_1_p": one.plain.p,
-                "units": one.units,
-                "only_with": list(one.only_with),
-                "only_without": list(one.only_without),
-            }
-        )
-    if not found:
-        return None
-    return Table(
-        name="ablation",
-        title="What the paper in the prompt is worth, on the snippets played both ways",
-        columns=(
-            *(column for column in IDENTITY if column.key != "paper_shown"),
-            *columns("count", snippets="snippets", unpaired="unpaired"),
-            *columns("percent", pass_at_1_with="Pass@1 with", pass_at_1_without="without"),
-            *columns("points", pass_at_1_difference="with - without"),
-            *columns("interval", pass_at_1_difference_interval="95 %"),
-            *columns("p", pass_at_1_p="p"),
-            *columns("percent", scaled_with="scaled with", scaled_without="without"),
-            *columns("points", difference="with - without"),
-            *columns("interval", difference_interval="95 %"),
-            *columns("p", p="p"),
-            Column(key="units", head="test by", fold=True),
-            *columns("list", only_with="solved only with the paper", only_without="solved only without"),
-        ),
-        rows=tuple(sorted(found, key=lambda one: -one["difference"])),
-    )
-
-
-def _impact(rows: Rows) -> Table | None:
-    pairs = [(rows[row], rows[other]) for row, other in paper_pairs(rows)]
-    found = passing.impact(pairs)
-    if not found:
-        return None
-    better = sum(one.with_paper > one.without for one in found)
-    worse = sum(one.with_paper < one.without for one in found)
-    return Table(
-        name="impact",
-        title=f"What the paper did to each snippet: share of {plural(len(pairs), 'pair')} of rows that solve it with and without",
-        columns=(
-            *columns("text", snippet="snippet"),
-            *columns("count", lines="lines", pairs="pairs"),
-            *columns("percent", with_paper="with %", without="without %"),
-            *columns("points", difference="with - without"),
-        ),
-        rows=tuple(
-            {
-                "row": "same" if one.with_paper == one.without else "changed",
-                "snippet": one.task,
-                "lines": one.lines,
-                "pairs": one.pairs,
-                "with_paper": percent(one.with_paper),
-                "without": percent(one.without),
-                "difference": percent(one.with_paper - one.without),
-            }
-            for one in found
-        ),
-        notes=(
-            f"of {plural(len(found), 'snippet')} {better} are solved more often with the paper, {worse} more often without",
-        ),
-        shown=frozenset({"changed"}),
-        more="snippets without a difference are left out; --format=json has them",
-    )
-
-
-def paper_pairs(rows: Rows) -> list[tuple[Row, Row]]:
-    """Rows that had the paper, each with one that had not and is else the same."""
-    return [(row, other) for row in rows for other in rows if row.paper and not other.paper and _alike(row, other)]
-
-
-def _alike(row: Row, other: Row) -> bool:
-    return replace(row, paper=True, source="", differs="") == replace(other, paper=True, source="", differs="")
 
 
 def _values(one: Passed) -> dict[str, Any]:
