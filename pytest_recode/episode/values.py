@@ -36,6 +36,8 @@ class FeedbackItem:
     analysis: str = ""  # from L2
     suggestion: str = ""  # from L3, words only
     correction: str = ""  # from L4, code
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """From L4, by file: code that the interface needs beside `correction`, in other files or in its own."""
     caused_by: str = ""  # from L2
     possible_causes: tuple[str, ...] = ()
     """Failing interfaces that this one, or its hidden tests, use: its own code may be right, and nothing here says otherwise."""

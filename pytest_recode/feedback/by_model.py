@@ -162,6 +162,7 @@ def _filled(derived: FeedbackItem, draft: Draft, covered: bool) -> FeedbackItem:
     return replace(
         item,
         **{name: getattr(derived, name) for name in lacking},
+        elsewhere=derived.elsewhere if "correction" not in fields and "correction" not in needless else {},
         authors={**item.authors, **dict.fromkeys(lacking, "derived")},
     )
 

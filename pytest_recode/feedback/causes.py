@@ -76,6 +76,8 @@ def cause_in_words(found: Causes) -> str:
 def advice_in_words(names: Sequence[str], advice: str, *, mutual: bool) -> str:
     """`advice` on an interface, for the case that the fault is not in `names` alone. `mutual`: neither comes first."""
     first = "" if mutual else f"Correct {listed(names)} first. "
+    if not advice:
+        return first.strip()
     return f"{first}If the fault is not in {listed(names)} alone: {advice}"
 
 

@@ -7,43 +7,26 @@ reference's source of the interface.
 from __future__ import annotations
 
 import builtins
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import partial_file, source
 from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first
+from pytest_recode.feedback.fix_words import steps as steps_in_words
+from pytest_recode.feedback.fix_words import used_names, where
+from pytest_recode.feedback.fixes import Fix, Own, Versions, fix, raised_on_import
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds, sentence
 from pytest_recode.feedback.model_answers import FIELDS
+from pytest_recode.feedback.operations import differing
 from pytest_recode.feedback.source import Definition, Parameter, Source
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Outcome, Verdict
 
 MOST_NAMES = 5
-MOST_OPERATIONS = 6
-"""If the arithmetic of two versions differs by more operations, the difference is not reported."""
-
-OPERATIONS = {
-    "Add": "addition",
-    "Sub": "subtraction",
-    "Mult": "multiplication",
-    "Div": "division",
-    "FloorDiv": "whole division",
-    "Mod": "remainder",
-    "Pow": "power",
-    "MatMult": "matrix product",
-    "USub": "change of sign",
-    "Lt": "comparison by <",
-    "LtE": "comparison by <=",
-    "Gt": "comparison by >",
-    "GtE": "comparison by >=",
-    "Eq": "comparison by ==",
-    "NotEq": "comparison by !=",
-}
-
 ADVICE = {
     "mismatch": "go through `{name}` step by step against the paper and the instruction: signs, axes, order of the"
     " operations, normalisation, constants, and the edge cases that are announced",
@@ -63,19 +46,58 @@ ADVICE = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derivation:
+    """An item, and what it says of the code around the interface's own.
+
+    `right`: the interface's own code needs no change. `around`: the parts of analysis and suggestion on code around it that needs one.
+    """
+
+    item: FeedbackItem
+    right: bool = False
+    around: tuple[str, str] = ("", "")
+
+
 def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
     """One item for each failing interface, after those that may be why it fails. `candidate`: the targets that were graded.
 
-    All fields are filled, except for an interface that is known to fail because of another one (`caused_by`).
+    All fields are filled, except those that do not apply: for an interface that is known to fail because of another one (`caused_by`), and
+    for one whose code needs no change.
     """
+    return tuple(each.item for each in derivations(task, parts, candidate, verdict))
+
+
+def derivations(
+    task: Task, parts: Parts, candidate: Files, verdict: Verdict, written: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Derivation, ...]:
+    """The same, with what is known of the code around each interface. `written`: corrections by the task's author, by interface."""
     found = causes(task, parts, candidate, verdict)
     ordered = causes_first(verdict.failing_interfaces, found)
-    return tuple(_item(task, parts, candidate, verdict, name, found.get(name)) for name in ordered)
+    turn = _Turn(
+        task=task,
+        parts=parts,
+        candidate=candidate,
+        verdict=verdict,
+        written=written,
+        versions=Versions.of(parts, candidate, task.targets),
+    )
+    return tuple(_derivation(turn, name, found.get(name)) for name in ordered)
 
 
-def _item(
-    task: Task, parts: Parts, candidate: Files, verdict: Verdict, interface: str, cause: Causes | None
-) -> FeedbackItem:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """A failed turn, and what a derivation is made from."""
+
+    task: Task
+    parts: Parts
+    candidate: Files
+    verdict: Verdict
+    written: Mapping[str, str]
+    versions: Versions
+
+
+def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation:
+    task, parts, candidate, verdict = turn.task, turn.parts, turn.candidate, turn.verdict
     cases = [case for case in verdict.cases if case.interface == interface and case.outcome is Outcome.FAILED]
     found = "; ".join(kinds(verdict, interface))
     file = file_of(interface, task.targets) or task.targets[0]
@@ -83,13 +105,15 @@ def _item(
     part = parts.slot is not None and file_of(interface, task.targets) is None
     path = partial_file.around(parts, ours) if part else path_within(interface, file)
     name = path[-1] if path else file if part else interface
-    facts, steps = _structure(file, path, theirs, ours)
+    made = None if part else _fix(turn, interface, file, path)
+    right = made is not None and made.own is not Own.DIFFERENT
+    facts, steps = ([], []) if right else _structure(file, path, theirs, ours)
     for inner in partial_file.defined(parts, ours) if part and not theirs.problem else ():
         more_facts, more_steps = _structure(file, inner, theirs, ours)
         facts, steps = facts + more_facts, steps + more_steps
     if part and partial_file.untouched(parts, candidate):
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
-    if not facts and source.same(source.definition(theirs, path), _stub(parts, file, path)):
+    if not facts and not right and source.same(source.definition(theirs, path), _stub(parts, file, path)):
         facts, steps = [f"`{name}` is still as the repository came with it"], [f"write `{name}`"]
     if facts:  # a fault of its own
         cause = None
@@ -102,46 +126,73 @@ def _item(
     unused = _unused_of_repository(parts, path, theirs, ours)
     if unused and category == "T2":
         category = "T4"
-    advice = [] if facts else _advice(cases, name)
-    advice += _hints(unused, path, theirs, ours)
-    analysis = " ".join(map(sentence, facts + raised or _no_fact(name, verdict, cases)))
-    suggestion = " ".join(map(sentence, steps + advice))
+    around, more = _around(turn, made, file, path, cases, sure=cause is None)
+    own = right or bool(facts)
+    analysis = [*facts, *raised, *around] or _no_fact(name, verdict, cases)
+    suggestion = [*steps, *more] + ([] if own else _advice(cases, name))
+    suggestion += [] if right else _hints(unused, path, theirs, ours)
+    words = " ".join(map(sentence, suggestion))
     if cause is not None and cause.sure:
-        analysis, suggestion = " ".join(map(sentence, raised)), ""
+        analysis, words = raised, ""
     elif cause is not None:
-        analysis = " ".join(map(sentence, [*raised, f"`{name}` is there as it is asked", cause_in_words(cause)]))
-        suggestion = advice_in_words(cause.names, suggestion, mutual=cause.mutual)
-    if part:
-        correction = _lines(parts, verdict, interface)
-    else:
-        correction = source.pieces(ours, theirs, path, _corrected_elsewhere(task, verdict, file, path))
+        asked = [] if own or around else [f"`{name}` is there as it is asked"]
+        analysis = [*raised, *around, *asked, cause_in_words(cause)]
+        words = advice_in_words(cause.names, words, mutual=cause.mutual)
+    sure = cause is not None and cause.sure
     item = FeedbackItem(
         interface=interface,
         category=category,
         description=sentence(found),
-        analysis=analysis,
-        suggestion=suggestion,
-        correction="" if cause is not None and cause.sure else correction,
-        caused_by=cause.names[0] if cause is not None and cause.sure else "",
-        possible_causes=cause.names if cause is not None and not cause.sure else (),
+        analysis=" ".join(map(sentence, analysis)),
+        suggestion=words,
+        correction="" if sure else _lines(parts, verdict, interface) if made is None else made.code,
+        elsewhere={} if sure or made is None else made.elsewhere,
+        caused_by=cause.names[0] if cause is not None and sure else "",
+        possible_causes=cause.names if cause is not None and not sure else (),
     )
     fields = [*FIELDS, "caused_by"]
-    return replace(item, authors={name: "derived" for name in fields if getattr(item, name)})
+    authors = {field: "derived" for field in fields if getattr(item, field)}
+    author = turn.written.get(interface, "")
+    if item.correction and author and not right:
+        authors["correction"] = "task" if item.correction == author else "derived+task"
+    in_words = (" ".join(map(sentence, around)), " ".join(map(sentence, more)))
+    return Derivation(item=replace(item, authors=authors), right=right, around=in_words)
+
+
+def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
+    failing = turn.verdict.failing_interfaces
+    elsewhere: dict[str, set[str]] = {}
+    for other in failing:
+        there = file_of(other, turn.task.targets)
+        names = path_within(other, there)[:1] if there is not None else ()
+        if there is not None and (there, names) != (file, tuple(path[:1])):
+            elsewhere.setdefault(there, set()).update(names)
+    if file_of(interface, turn.task.targets) is None:  # a case of a unittest script: it may use all
+        return Fix(own=Own.DIFFERENT, code=source.parse(turn.parts.reference.get(file)).text, elsewhere={})
+    return fix(
+        turn.versions,
+        file,
+        path,
+        written=turn.written.get(interface, ""),
+        elsewhere=elsewhere,
+        raising=raised_on_import(turn.verdict.cases, turn.task.targets),
+    )
+
+
+def _around(
+    turn: _Turn, made: Fix | None, file: str, path: Sequence[str], cases: Sequence[Case], *, sure: bool
+) -> tuple[list[str], list[str]]:
+    """What is known of the code around the interface's own, and what to change there."""
+    if made is None:
+        return [], []
+    names = used_names(made, turn.versions, file, path)
+    advice = list(dict.fromkeys(ADVICE.get(case.kind, ADVICE["mismatch"]) for case in cases))
+    return where(made, names, file, path, sure=sure), steps_in_words(made, names, turn.versions, advice)
 
 
 def _lines(parts: Parts, verdict: Verdict, interface: str) -> str:
     """The authors' lines for a part of a file. They correct all failing cases, so only the first item has them."""
     return (original(parts) or "") if interface == verdict.failing_interfaces[0] else ""
-
-
-def _corrected_elsewhere(task: Task, verdict: Verdict, file: str, path: Sequence[str]) -> set[str]:
-    """The top-level names of `file` that are in another failing interface's correction."""
-    found = set()
-    for interface in verdict.failing_interfaces:
-        other = path_within(interface, file) if file_of(interface, task.targets) == file else ()
-        if other and other[0] not in path[:1]:
-            found.add(other[0])
-    return found
 
 
 def _stub(parts: Parts, file: str, path: Sequence[str]) -> Definition | None:
@@ -265,18 +316,4 @@ def _hints(unused: Sequence[str], path: Sequence[str], written: Source, referenc
     ]
     if lacking:
         hints.append(f"the authors also call {', '.join(f'`{name}`' for name in sorted(lacking)[:MOST_NAMES])}")
-    ours, theirs = source.operators(wanted), source.operators(given)
-    if (ours - theirs).total() + (theirs - ours).total() > MOST_OPERATIONS:
-        return hints
-    more, fewer = _operations(ours - theirs), _operations(theirs - ours)
-    if more and fewer:
-        hints.append(f"in place of {fewer} the authors have {more}")
-    elif more or fewer:
-        hints.append(f"the authors have {more} more than you" if more else f"you have {fewer} more than the authors")
-    return hints
-
-
-def _operations(counts: Counter[str]) -> str:
-    """A list such as "1 x subtraction, 2 x division"."""
-    known = [f"{count} x {OPERATIONS[name]}" for name, count in sorted(counts.items()) if name in OPERATIONS]
-    return ", ".join(known[:MOST_NAMES])
+    return hints + differing(given, wanted)

@@ -180,16 +180,19 @@ def _item(
     file = file_of(item.interface, targets) or (
         targets[0] if len(targets) == 1 else None
     )  # a case of a unittest script
-    if level >= 4 and item.correction.strip() and file:
+    if level < 4 or not file:
+        return lines
+    if item.possible_causes and (item.correction.strip() or item.elsewhere):
+        lines.append(f"The correction is for the case that the fault is not in {listed(item.possible_causes)} alone.")
+    if item.correction.strip():
         # A block is whole as it is, and derived code is the authors' own, whatever their comments say
         known = file_of(item.interface, targets) is None or item.authors.get("correction") == "derived"
         before = source.parse(candidate.get(file))
         part = Part.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
-        if item.possible_causes:
-            lines.append(
-                f"The correction is for the case that the fault is not in {listed(item.possible_causes)} alone."
-            )
-        lines += [f"Correction{_PARTS[part]}:", fenced(item, file, "" if part in _LAID_IN else " piece")]
+        kind = "" if part in _LAID_IN else " piece"
+        lines += [f"Correction{_PARTS[part]}:", fenced(item, file, item.correction, kind)]
+    for path, code in item.elsewhere.items():
+        lines += [f"Correction of what it uses of {path}:", fenced(item, path, code)]
     return lines
 
 
@@ -218,12 +221,12 @@ def _exception(exception: Exc, times: int, *, alike: bool) -> list[str]:
     return lines + ["      at " + " ".join(cut(frame, MOST_FRAME).split()) for frame in frames]
 
 
-def fenced(item: FeedbackItem, file: str, kind: str = "") -> str:
-    """`item`'s correction as the fence that `corrections` reads, without a `kind`; the fence is longer than any within the code."""
-    longest = max((len(run) for run in re.findall(r"`+", item.correction)), default=0)
+def fenced(item: FeedbackItem, file: str, code: str, kind: str = "") -> str:
+    """A correction of `item` as the fence that `corrections` reads, without a `kind`; the fence is longer than any within the code."""
+    longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
     fence = "`" * max(3, longest + 1)
-    code = item.correction.strip("\n")
-    return f"{fence}python{kind} file={file} interface={item.interface}\n{code}\n{fence}"
+    stripped = code.strip("\n")
+    return f"{fence}python{kind} file={file} interface={item.interface}\n{stripped}\n{fence}"
 
 
 def sentence(text: str) -> str:

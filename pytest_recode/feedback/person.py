@@ -104,7 +104,8 @@ def _said(item: FeedbackItem, given: Mapping[str, str]) -> FeedbackItem:
     kept = {name: author for name, author in item.authors.items() if not words or name != "caused_by"}
     authors = {**kept, **dict.fromkeys(words, "person")}
     causes = {} if words else {"caused_by": item.caused_by, "possible_causes": item.possible_causes}
-    return FeedbackItem(interface=item.interface, **{**fields, **words, **causes}, authors=authors)
+    elsewhere = item.elsewhere if "correction" not in words else {}
+    return FeedbackItem(interface=item.interface, **{**fields, **words, **causes}, elsewhere=elsewhere, authors=authors)
 
 
 def _lost(faulty: Callable[[str], tuple[str, ...]]) -> Callable[[str], str]:

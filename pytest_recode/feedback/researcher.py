@@ -9,7 +9,7 @@ from typing import Any
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback.audit import Secrets, audited, secrets_of
 from pytest_recode.feedback.causes import advice_in_words
-from pytest_recode.feedback.derived import derive
+from pytest_recode.feedback.derived import Derivation, derivations, derive
 from pytest_recode.feedback.inline_code import left_out
 from pytest_recode.feedback.levels import render, wrong_values
 from pytest_recode.feedback.model_answers import WORDS, Style, words_only
@@ -58,27 +58,33 @@ def derived(task: Task, parts: Parts) -> Researcher:
 
 def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[str, str]]) -> tuple[FeedbackItem, ...]:
     """One item for each failing interface, from `words` if they have it, else derived."""
-    items = derive(task, parts, turn.targets, turn.verdict)
+    corrections = {name: fields["correction"] for name, fields in words.items() if "correction" in fields}
+    found = derivations(task, parts, turn.targets, turn.verdict, corrections)
+    items = [each.item for each in found]
     return tuple(
-        _of_consequence(item, items, in_words(words.get(item.interface, {})))
-        if item.caused_by or item.possible_causes
-        else _with_words(item, in_words(words.get(item.interface, {})), wrong_values(turn.verdict, item.interface))
-        for item in items
+        _of_consequence(each, items, in_words(words.get(each.item.interface, {})))
+        if each.item.caused_by or each.item.possible_causes
+        else _with_words(
+            each, in_words(words.get(each.item.interface, {})), wrong_values(turn.verdict, each.item.interface)
+        )
+        for each in found
     )
 
 
-def _of_consequence(item: FeedbackItem, items: Sequence[FeedbackItem], words: Mapping[str, str]) -> FeedbackItem:
+def _of_consequence(found: Derivation, items: Sequence[FeedbackItem], words: Mapping[str, str]) -> FeedbackItem:
     """The author's words on an interface that fails by another's fault, or may: none of a fault of its own that are not conditional."""
-    if item.caused_by:
+    item = found.item
+    if item.caused_by or found.right:
         return item
-    used: dict[str, Any] = {name: text for name, text in words.items() if name != "description"}
+    used: dict[str, Any] = {name: text for name, text in words.items() if name in {"analysis", "suggestion"}}
     if "analysis" in used:
         used["analysis"] = f"{item.analysis} {USUALLY} {used['analysis'].strip()}"
     if "suggestion" in used:
         mutual = any(
             item.interface in other.possible_causes for other in items if other.interface in item.possible_causes
         )
-        used["suggestion"] = advice_in_words(item.possible_causes, used["suggestion"].strip(), mutual=mutual)
+        advice = f"{found.around[1]} {used['suggestion'].strip()}".strip()
+        used["suggestion"] = advice_in_words(item.possible_causes, advice, mutual=mutual)
     both = dict.fromkeys(used.keys() & {"analysis", "suggestion"}, "derived+task")
     return replace(
         item,
@@ -128,20 +134,30 @@ def in_words(words: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def _with_words(item: FeedbackItem, words: Mapping[str, str], wrong: bool) -> FeedbackItem:
+def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> FeedbackItem:
     """The author's text that can apply to this failure. `wrong`: results were wrong.
 
     An author wrote of results that come out wrong, of code that runs. Where no result is known to be wrong (an exception, none where one is
     due, a value of another type) the author's description would be untrue, and the analysis is of what usually goes wrong. Where the code
-    cannot run or lacks a piece, the derived facts come first.
+    cannot run or lacks a piece, or where the fault may be in code around the interface's own, the derived facts come first. Where the
+    interface's own code is right, the author's analysis and suggestion do not apply.
     """
-    used: dict[str, Any] = {name: text for name, text in words.items() if wrong or name != "description"}
+    item = found.item
+    apply = {"description"} if found.right else {"description", "category", "analysis", "suggestion"}
+    used: dict[str, Any] = {
+        name: text for name, text in words.items() if name in apply and (wrong or name != "description")
+    }
     authors = {**item.authors, **dict.fromkeys(used, "task")}
+    first = {"analysis": item.analysis, "suggestion": item.suggestion}
     if wrong and item.category not in {"T0", "T1"}:
-        return replace(item, **used, authors=authors)
+        first = dict(zip(first, found.around, strict=True))
+        if found.right or not any(found.around):
+            return replace(item, **used, authors=authors)
+    elif "category" in used:
+        used["category"], authors["category"] = item.category, "derived"
     between = {"analysis": " " if wrong else f" {USUALLY} ", "suggestion": " "}
     both: dict[str, Any] = {
-        name: f"{getattr(item, name)}{space}{used[name].strip()}" for name, space in between.items() if name in used
+        name: f"{first[name]}{space}{used[name].strip()}".strip() for name, space in between.items() if name in used
     }
-    authors = {**authors, **dict.fromkeys(both, "derived+task"), "category": "derived"}
-    return replace(item, **{**used, **both, "category": item.category}, authors=authors)
+    authors = {**authors, **dict.fromkeys(both, "derived+task")}
+    return replace(item, **{**used, **both}, authors=authors)

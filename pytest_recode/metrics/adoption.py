@@ -178,8 +178,9 @@ def named(item: StoredFeedbackItem, level: str) -> frozenset[str]:
             found.update(_NAME.findall(quoted))
         found.update(name for name in _NAME.findall(text) if _TELLING.search(name))
     if shown >= 4:
-        tree = source.parse(item["correction"].encode(errors="replace")).tree
-        found |= _names(tree) if tree is not None else set()
+        for code in (item["correction"], *item.get("elsewhere", {}).values()):
+            tree = source.parse(code.encode(errors="replace")).tree
+            found |= _names(tree) if tree is not None else set()
     return frozenset(found)
 
 

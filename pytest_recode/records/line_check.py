@@ -84,6 +84,7 @@ _FEEDBACK_FIELDS: Mapping[str, Check] = {
             analysis=TEXT,
             suggestion=TEXT,
             correction=TEXT,
+            elsewhere_=values_of(TEXT),
             caused_by_=or_null(TEXT),
             possible_causes_=list_of(TEXT),
             authors_=values_of(TEXT),

@@ -45,6 +45,7 @@ class StoredFeedbackItem(FeedbackItemRecord):
     analysis: str
     suggestion: str
     correction: str
+    elsewhere: NotRequired[dict[str, str]]
 
 
 class StoredFeedback(TypedDict):
@@ -159,6 +160,7 @@ def _dump_item(item: FeedbackItem) -> StoredFeedbackItem:
         "analysis": item.analysis,
         "suggestion": item.suggestion,
         "correction": item.correction,
+        "elsewhere": dict(item.elsewhere),
         **facts,
     }
 
@@ -171,6 +173,7 @@ def _load_item(stored: StoredFeedbackItem) -> FeedbackItem:
         analysis=stored["analysis"],
         suggestion=stored["suggestion"],
         correction=stored["correction"],
+        elsewhere=stored.get("elsewhere", {}),
         caused_by=stored.get("caused_by") or "",
         possible_causes=tuple(stored.get("possible_causes", ())),
         authors=stored.get("authors", {}),

@@ -172,7 +172,7 @@ def answered(source: str, chat_server: Serve, level: int) -> Feedback:
         name: {"category": "T3", "description": "d.", "analysis": "a.", "suggestion": "s.", "correction": "x = 1"}
         for name in ("stats.mean", "stats.deviation")
     }
-    played = turn(REFERENCE.replace("/ total", "* total"), *FAILED.verdict.cases)
+    played = turn(REFERENCE.replace("/ total", "* total").replace("- ddof", "+ ddof"), *FAILED.verdict.cases)
 
     def ask(request: Request) -> Words:
         assert level > 0

@@ -13,6 +13,8 @@ from pytest_recode.feedback.leaks import leaked
 from pytest_recode.verdict import Exc, Verdict
 from tests.feedback.scene import INTERFACES, REFERENCE, STUB, case, parts, task
 
+WRONG = REFERENCE.replace("/ total", "* total")
+
 
 def item(code: str | bytes | None, *cases: object, interface: str = "stats.mean") -> FeedbackItem:
     """What is said of `interface` where stats.py is `code`."""
@@ -125,20 +127,20 @@ def test_a_module_as_interface_names_each_definition_that_is_amiss() -> None:
 
 def test_an_exception_is_told_by_its_place() -> None:
     raised = Exc(type="ZeroDivisionError", message="division by zero", frames=("stats.py:4 in mean: return 1 / 0",))
-    said = item(REFERENCE, case(kind="exception", exception=raised), case(kind="exception", exception=raised))
+    said = item(WRONG, case(kind="exception", exception=raised), case(kind="exception", exception=raised))
     assert (said.category, said.analysis) == ("T1", "ZeroDivisionError is raised at stats.py:4 in mean.")
 
 
 def test_of_a_missing_exception_it_is_not_said_that_all_come_before_the_work() -> None:
     """The instruction may ask for one that only a result can call for, such as the state after a step."""
-    said = item(REFERENCE, case(kind="no-exception"))
+    said = item(WRONG, case(kind="no-exception"))
     assert "for bad arguments raise it before any other work" in said.suggestion
     assert "for a bad result as soon as there is that result" in said.suggestion
     assert "before anything else" not in said.suggestion
 
 
 def test_interfaces_without_fault_are_named() -> None:
-    said = item(REFERENCE, case(), case("stats.deviation", passed=True))
+    said = item(WRONG, case(), case("stats.deviation", passed=True))
     assert said.analysis == (
         "`mean` is there as it is asked: the fault is in what it does. No fault was found in stats.deviation."
     )
@@ -171,7 +173,7 @@ def test_what_is_borrowed_has_its_name_at_home(text: str, found: set[str]) -> No
 
 def test_arithmetic_that_differs_is_told_in_words() -> None:
     said = item(REFERENCE.replace("v * w for", "v + w for"))
-    assert said.suggestion.endswith("In place of 1 x addition the authors have 1 x multiplication.")
+    assert said.suggestion.endswith("Line 12 has 1 x addition where the authors have 1 x multiplication.")
 
 
 @pytest.mark.parametrize("code", [STUB, "x = 1", "def mean(values): return 1", REFERENCE.replace("/ total", "* total")])

@@ -53,7 +53,8 @@ def test_what_is_wrong_is_told_of_the_definition_around_the_part(tasks: dict[str
         assert f"Interface: {name}\n" in told
     assert "step by step" in told
     assert "`merge`" in told
-    assert "In place of 1 x subtraction the authors have 1 x addition." in told
+    line = wrong.decode().split("\n").index("        mean = self.mean - delta * other.count / count") + 1
+    assert f"Line {line} has 1 x subtraction where the authors have 1 x addition." in told
     assert "defines no" not in told
     assert "delta * other.count" not in told
 

@@ -61,7 +61,7 @@ def asked(server: ChatServer, level: int = 4, played: Turn = FAILED) -> Feedback
 
 
 def test_the_tasks_own_words_are_used_and_the_rest_is_derived() -> None:
-    played = turn(REFERENCE.replace("/ total", "* total"), *FAILED.verdict.cases)
+    played = turn(REFERENCE.replace("/ total", "* total").replace("- ddof", "+ ddof"), *FAILED.verdict.cases)
     feedback = researcher(task(), parts(WORDS))([played], 4)
     mean, deviation = feedback.items
     assert (feedback.source, feedback.level, feedback.turn, feedback.usage) == ("task", 4, 1, Usage())
@@ -96,6 +96,35 @@ def test_an_authors_words_of_wrong_results_are_not_said_of_another_failure(kind:
     assert " What usually goes wrong here: The weights are not used.\n" in feedback.text
     [item] = feedback.items
     assert (item.authors["description"], item.authors["analysis"]) == ("derived", "derived+task")
+
+
+@pytest.mark.parametrize("words", [None, WORDS], ids=["derived", "task"])
+def test_of_an_interface_that_is_right_only_what_it_uses_is_corrected(words: dict[str, dict[str, str]] | None) -> None:
+    played = turn(REFERENCE.replace("EPSILON = 1e-12", "EPSILON = 1e-2"), case("stats.deviation"))
+    texts = [researcher(task(), parts(words))([played], level).text for level in range(5)]
+    assert all("EPSILON" not in text for text in texts[:2])
+    assert all("Nothing needs to be changed in the code of `deviation` itself." in text for text in texts[2:])
+    assert all("The fault is in what it uses: `EPSILON`." in text for text in texts[2:])
+    assert all("Check `EPSILON` in stats.py against the instruction and the paper." in text for text in texts[3:])
+    assert not any("It is not centred" in text or "the fault is in what it does" in text for text in texts)
+    assert all("1e-12" not in text for text in texts[:4])
+    [correction] = corrections(texts[4])
+    assert correction.code == "EPSILON = 1e-12\n"
+
+
+def test_an_authors_correction_comes_with_what_it_uses() -> None:
+    words = {
+        "stats.mean": {**WORDS["stats.mean"], "correction": "def mean(values, weights=None):\n    return EPSILON\n"}
+    }
+    [item] = researcher(task(), parts(words))([turn("def mean(values, weights=None): pass", case())], 4).items
+    assert item.correction == "EPSILON = 1e-12\n\n\ndef mean(values, weights=None):\n    return EPSILON"
+    assert item.authors["correction"] == "derived+task"
+    has_it = turn("EPSILON = 1e-12\ndef mean(values, weights=None): pass", case())
+    [item] = researcher(task(), parts(words))([has_it], 4).items
+    assert (item.correction, item.authors["correction"]) == (words["stats.mean"]["correction"], "task")
+    wrong = turn("EPSILON = 1\ndef mean(values, weights=None): return EPSILON", case())
+    [item] = researcher(task(), parts(words))([wrong], 4).items
+    assert item.correction == "EPSILON = 1e-12"
 
 
 def test_without_words_of_anybody_they_are_derived() -> None:

@@ -1,0 +1,226 @@
+"""Where a candidate's module differs from the authors' in what an interface needs of it, and what has to change so that it does not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence, Set
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_recode.feedback.needs import Module, Needs
+from pytest_recode.feedback.source import Definition
+from pytest_recode.feedback.statements import Statement, effective
+
+
+class Reason(StrEnum):
+    """Why a statement of the candidate has to go."""
+
+    AGAIN = "binds a needed name although it is bound elsewhere"
+    HIDES = "binds a name of Python's that is needed"
+    RUNS = "runs on import and may change what is needed"
+    RAISES = "raises on import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """A statement of the candidate that has to go. `name`: what it binds or touches; of a statement that binds more, only that has to go."""
+
+    reason: Reason
+    name: str
+    statement: Statement
+
+    @property
+    def lines(self) -> str:
+        """ "line 8" or "lines 8 to 10"."""
+        first, last = self.statement.line, self.statement.last_line
+        return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Of one target. `names`: needed names that are not the same; `shown`: the authors' statements of them, in the file's order.
+
+    `late`: names that the candidate binds below a statement that uses them on import, each with the line of that statement.
+    """
+
+    file: str
+    names: tuple[str, ...] = ()
+    shown: tuple[Statement, ...] = ()
+    removals: tuple[Removal, ...] = ()
+    late: tuple[tuple[str, int], ...] = ()
+    postponed: bool = (
+        False  # whether `shown` has annotations that only `from __future__ import annotations` makes valid
+    )
+
+    def __bool__(self) -> bool:
+        return bool(self.shown or self.removals or self.late)
+
+    def code(self) -> str:
+        """`shown` as source: definitions apart, simple statements in blocks, imports with the names that are needed and differ."""
+        head = "from __future__ import annotations\n\n" if self.postponed and self.shown else ""
+        return head + "\n\n\n".join(_groups(self.shown))
+
+
+def difference(
+    authors: Module, theirs: Module, needs: Needs, *, without: Set[str] = frozenset(), raising: Collection[int] = ()
+) -> Difference:
+    """Compare what `needs` names of the two modules, but for the names in `without`.
+
+    `raising`: lines of the candidate at whose statements an import of it ended.
+    """
+    found = _Comparison(authors, theirs, needs)
+    for name in sorted(needs.names - {"*"} - without):
+        found.name(name)
+    found.starred()
+    found.loose(needs.names - without)
+    found.hidden()
+    for statement in theirs.statements:
+        known = any(statement.program == each.program for each in authors.statements)
+        if not known and any(statement.line <= line <= statement.last_line for line in raising):
+            found.remove(Reason.RAISES, "", statement)
+    return found.result()
+
+
+def remaining(authors: Module, theirs: Module) -> Difference:
+    """What else runs on import of one and not of the other: where all that is needed is the same, it is all that can matter."""
+    found = _Comparison(authors, theirs, Needs(statements=set(range(len(authors.statements)))))
+    found.loose(None)
+    return found.result()
+
+
+class _Comparison:
+    def __init__(self, authors: Module, theirs: Module, needs: Needs) -> None:
+        self.authors, self.theirs, self.needs = authors, theirs, needs
+        self.programs = {each.program for each in authors.statements}
+        self.names: list[str] = []
+        self.shown: set[int] = set()
+        self.removals: dict[tuple[int, str], Removal] = {}
+        self.late: list[tuple[str, int]] = []
+
+    def result(self) -> Difference:
+        shown = tuple(self.authors.statements[index] for index in sorted(self.shown))
+        annotated = any(isinstance(each, ast.arg) and each.annotation for one in shown for each in ast.walk(one.node))
+        return Difference(
+            file=self.theirs.file,
+            names=tuple(sorted(self.names, key=lambda name: self._positions(self.authors, name)[:1])),
+            shown=shown,
+            removals=tuple(sorted(self.removals.values(), key=lambda each: each.statement.line)),
+            late=tuple(self.late),
+            postponed=annotated and self.authors.postponed and not self.theirs.postponed,
+        )
+
+    def name(self, name: str) -> None:
+        """Compare one name: what it is in the end, and to every needed statement that uses it on import."""
+        if self._same(name):
+            return
+        places = self._positions(self.theirs, name)
+        statements = self.theirs.statements
+        more = [at for at in places if statements[at].program not in self.programs]
+        if more and self._same(name, frozenset(more)):
+            for at in more:
+                self.remove(Reason.AGAIN, name, statements[at])
+            return
+        users = [at for _, at in self._users(name) if at < places[0]] if places else []
+        if users:
+            self.late.append((name, statements[min(users)].line))
+        if users and not more and len(places) == 1:  # only its place is wrong
+            return
+        self.names.append(name)
+        self.shown.update(self._positions(self.authors, name))
+        for at in places[1:]:
+            self.remove(Reason.AGAIN, name, statements[at])
+        if places and statements[places[0]].binds != {name}:
+            self.remove(Reason.AGAIN, name, statements[places[0]])
+
+    def starred(self) -> None:
+        """Compare star imports that something needed comes from."""
+        theirs = {each.program for each in self.theirs.statements}
+        for at in self._positions(self.authors, "*") if "*" in self.needs.names else ():
+            if self.authors.statements[at].program not in theirs:
+                self.shown.add(at)
+
+    def loose(self, names: Set[str] | None) -> None:
+        """Compare the statements that run on import and touch `names`, or all of them."""
+        theirs = {each.program for each in self.theirs.statements}
+        for index in self.needs.statements:
+            statement = self.authors.statements[index]
+            touched = names is None or (statement.now | statement.later) & names
+            if (statement.loose or statement.registered) and statement.program not in theirs and touched:
+                self.shown.add(index)
+        for statement in self.theirs.statements:
+            registered = statement.registered & (names or frozenset()) - self._imported()
+            touched = registered or (statement.now | statement.later) & (names or frozenset())
+            runs = bool(registered) or statement.loose or (names is None and "*" in statement.binds)
+            if statement.program not in self.programs and runs and (names is None or touched):
+                self.remove(Reason.RUNS, min(touched, default=""), statement)
+
+    def hidden(self) -> None:
+        """Names that the authors' module does not bind, so that they are Python's own."""
+        for name in sorted(self.needs.unbound):
+            for at in self._positions(self.theirs, name):
+                self.remove(Reason.HIDES, name, self.theirs.statements[at])
+
+    def remove(self, reason: Reason, name: str, statement: Statement) -> None:
+        self.removals.setdefault((id(statement.whole), name), Removal(reason=reason, name=name, statement=statement))
+
+    def _imported(self) -> set[str]:
+        imports = (each for each in self.theirs.statements if isinstance(each.node, ast.Import | ast.ImportFrom))
+        return {name for each in imports for name in each.binds}
+
+    def _same(self, name: str, without: Set[int] = frozenset()) -> bool:
+        ours, theirs = self.authors.statements, self.theirs.statements
+        if _programs(effective(ours, name)) != _programs(effective(theirs, name, without)):
+            return False
+        return all(
+            _programs(effective(ours[:at], name)) == _programs(effective(theirs[:there], name, without))
+            for at, there in self._users(name)
+            if there not in without
+        )
+
+    def _users(self, name: str) -> Iterator[tuple[int, int]]:
+        """The needed statements that use `name` on import, where the candidate has them or binds their names: its place in both."""
+        for at in sorted(self.needs.statements):
+            statement = self.authors.statements[at]
+            if name in statement.now:
+                there = [i for i, each in enumerate(self.theirs.statements) if each.program == statement.program]
+                if not there:
+                    there = [i for i, each in enumerate(self.theirs.statements) if each.binds & statement.binds]
+                if there:
+                    yield at, there[0]
+
+    def _positions(self, module: Module, name: str) -> list[int]:
+        return [at for at, each in enumerate(module.statements) if name in each.binds]
+
+
+def _programs(statements: Sequence[Statement]) -> tuple[str, ...]:
+    return tuple(each.program for each in statements)
+
+
+def _groups(statements: Sequence[Statement]) -> Iterator[str]:
+    """Source of each definition, and of each run of simple statements between them."""
+    run: list[str] = []
+    imported: dict[int, list[Statement]] = {}
+    for each in statements:
+        imported.setdefault(id(each.whole), []).append(each)
+    for same in imported.values():
+        if isinstance(same[0].node, Definition):
+            if run:
+                yield "\n".join(run)
+            run = []
+            yield same[0].segment
+        elif (text := _text(same)) not in run:
+            run.append(text)
+    if run:
+        yield "\n".join(run)
+
+
+def _text(names: Sequence[Statement]) -> str:
+    """Source of a statement; of an import the names that are given."""
+    whole = names[0].whole
+    if not isinstance(whole, ast.Import | ast.ImportFrom) or len(whole.names) == len(names):
+        return names[0].segment
+    aliases = [each.node.names[0] for each in names if isinstance(each.node, ast.Import | ast.ImportFrom)]
+    only: ast.stmt = ast.Import(aliases)
+    if isinstance(whole, ast.ImportFrom):
+        only = ast.ImportFrom(whole.module, aliases, whole.level)
+    return ast.unparse(only)

@@ -1,0 +1,109 @@
+"""A fix in words: where the fault is outside the interface's own code, and what to change there, without code.
+
+Every sentence holds names and line numbers alone, most of them the candidate's, so that it may be shown from L2 and L3 on.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from pytest_recode.feedback.differences import Difference, Reason, Removal
+from pytest_recode.feedback.fixes import Fix, Own, Versions
+from pytest_recode.feedback.source import Definition
+from pytest_recode.feedback.statements import effective
+
+MOST = 5
+"""Names, and lines, in one text."""
+
+
+def used_names(made: Fix, versions: Versions, file: str, path: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Each file and name that the candidate's code of the interface uses, and that differs from the correction.
+
+    Not the interface itself, and, where its own code differs, not what only the authors' code uses.
+    """
+    used = versions.theirs.needs(file, path[:1], annotations=False) if path else {}
+    found = []
+    for each in made.differences:
+        needs = used.get(each.file)
+        for name in each.names:
+            own = each.file == file and name == path[0] if path else each.file == file
+            if not own and (made.own is not Own.DIFFERENT or (needs is not None and name in needs.names)):
+                found.append((each.file, name))
+    return tuple(found[:MOST])
+
+
+def where(made: Fix, names: Sequence[tuple[str, str]], file: str, path: Sequence[str], *, sure: bool) -> list[str]:
+    """Where the fault is, as sentences; [] if nothing can be said. `sure`: the fault can be in no other interface."""
+    name = path[-1] if path else file
+    is_ = "is" if sure else "may be"
+    said = []
+    if made.own is not Own.DIFFERENT and path:
+        said.append(f"nothing needs to be changed in the code of `{name}` itself")
+    listed = ", ".join(_place(each, file) for each in names)
+    if made.own is Own.REST_OF_CLASS:
+        said.append(f"the fault {is_} in the rest of its class `{path[0]}`" + (f", or in {listed}" if listed else ""))
+    elif made.own is Own.SAME and names:
+        said.append(f"the fault {is_} in what it uses: {listed}")
+    elif names:
+        said.append(f"the fault may be in what `{name}` does, or in what it uses: {listed}")
+    said += [_removal(each.file, one) for each, one in _removals(made)]
+    said += [
+        f"`{late}` is bound below line {line} of {each.file}, which uses it on import"
+        for each in made.differences
+        for late, line in each.late
+    ]
+    if made.own is Own.SAME and not made.differences:
+        said.append(
+            f"what it uses of {file} is as it must be, too" if path else f"nothing needs to be changed in {file}"
+        )
+    return said
+
+
+def steps(made: Fix, names: Sequence[tuple[str, str]], versions: Versions, advice: Sequence[str]) -> list[str]:
+    """What to change outside the interface's own code, in words. `advice`: on a function, with its `{name}`."""
+    said = []
+    for file, name in names:
+        theirs, authors, before = (
+            effective(program.module(file).statements, name)
+            for program in (versions.theirs, versions.authors, versions.repository)
+        )
+        if not theirs:
+            said.append(f"define `{name}` in {file}")
+        elif [each.program for each in before] == [each.program for each in authors]:
+            said.append(f"give `{name}` in {file} back what the repository's version of the file has")
+        elif isinstance(theirs[-1].node, Definition):
+            said += [text.format(name=name) for text in advice]
+        else:
+            said.append(f"check `{name}` in {file} against the instruction and the paper")
+    said += [_removing(each.file, one) for each, one in _removals(made)]
+    said += [f"bind `{late}` above line {line} of {each.file}" for each in made.differences for late, line in each.late]
+    return list(dict.fromkeys(said))
+
+
+def _removals(made: Fix) -> list[tuple[Difference, Removal]]:
+    return [(each, one) for each in made.differences for one in each.removals][:MOST]
+
+
+def _removal(file: str, one: Removal) -> str:
+    lines = f"{one.lines} of {file}"
+    verb = "" if one.lines.startswith("lines") else "s"
+    if one.reason is Reason.AGAIN:
+        what = "delete" if isinstance(one.statement.node, ast.Delete) else "bind"
+        return f"{lines} {what}{verb} `{one.name}`" + (" too" if what == "bind" else "")
+    if one.reason is Reason.HIDES:
+        return f"{lines} give{verb} Python's own name `{one.name}` another meaning"
+    if one.reason is Reason.RAISES:
+        return f"{lines} raise{verb} on import"
+    return f"{lines} run{verb} on import" + (f" and may change `{one.name}`" if one.name else "")
+
+
+def _removing(file: str, one: Removal) -> str:
+    lines = f"{one.lines} of {file}"
+    if len(one.statement.binds) > 1:
+        return f"take `{one.name}` out of {lines}"
+    return f"rename `{one.name}` in {lines}" if one.reason is Reason.HIDES else f"remove {lines}"
+
+
+def _place(place: tuple[str, str], file: str) -> str:
+    return f"`{place[1]}`" if place[0] == file else f"`{place[1]}` ({place[0]})"

@@ -1,0 +1,194 @@
+"""The fix of an interface: the code, in all target files, that makes the candidate's version of it the authors', and no more than that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from pytest_recode.feedback import source
+from pytest_recode.feedback.differences import Difference, difference, remaining
+from pytest_recode.feedback.model_answers import Part, part_of
+from pytest_recode.feedback.needs import Module, Program, package_of
+from pytest_recode.feedback.statements import Statement, statements_of
+from pytest_recode.task import Parts
+from pytest_recode.verdict import Case
+
+_ON_IMPORT = re.compile(r"(?P<file>.+?):(?P<line>\d+) in <module>")
+
+
+class Own(StrEnum):
+    """How the candidate's own code of an interface compares with the correction."""
+
+    SAME = "the same program"
+    REST_OF_CLASS = "the method is the same program, and its class is not"
+    DIFFERENT = "another program, or missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """`code` is for the interface's file; `elsewhere` is code for the file, or others, that does not fit into `code`."""
+
+    own: Own
+    code: str = ""
+    elsewhere: Mapping[str, str]
+    differences: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """The repository with the authors' targets, and with the candidate's."""
+
+    authors: Program
+    theirs: Program
+    repository: Program
+    targets: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parts: Parts, candidate: Mapping[str, bytes], targets: Sequence[str]) -> Versions:
+        beside = {path: data for path, data in parts.repo.items() if path not in targets}
+        return cls(
+            authors=Program({**parts.repo, **parts.reference}),
+            theirs=Program({**beside, **{path: candidate[path] for path in targets if path in candidate}}),
+            repository=Program(parts.repo),
+            targets=tuple(targets),
+        )
+
+
+def fix(
+    versions: Versions,
+    file: str,
+    path: Sequence[str],
+    *,
+    written: str = "",
+    elsewhere: Mapping[str, Set[str]],
+    raising: Mapping[str, Set[int]],
+) -> Fix:
+    """The fix of the interface at `path` of `file`; () is the whole file.
+
+    `written`: a correction by the task's author, which replaces the reference's code of the interface where the candidate does not have that.
+    `elsewhere`: by file, names that are corrected elsewhere. `raising`: by file, lines at which an import of the candidate ended.
+    """
+    reference, theirs = versions.authors.module(file), versions.theirs.module(file)
+    if reference.parsed.tree is None or (path and path[0] not in reference.names):
+        return Fix(own=Own.DIFFERENT, code=written or reference.parsed.text, elsewhere={})
+    found = _compared(versions, versions.authors, file, path, elsewhere, raising)
+    own = _own(found, reference, theirs, path)
+    if own is Own.SAME:
+        return _with_code(own, found, file)
+    if not path:
+        return replace(_with_code(own, found, file), code=written or reference.parsed.text)
+    if not written:
+        return _with_code(own, found, file)
+    given = source.parse(written.encode(errors="replace"))
+    statements = statements_of(given, package_of(file))
+    if part_of(written, path, theirs.parsed) is not Part.WHOLE or not any(path[0] in each.binds for each in statements):
+        return _beside_piece(_with_code(own, found, file), path, written)
+    laid = Program(versions.authors.files, {file: _laid(reference, statements)})
+    found = _compared(versions, laid, file, path, elsewhere, raising)
+    made = _with_code(_own(found, laid.module(file), theirs, path), found, file)
+    shown = next((each.shown for each in found if each.file == file), ())
+    verbatim = [each.program for each in shown] == [each.program for each in statements] and not found[0].postponed
+    return replace(made, code=written) if verbatim else made
+
+
+def raised_on_import(cases: Sequence[Case], targets: Sequence[str]) -> dict[str, set[int]]:
+    """The lines of targets at which an import of the candidate ended with an exception, by file."""
+    found: dict[str, set[int]] = {}
+    for case in cases:
+        for frame in case.exception.frames if case.exception is not None else ():
+            if match := _ON_IMPORT.match(frame):
+                for target in targets:
+                    if match["file"] == target or match["file"].endswith(f"/{target}"):
+                        found.setdefault(target, set()).add(int(match["line"]))
+    return found
+
+
+def _compared(
+    versions: Versions,
+    authors: Program,
+    file: str,
+    path: Sequence[str],
+    elsewhere: Mapping[str, Set[str]],
+    raising: Mapping[str, Set[int]],
+) -> tuple[Difference, ...]:
+    """The differences in what is needed, by file, that of `file` first."""
+    names = list(path[:1]) or sorted(authors.module(file).names - {"*"})
+    found = list(_differences(versions, authors, file, names, elsewhere, raising, annotations=False))
+    own = next((each for each in found if each.file == file), None)
+    if own is not None and any(
+        name in own.names for name in names
+    ):  # definitions are shown: with the names of their annotations
+        found = list(_differences(versions, authors, file, names, elsewhere, raising, annotations=True))
+    if not found:
+        both = (authors.module(file), versions.theirs.module(file))
+        found = [each for each in [remaining(*both)] if each]
+    return tuple(sorted(found, key=lambda each: (each.file != file, each.file)))
+
+
+def _differences(
+    versions: Versions,
+    authors: Program,
+    file: str,
+    names: Sequence[str],
+    elsewhere: Mapping[str, Set[str]],
+    raising: Mapping[str, Set[int]],
+    *,
+    annotations: bool,
+) -> Iterator[Difference]:
+    needs = authors.needs(file, names, annotations=annotations)
+    for each in versions.targets:
+        if each in needs:
+            found = difference(
+                authors.module(each),
+                versions.theirs.module(each),
+                needs[each],
+                without=elsewhere.get(each, frozenset()),
+                raising=raising.get(each, frozenset()),
+            )
+            if found:
+                yield found
+
+
+def _own(found: Sequence[Difference], authors: Module, theirs: Module, path: Sequence[str]) -> Own:
+    differing = {name for each in found if each.file == authors.file for name in each.names}
+    if not path:
+        return Own.DIFFERENT if any(each.file == authors.file for each in found) else Own.SAME
+    if path[0] not in differing:
+        return Own.SAME
+    same = source.same(source.definition(authors.parsed, path), source.definition(theirs.parsed, path))
+    return Own.REST_OF_CLASS if len(path) > 1 and same else Own.DIFFERENT
+
+
+def _with_code(own: Own, found: tuple[Difference, ...], file: str) -> Fix:
+    code = {each.file: each.code() for each in found if each.shown}
+    return Fix(own=own, code=code.pop(file, ""), elsewhere=code, differences=found)
+
+
+def _beside_piece(made: Fix, path: Sequence[str], written: str) -> Fix:
+    """The author's piece of a definition, with what it needs besides that definition."""
+    rest = tuple(
+        replace(each, shown=tuple(one for one in each.shown if path[0] not in one.binds)) for each in made.differences
+    )
+    code = {each.file: each.code() for each in rest if each.shown}
+    return replace(made, code=written, elsewhere=code)
+
+
+def _laid(reference: Module, written: Sequence[Statement]) -> Module:
+    """The reference with the statements of a correction in the place of its own of the same names."""
+    statements = list(reference.statements)
+    programs = {each.program for each in statements}
+    defined = {name for each in written if not each.program.startswith("import ") for name in each.binds}
+    at = next((index for index, old in enumerate(statements) if old.binds & defined), len(statements))
+    for each in written:
+        imports = each.program.startswith("import ")
+        same = [index for index, old in enumerate(statements) if old.binds & each.binds]
+        if imports and each.program in programs and len(same) == 1:
+            continue
+        if same:
+            at = same[0]
+        statements = [old for index, old in enumerate(statements) if index not in same]
+        statements.insert(0 if imports else min(at, len(statements)), each)
+        at += 1
+    return replace(reference, statements=tuple(statements))

@@ -1,0 +1,175 @@
+"""What an interface needs: the top-level names and statements, in all files of a program, that its code uses, directly or not.
+
+Read from the syntax trees; nothing is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_recode.feedback import source
+from pytest_recode.feedback.interfaces import module_of
+from pytest_recode.feedback.source import Source
+from pytest_recode.feedback.statements import Statement, absolute, postpones_annotations, statements_of
+from pytest_recode.task import Files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """One version of a file. `parsed.tree` is None if it is missing or does not parse; it then has no statements."""
+
+    file: str
+    parsed: Source
+    statements: tuple[Statement, ...]
+    postponed: bool  # whether its annotations are not evaluated
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(each.binds for each in self.statements))
+
+
+@dataclass(slots=True, kw_only=True)
+class Needs:
+    """Of one file: the names that are needed of it, the indices of needed statements, and the needed names that it does not bind."""
+
+    names: set[str] = field(default_factory=set)
+    statements: set[int] = field(default_factory=set)
+    unbound: set[str] = field(default_factory=set)
+
+
+class Program:
+    """The files of a repository with one version of the targets. Files are parsed when they are first asked for."""
+
+    def __init__(self, files: Files, replaced: Mapping[str, Module] | None = None) -> None:
+        """`replaced`: modules in the place of files."""
+        self.files = files
+        self._by_dotted = {module_of(path): path for path in files if path.endswith(".py")}
+        self._modules: dict[str, Module] = dict(replaced or {})
+
+    def module(self, file: str) -> Module:
+        if file not in self._modules:
+            parsed = source.parse(self.files.get(file))
+            self._modules[file] = Module(
+                file=file,
+                parsed=parsed,
+                statements=statements_of(parsed, package_of(file)),
+                postponed=postpones_annotations(parsed),
+            )
+        return self._modules[file]
+
+    def needs(self, file: str, names: Sequence[str], *, annotations: bool) -> dict[str, Needs]:
+        """What the top-level `names` of `file` need, themselves among it, by file.
+
+        `annotations`: whether names count that only annotations use although no annotation is evaluated.
+        """
+        found: dict[str, Needs] = {}
+        pending = [(file, name) for name in names]
+        while pending:
+            while pending:
+                pending += self._need(found, *pending.pop(), annotations=annotations)
+            pending = [place for each in list(found) for place in self._beside(found, each, annotations=annotations)]
+        return found
+
+    def _need(self, found: dict[str, Needs], file: str, name: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
+        needs = found.setdefault(file, Needs())
+        if name in needs.names or name in needs.unbound:
+            return
+        module = self.module(file)
+        if name not in module.names:
+            origin = self._starred(module, name)
+            if origin is not None:
+                needs.names.add("*")
+                yield origin, name
+            else:
+                needs.unbound.add(name)
+            return
+        needs.names.add(name)
+        for index, statement in enumerate(module.statements):
+            if name in statement.binds and index not in needs.statements:
+                needs.statements.add(index)
+                yield from self._used(module, statement, annotations=annotations)
+
+    def _beside(self, found: dict[str, Needs], file: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
+        """Statements that change what is needed: they run on import and touch it, register with it, or have functions that bind it."""
+        module, needs = self.module(file), found[file]
+        defined = {
+            name
+            for index in needs.statements
+            for name in module.statements[index].binds
+            if not isinstance(module.statements[index].node, ast.Import | ast.ImportFrom)
+        }
+        for index, statement in enumerate(module.statements):
+            touches = statement.loose and (statement.now | statement.later) & needs.names
+            if index not in needs.statements and (
+                touches or statement.registered & defined & needs.names or statement.sets & needs.names
+            ):
+                needs.statements.add(index)
+                if not statement.registered:
+                    yield from ((file, name) for name in statement.binds)
+                yield from self._used(module, statement, annotations=annotations)
+
+    def _used(self, module: Module, statement: Statement, *, annotations: bool) -> Iterator[tuple[str, str]]:
+        for name in statement.uses(annotations=annotations or not module.postponed):
+            yield module.file, name
+        node = statement.node
+        if isinstance(node, ast.ImportFrom):
+            origin = self._by_dotted.get(absolute(node, package_of(module.file)))
+            if origin is not None and node.names[0].name in self.module(origin).names:
+                yield origin, node.names[0].name
+        imported = self._imported(module)
+        for each in ast.walk(node):
+            chain = _dotted(each)
+            if len(chain) > 1 and chain[0] in imported:
+                yield from self._attribute([*imported[chain[0]].split("."), *chain[1:]])
+
+    def _attribute(self, chain: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """The name that `pkg.mod.name` is of the program."""
+        for length in range(len(chain) - 1, 0, -1):
+            file = self._by_dotted.get(".".join(chain[:length]))
+            if file is not None:
+                if chain[length] in self.module(file).names:
+                    yield file, chain[length]
+                return
+
+    def _imported(self, module: Module) -> dict[str, str]:
+        """The names that are modules of the program: each with its dotted name from the root."""
+        found = {}
+        for statement in module.statements:
+            node = statement.node
+            if isinstance(node, ast.Import):
+                alias = node.names[0]
+                found[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+            elif isinstance(node, ast.ImportFrom):
+                alias = node.names[0]
+                dotted = f"{absolute(node, package_of(module.file))}.{alias.name}".lstrip(".")
+                if dotted in self._by_dotted:
+                    found[alias.asname or alias.name] = dotted
+        return found
+
+    def _starred(self, module: Module, name: str) -> str | None:
+        """The file of the program that a star import of `module` takes `name` from."""
+        for statement in module.statements:
+            if "*" in statement.binds and isinstance(statement.node, ast.ImportFrom):
+                file = self._by_dotted.get(absolute(statement.node, package_of(module.file)))
+                if file is not None and file != module.file and name in self.module(file).names:
+                    return file
+        return None
+
+
+def package_of(file: str) -> tuple[str, ...]:
+    """The package that relative imports of `file` start from."""
+    parts = tuple(module_of(file).split("."))
+    return parts if file.endswith("__init__.py") else parts[:-1]
+
+
+def _dotted(node: ast.AST) -> list[str]:
+    """["a", "b", "c"] of `a.b.c`; [] of anything else."""
+    chain: list[str] = []
+    while isinstance(node, ast.Attribute):
+        chain.insert(0, node.attr)
+        node = node.value
+    return [node.id, *chain] if isinstance(node, ast.Name) and chain else []

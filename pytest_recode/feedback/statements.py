@@ -1,0 +1,222 @@
+"""The top-level statements of a module: which names of the module each binds and uses. Nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from pytest_recode.feedback import source
+from pytest_recode.feedback.source import Definition, Source
+
+BUILTINS = frozenset(dir(builtins))
+
+_DYNAMIC = frozenset({"globals", "vars", "getattr", "eval", "exec", "locals"})
+"""A statement with one of these may use names that stand in its strings."""
+
+_COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
+_TOO_DEEP = "(too deep to compare)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A top-level statement, or one name of an import statement.
+
+    `binds`: names of the module that it binds or deletes when the module is imported. `now`: names of the module, or of Python, that it uses
+    then; `later`: those that its functions use when they are called; `annotated`: those that only its annotations use. `sets`: names that
+    its functions bind when they are called. `registered`: names whose attributes decorate it. `program` is equal for statements that are
+    the same program; of an import it is the place that the name is imported from.
+    """
+
+    node: ast.stmt
+    whole: ast.stmt  # `node`, or the import statement that it is one name of
+    segment: str  # source of `whole`
+    program: str
+    binds: frozenset[str] = frozenset()
+    now: frozenset[str] = frozenset()
+    later: frozenset[str] = frozenset()
+    annotated: frozenset[str] = frozenset()
+    sets: frozenset[str] = frozenset()
+    registered: frozenset[str] = frozenset()
+
+    @property
+    def line(self) -> int:
+        return _first_line(self.node)
+
+    @property
+    def last_line(self) -> int:
+        return self.node.end_lineno or self.node.lineno
+
+    @property
+    def loose(self) -> bool:
+        """Whether it binds no name, and runs something when the module is imported."""
+        text = isinstance(self.node, ast.Expr) and isinstance(self.node.value, ast.Constant)
+        return not (self.binds or text or isinstance(self.node, ast.Pass) or _only_as_program(self.node))
+
+    def overwrites(self, name: str) -> bool:
+        """Whether nothing of an earlier binding of `name` is left after it."""
+        value = not isinstance(self.node, ast.AnnAssign) or self.node.value is not None
+        plain = Definition | ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Delete
+        return isinstance(self.node, plain) and value and name not in self.now
+
+    def uses(self, *, annotations: bool) -> frozenset[str]:
+        return self.now | self.later | (self.annotated if annotations else frozenset())
+
+
+def statements_of(parsed: Source, package: Sequence[str] = ()) -> tuple[Statement, ...]:
+    """The statements of a module that lies in `package`; () if it does not parse."""
+    body = parsed.tree.body if parsed.tree is not None else []
+    lines = parsed.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    found: list[Statement] = []
+    for at, node in enumerate(body):
+        beside = body[max(at - 1, 0) : at] + body[at + 1 : at + 2]
+        segment = _segment(lines, node, beside)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found += _imports(node, segment, package)
+        else:
+            found.append(_statement(node, segment))
+    return tuple(found)
+
+
+def postpones_annotations(parsed: Source) -> bool:
+    """Whether the module has `from __future__ import annotations`."""
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "annotations" for alias in node.names)
+        for node in (parsed.tree.body if parsed.tree is not None else ())
+    )
+
+
+def effective(statements: Sequence[Statement], name: str, without: Set[int] = frozenset()) -> tuple[Statement, ...]:
+    """The statements of which the value of `name` comes after all of `statements`; those at the indices `without` count as removed."""
+    found: list[Statement] = []
+    for index, statement in enumerate(statements):
+        if name in statement.binds and index not in without:
+            found = [statement] if statement.overwrites(name) else [*found, statement]
+    return tuple(found)
+
+
+def _statement(node: ast.stmt, segment: str) -> Statement:
+    evaluated = _Names()
+    everything = _Names()
+    try:
+        text = ast.unparse(ast.Module(body=[node], type_ignores=[]))
+        evaluated.walk(symtable.symtable("from __future__ import annotations\n" + text, "module", "exec"), now=True)
+        everything.walk(symtable.symtable(text, "module", "exec"), now=True)
+        evaluated.binds.discard("annotations")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name):
+                evaluated.now.add(each.id)
+        evaluated.binds.update(source.bound(node))
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        evaluated.now.add(node.target.id)
+    if (evaluated.now | evaluated.later) & _DYNAMIC:
+        texts = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
+        evaluated.later.update(each for each in texts if isinstance(each, str) and each.isidentifier())
+    used = evaluated.now | evaluated.later
+    return Statement(
+        node=node,
+        whole=node,
+        segment=segment,
+        program=source.dumped(node) or _TOO_DEEP,
+        binds=frozenset(evaluated.binds),
+        now=frozenset(evaluated.now),
+        later=frozenset(evaluated.later),
+        annotated=frozenset(everything.now | everything.later) - used,
+        sets=frozenset(evaluated.sets),
+        registered=frozenset(_registered(node)),
+    )
+
+
+class _Names:
+    """The names of the module in the symbol tables of a statement."""
+
+    def __init__(self) -> None:
+        self.binds: set[str] = set()
+        self.now: set[str] = set()
+        self.later: set[str] = set()
+        self.sets: set[str] = set()
+
+    def walk(self, table: symtable.SymbolTable, *, now: bool) -> None:
+        kind = str(getattr(table.get_type(), "value", table.get_type()))
+        for symbol in table.get_symbols():
+            name = symbol.get_name()
+            bound = symbol.is_assigned() or symbol.is_imported()
+            if kind == "module":
+                if symbol.is_referenced():
+                    self.now.add(name)
+                if bound:
+                    self.binds.add(name)
+            elif symbol.is_global() or (kind == "class" and bound and symbol.is_referenced()):
+                if symbol.is_referenced():
+                    (self.now if now else self.later).add(name)
+                if bound and symbol.is_declared_global():
+                    (self.binds if now else self.sets).add(name)
+        for child in table.get_children():
+            inner = str(getattr(child.get_type(), "value", child.get_type()))
+            self.walk(child, now=now and (inner == "class" or child.get_name() in _COMPREHENSIONS))
+
+
+def _imports(node: ast.Import | ast.ImportFrom, segment: str, package: Sequence[str]) -> Iterator[Statement]:
+    """Each name by itself: `from a import b, c` is no use of c where b is used. A star import binds "*"."""
+    origin = absolute(node, package) if isinstance(node, ast.ImportFrom) else ""
+    if origin == "__future__":
+        return
+    for alias in node.names:
+        one: ast.stmt = ast.Import([alias])
+        if isinstance(node, ast.ImportFrom):
+            one = ast.ImportFrom(node.module, [alias], node.level)
+            place = f"{origin}:{alias.name}"
+        else:
+            place = (
+                alias.name if alias.asname else f"{alias.name} "
+            )  # `import a.b` binds a, `import a.b as a` binds a.b
+        ast.copy_location(one, node)
+        name = alias.asname or (alias.name if origin else alias.name.partition(".")[0])
+        yield Statement(node=one, whole=node, segment=segment, program=f"import {place}", binds=frozenset({name}))
+
+
+def absolute(node: ast.ImportFrom, package: Sequence[str]) -> str:
+    """The module that `node` imports from, its dots resolved for a module in `package`."""
+    if not node.level:
+        return node.module or ""
+    above = list(package)[: len(package) - node.level + 1]
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def _registered(node: ast.stmt) -> Iterator[str]:
+    """`f` of `@f.register` and `@f.register(int)`: decorating changes what `f` is."""
+    for each in node.decorator_list if isinstance(node, Definition) else ():
+        root: ast.expr = each.func if isinstance(each, ast.Call) else each
+        dotted = isinstance(root, ast.Attribute)
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if dotted and isinstance(root, ast.Name):
+            yield root.id
+
+
+def _only_as_program(node: ast.stmt) -> bool:
+    """Whether it is `if __name__ == "__main__":`, which an import does not run."""
+    test = node.test if isinstance(node, ast.If) else None
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, Definition) else []
+    return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _segment(lines: Sequence[str], node: ast.stmt, beside: Sequence[ast.stmt]) -> str:
+    """Its lines, with their comments; without those, where another statement shares one of them."""
+    start = _first_line(node)
+    end = node.end_lineno or node.lineno
+    if any(each.lineno <= end and start <= (each.end_lineno or each.lineno) for each in beside):
+        try:
+            return ast.unparse(node)
+        except RecursionError:
+            pass
+    return "\n".join(lines[start - 1 : end])
