@@ -124,7 +124,7 @@ def path_of(kind: str, value: str) -> str:
         )
     if kind == "write" and "\\" in path:
         raise ValueError(f"{shown}: a backslash parts no directories here. Write `/` between them, such as src/a.py")
-    if kind in ("write", "edit", "read") and parts[-1] in ("", "."):
+    if FORMS[kind].path_is_file and parts[-1] in ("", "."):
         what = "names a directory, since it ends in `/`" if path[-1] == "/" else "is a directory"
         use = "To see what is in it, use `list`" if kind == "read" else "Write the path of a file, such as src/a.py"
         raise ValueError(f"{shown}, which {what}. {use}")

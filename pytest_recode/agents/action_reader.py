@@ -201,7 +201,7 @@ class ActionReader:
     def _given_at_once(self, call: Call, kind: str, said: str) -> bool:
         """`Action Input: a.py`, `Action Input: {...}`, `Action Input: None`."""
         takes = FORMS[kind].takes
-        if kind in ("list", "submit") and said.lower() in ("none", "null", '""', "''"):
+        if FORMS[kind].needs_nothing and said.lower() in ("none", "null", '""', "''"):
             self.at += 1
             return True
         needed = [name for name in takes if name not in FORMS[kind].optional] or list(takes)
@@ -343,7 +343,7 @@ class ActionReader:
     def _file_name(self, call: Call, kind: str, line: str) -> bool:
         """The name of the file, in a line of its own before the code of a `write`, or all there is of a `read`."""
         match = NAMED_FILE.match(line)
-        if match is None or "path" in names_given(call, kind) or kind not in ("write", "read", "list"):
+        if match is None or "path" in names_given(call, kind) or not _may_be_path_alone(kind):
             return False
         following = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
         if kind == "write" and not FENCE.match(following):
@@ -379,13 +379,18 @@ def _ended(text: Value) -> str:
     return f"The text before it ended in line {text.end}, the first that is {shown(text.closer)}: if it goes on behind that, {how}."
 
 
+def _may_be_path_alone(kind: str) -> bool:
+    """Whether the path may stand in a line of its own below the heading, without its name."""
+    return kind == "write" or (FORMS[kind].is_single_lines and "path" in FORMS[kind].takes)
+
+
 def _over(call: Call, kind: str, *, blank: bool) -> bool:
     """Whether prose may follow the action: where no other reading would take it as a part of a text or a command."""
     given = {str(argument_of(kind, name)): value for name, value in call.arguments.items()}
     if not all(name in given or name in FORMS[kind].optional for name in FORMS[kind].takes):
         return False
-    if kind in ("list", "read", "submit"):
-        return blank and (kind != "list" or bool(given))
+    if FORMS[kind].is_single_lines:
+        return blank and (bool(given) or not FORMS[kind].takes)
     last = max(call.values.values(), key=lambda value: value.end, default=None)
     if last is None or not last.closer:
         return False

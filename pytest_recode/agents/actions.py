@@ -38,6 +38,22 @@ class Form:
     takes: Mapping[str, str]
     optional: frozenset[str] = frozenset()
     main: str = ""
+    path_is_file: bool = False  # a directory as `path` is an error of the answer
+    changes_files: bool = False
+
+    @property
+    def needs_nothing(self) -> bool:
+        return self.takes.keys() <= self.optional
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether an argument is a text of any number of lines."""
+        return not self.takes.keys().isdisjoint(TEXTS)
+
+    @property
+    def is_single_lines(self) -> bool:
+        """Whether every argument ends with its line, so that a line below is no part of it."""
+        return self.takes.keys() <= {"path", "lines"}
 
 
 FORMS: Mapping[str, Form] = {
@@ -55,6 +71,7 @@ FORMS: Mapping[str, Form] = {
         },
         optional=frozenset({"lines"}),
         main="path",
+        path_is_file=True,
     ),
     "search": Form(
         does="Find the functions and classes of the repository that fit words or code, the best few with their code.",
@@ -71,6 +88,8 @@ FORMS: Mapping[str, Form] = {
         does="Write a whole file, new or not.",
         takes={"path": "file, relative to the workspace", "text": "its whole content"},
         main="path",
+        path_is_file=True,
+        changes_files=True,
     ),
     "edit": Form(
         does="Replace a piece of a file. The old text must occur in it exactly once, unless `replace_all` is true.",
@@ -82,6 +101,8 @@ FORMS: Mapping[str, Form] = {
         },
         optional=frozenset({"replace_all"}),
         main="path",
+        path_is_file=True,
+        changes_files=True,
     ),
     "run": Form(
         does="Run a shell command in the workspace and see its output.",
@@ -91,6 +112,7 @@ FORMS: Mapping[str, Form] = {
         },
         optional=frozenset({"timeout"}),
         main="command",
+        changes_files=True,
     ),
     "submit": Form(does="Hand in the targets as they are now; this ends the turn.", takes={}),
 }

@@ -170,8 +170,8 @@ def _complete(kind: str, name: str, rest: str) -> bool:
     if rest[:1] in ("(", "["):
         return True
     if not given.strip("."):
-        return all(each in FORMS[kind].optional for each in FORMS[kind].takes)
-    if kind in ("write", "edit") or not FORMS[kind].main:
+        return FORMS[kind].needs_nothing
+    if FORMS[kind].holds_text or not FORMS[kind].main:
         return False
     if FORMS[kind].main == "path":
         return not re.search(r"\s", given) and bool(re.search(r"[./]\w", given) or rest[:1] == ":")

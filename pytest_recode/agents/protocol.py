@@ -303,4 +303,4 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
 
 def writes(actions: Sequence[Action]) -> bool:
     """Whether one of them can change a file."""
-    return any(each.kind in ("write", "edit", "run") for each in actions)
+    return any(FORMS[each.kind].changes_files for each in actions)

@@ -395,7 +395,7 @@ def _plain(text: str, at: int, name: str, close: str) -> dict[str, object]:
     """The main argument of an action whose tag holds it as plain text: `<run>ls -la</run>`. Empty where it may be more than that."""
     kind = kind_of(name)
     said, closed, rest = text[at:].partition(close)
-    if kind is None or kind in ("write", "edit") or not FORMS[kind].main or not closed:
+    if kind is None or FORMS[kind].holds_text or not FORMS[kind].main or not closed:
         return {}
     if rest.count(close) > rest.count(f"<{close[2:-1]}"):  # a later one could be its end as well
         return {}

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from pytest_recode.agents.actions import form_of
+from pytest_recode.agents.actions import TEXTS, form_of
 from pytest_recode.agents.protocol import FORMS, Action, ProtocolError, Step, parse, render
+from tests.messages import assert_message
 
 NASTY = [
     "", " ", "\t", "try:", "else:", "action:", "Action: submit", "### Action: submit", "### Action", "## Observation",
@@ -188,7 +189,7 @@ WRITE = (
         (" \n\n", "Your answer was empty."),
         ("I'm sorry, I can't help with that.", "Your answer holds no action: no line such as `### Action: read`."),
         ("### Reflection\nThe next action: read it.", "Your answer holds no action"),
-        ("### Action: delete a.py", "There is no action `delete`; use `run`. The actions are list, read, search,"),
+        ("### Action: delete a.py", f"There is no action `delete`; use `run`. The actions are {', '.join(FORMS)}."),
         ("### Action: raed\npath: a.py", "There is no action `raed`; use `read`."),
         ("### Planning\n### Action\nis what comes next.\n### Action: read\npath: a.py", "There is no action `is`."),
         (
@@ -243,6 +244,23 @@ def test_a_hostile_megabyte_is_read(character: str) -> None:
 def test_many_unclosed_blocks_are_told() -> None:
     assert isinstance(parse("### Action: write\n```\nx\n```\n" * 15_000), ProtocolError)
     assert isinstance(parse("### Action: write\npath: a\n```\n" * 15_000), ProtocolError)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, form in FORMS.items() if form.path_is_file])
+def test_a_directory_where_a_file_is_meant_is_an_error_of_the_answer(kind: str) -> None:
+    texts = "".join(f"{name} <<E\n{name}\nE\n" for name in FORMS[kind].takes if name in TEXTS)
+    read = parse(f"### Action: {kind}\npath: src/\n{texts}")
+    assert isinstance(read, ProtocolError)
+    first = read.text.partition("\n")[0]
+    assert_message(first, f"`path` of `{kind}` is `src/`", "directory", "`list`" if kind == "read" else "src/a.py")
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind, form in FORMS.items() if form.is_single_lines and "path" in form.takes]
+)
+@pytest.mark.parametrize("path", [" a.py", "\npath: a.py", "\na.py"])
+def test_an_action_of_single_lines_may_be_followed_by_prose(kind: str, path: str) -> None:
+    assert the_action(f"### Action: {kind}{path}\n\nThen I decide.") == (kind, {"path": "a.py"})
 
 
 def test_the_form_that_an_error_shows_is_right() -> None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from pytest_recode.agents import AgentContext
-from pytest_recode.agents.actions import Action, Step
+from pytest_recode.agents.actions import FORMS, Action, Step
 from pytest_recode.agents.prompts import ESCAPED
 from pytest_recode.agents.protocol import render
 from pytest_recode.agents.recode import KIND, ReCode
@@ -86,6 +86,7 @@ def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
         Action(kind="edit", arguments={"path": "solver.py", "old": "raise NotImplementedError", "new": "return 2 * x"}),
         Action(kind="run", arguments={"command": "python -c 'import solver; print(solver.solve(4))'; exit 3"}),
     ]
+    assert [kind for kind in FORMS if kind not in {each.kind for each in actions}] == ["submit"]
     played = Played(open_walled(), render(Step(actions=tuple(actions))), steps=1)
     assert played.turn() == (1, False, USAGE)
     assert played.results() == [

@@ -184,14 +184,14 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
     [
         (
             Reply(text=""),
-            "Your answer was empty: it calls no tool. Call one of: list, read, search, grep, write, edit, run, submit.",
+            f"Your answer was empty: it calls no tool. Call one of: {', '.join(FORMS)}.",
         ),
         (Reply(text="I cannot help."), "Your answer calls no tool."),
         (
             Reply(text="### Action: write\npath: a"),
             "Your answer calls no tool, and its text cannot be read as actions: `write` needs `text`. Nothing was done. Call one of: ",
         ),
-        (calls(("delete", "{}")), "There is no tool `delete`; use `run`. The tools are list, read,"),
+        (calls(("delete", "{}")), f"There is no tool `delete`; use `run`. The tools are {', '.join(FORMS)}."),
         (
             calls(("read", '{"path": "a", "path": "b"}')),
             "The arguments of `read` are no JSON (the key `path` is given twice).",
