@@ -149,8 +149,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from pytest_recode.plugin.collect import is_ours
 
         run = config.stash[RUN]
-        run.ids = frozenset(item.nodeid for item in session.items if is_ours(item))
-        if run.ids and not config.option.collectonly:
+        run.collected.ids = frozenset(item.nodeid for item in session.items if is_ours(item))
+        if run.collected.ids and not config.option.collectonly:
             from pytest_recode.plugin import preflight
 
             preflight.prepare(run)

@@ -87,7 +87,7 @@ class Manifest(pytest.File):
         settings = run.settings_for(task_format)
         tasks = task_format.load(self.path)
         for task in tasks:
-            self._claim(run.tasks, task)
+            self._claim(run.collected.tasks, task)
             if settings.test_seconds is not None:
                 task = replace(task, limits=replace(task.limits, test_seconds=settings.test_seconds))
             task = replace(task, environment=placed(task.environment, settings.environments))

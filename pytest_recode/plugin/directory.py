@@ -1,24 +1,94 @@
-"""Claim the directory of a new or resumed run, once, in the controller."""
+"""The directory of records of a run: claimed once by the controller, marked as in use by every process that writes to it."""
 
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_recode.faults import RecordsError, UserError
-from pytest_recode.records.run_directory import CONTROLLER, RESULTS, ROOM, Lines, room, wait_until_unused
+from pytest_recode.records.run_directory import (
+    CONTROLLER,
+    RESULTS,
+    ROOM,
+    Lines,
+    RunLock,
+    in_use,
+    room,
+    wait_until_unused,
+)
 
 if TYPE_CHECKING:
     from pytest_recode.records.record import EpisodeFacts, Record
     from pytest_recode.settings import Settings
+    from pytest_recode.stopping import Stops
 
 UNREADABLE = "unreadable.jsonl"
 _EMPTY = (RESULTS, UNREADABLE, "in-use", CONTROLLER)
 """Files of a run without episodes."""
+
+
+class RunDirectory:
+    """This process's claim to the directory `path` of the run `run`. `worker`: the name of this worker; None in the controller."""
+
+    def __init__(self, path: Path, *, run: str, worker: str | None, resume: bool) -> None:
+        self.path = path
+        self.retried: set[str] = set()  # ids of episodes that an earlier run has an error of
+        self._run = run
+        self._worker = worker
+        self._resume = resume
+        self._lock: RunLock | None = None
+        self._used = ExitStack()
+        self._in_use = False
+
+    def claim(
+        self,
+        settings: Settings,
+        ids: Collection[str],
+        check: Callable[[EpisodeFacts], None],
+        notify: Callable[[str], None],
+        stops: Stops,
+    ) -> None:
+        """Make the directory that of this run, in the controller; see `claim`. Raises `UserError` and `RecordsError`."""
+        self.retried = claim(self.path, settings, ids, check, notify)
+        self._lock = RunLock.claim(self.path, self._run)
+        stops.on_request.append(self._lock.release)
+
+    def use(self, stops: Stops) -> None:
+        """Mark the directory as written to by this process, until it ends.
+
+        Raises `RecordsError` in a worker that sees another directory than the controller.
+        """
+        if self._in_use:
+            return
+        if self._worker is not None:
+            self._lock = RunLock.join(self.path, self._run, self._worker)
+            stops.follow(self._lock.wait_for_release)
+        self._used.enter_context(in_use(self.path))
+        self._in_use = True
+
+    def check(self) -> None:
+        """Check before a request that records can be written. Raises `RecordsError`."""
+        if self._lock is not None:
+            self._lock.check()
+
+    @functools.cached_property
+    def finished(self) -> Mapping[str, Record]:
+        """The records of finished episodes of an earlier run, by node id."""
+        return _finished(self.path) if self._resume else {}
+
+    def close(self) -> None:
+        self._used.close()
+        if self._worker is not None:
+            return
+        if self._lock is not None:
+            self._lock.close()
+        if self._in_use:
+            leave(self.path)
 
 
 def check_place(out: Path, manifests: Iterable[Path]) -> None:
@@ -104,7 +174,7 @@ def not_read(out: Path, task: str) -> None:
         lines.close()
 
 
-def finished(out: Path) -> Mapping[str, Record]:
+def _finished(out: Path) -> Mapping[str, Record]:
     """The records of finished episodes of an earlier run, by node id."""
     from pytest_recode.records.results import read
 

@@ -55,9 +55,9 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
     ours = [nodeid for nodeid in ids if OURS.search(nodeid)]
     if RUN in config.stash and ours:
         run = config.stash[RUN]
-        run.ids = frozenset(ours)
-        first = not run.by_format
-        run.environments = _environments(run, ours)  # and `run.tasks`, `run.by_format`
+        run.collected.ids = frozenset(ours)
+        first = not run.collected.by_format
+        run.collected.environments = _environments(run, ours)  # fills in the rest of `collected`
         from pytest_recode.plugin import preflight
 
         preflight.prepare(run)
@@ -107,7 +107,7 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
             if task_format.single or task.id in tasks:
                 environment = placed(task.environment, run.settings.environments)
                 environments.setdefault(environment, []).append(task.id)
-                run.tasks[task.id] = path
+                run.collected.tasks[task.id] = path
     return environments
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_recode.faults import RecordsError, Stopped, UserError, interrupts_first
 from pytest_recode.plugin import run_of
+from pytest_recode.plugin.casting import lacks_model
 from pytest_recode.plugin.limits import LimitReached, Timer
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class EpisodeItem(RecodeItem):
         self.mark(model=model or "", feedback=policy, attempt=attempt)
         limits = self.task.limits
         self.seconds = limits.episode_seconds + limits.grading_seconds + MARGIN
-        if reason := run_of(self.config).asks_with(settings):
+        if reason := lacks_model(settings, run_of(self.config).registry):
             self.add_marker(pytest.mark.skip(reason=reason))
 
     def runtest(self) -> None:
@@ -134,7 +135,7 @@ class EpisodeItem(RecodeItem):
             attempt=self.attempt,
             replay=self.replay,
         )
-        if kept := run.finished.get(self.nodeid):
+        if kept := run.directory.finished.get(self.nodeid):
             try:
                 check_setup(kept, plan, self.settings, digest(self.task.load()))
             except UserError as error:
@@ -146,12 +147,12 @@ class EpisodeItem(RecodeItem):
             return
         try:
             with run.stops.inside(), self.timer.working(self.seconds) as clock:
-                run.hold()
+                run.directory.use(run.stops)
                 record = play(
                     plan,
                     run.cast(self.model, self.policy, self.settings),
                     self.settings,
-                    run.sandbox,
+                    run.sandbox.get(),
                     run.ledger,
                     run.out,
                     self._turn_finished,
@@ -160,11 +161,11 @@ class EpisodeItem(RecodeItem):
         except UserError as error:  # what an earlier run left of it cannot be read
             raise self._not_played(error) from None
         except (RecordsError, Stopped) as stop:
-            run.drop_sandbox()
+            run.sandbox.drop()
             raise self._interrupted(str(stop)) from None
         except BaseException as cut:
             # cut off in the middle of something (Ctrl-C, a time limit): no half-done exchange may meet the next item
-            run.drop_sandbox()
+            run.sandbox.drop()
             if not isinstance(cut, LimitReached):
                 raise
             record = self._cut_off(cut, run.out / "episodes" / name(self.nodeid))
@@ -262,10 +263,15 @@ class ValidateItem(RecodeItem):
             with self.timer.working(self.seconds), interrupts_first():
                 settings = run.settings
                 found = validate(
-                    self.task, check, run.sandbox, settings.seed, settings.validate_seeds, graded=self.timer.restart
+                    self.task,
+                    check,
+                    run.sandbox.get(),
+                    settings.seed,
+                    settings.validate_seeds,
+                    graded=self.timer.restart,
                 )
         except LimitReached as cut:
-            run.drop_sandbox()
+            run.sandbox.drop()
             error: ErrorRecord = {
                 "kind": "time",
                 "message": f"{cut} before the check came to its end: raise that limit",
@@ -276,7 +282,7 @@ class ValidateItem(RecodeItem):
             facts["error"] = error = error_record(raised)
             raise Fault(f"{self.task.id}: {error['message']}") from raised
         except BaseException:
-            run.drop_sandbox()
+            run.sandbox.drop()
             raise
         facts |= {"problem": found.problem, "warning": found.warning, "seconds": round(found.seconds, 3)}
         facts |= {"isolation": found.isolation, "noticed": found.noticed, "tried": found.tried}

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import directory
+from pytest_recode.plugin.casting import model_table
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
@@ -66,7 +67,7 @@ def check_options(run: Run) -> None:
             raise UserError(
                 f"--recode-python={settings.python}: there is no such file; give the path of an interpreter"
             )
-        run.table()
+        model_table(settings)
 
 
 def prepare(run: Run) -> None:
@@ -90,19 +91,19 @@ def prepare(run: Run) -> None:
 
             human_feedback.check_terminal(run.config)
         _check_models(run)
-        kind = run.registry.sandbox(run.sandbox_name)
+        kind = run.registry.sandbox(run.sandbox.name)
         _check_environments(run)
         _check_image(run)
         if not run.settings.validate:  # which has nothing to record
             directory.check_place(run.out, _data_sets(run))
             run.claim_directory()
-        kind.reap(run.sandbox_context)
+        kind.reap(run.sandbox.context)
     run.prepared = True
 
 
 def _data_sets(run: Run) -> set[Path]:
     """The manifests of this run's tasks that are data sets'."""
-    manifests = {run.tasks[task] for tasks in run.environments.values() for task in tasks}
+    manifests = {run.collected.tasks[task] for tasks in run.collected.environments.values() for task in tasks}
     return {path for path in manifests if (known := run.registry.format(path.name)) and known.data_set}
 
 
@@ -110,25 +111,25 @@ def _check_environments(run: Run) -> None:
     """That every environment which a selected task names is there. Raises `UserError`."""
     from pytest_recode.plugin import environments
 
-    name = run.sandbox_name
+    name = run.sandbox.name
     own = name if run.registry.own("sandboxes", name) else ""
-    environments.check(run.environments, own, run.settings.environments)
+    environments.check(run.collected.environments, own, run.settings.environments)
     if _on_this_machine(run) and not run.settings.validate:  # which tells it of each task
-        line = environments.unmet_requirements(run.environments, run.settings.python)
+        line = environments.unmet_requirements(run.collected.environments, run.settings.python)
         if line:
             run.notify(line)
 
 
 def _on_this_machine(run: Run) -> bool:
     """Whether an interpreter of this machine judges."""
-    name = run.sandbox_name
+    name = run.sandbox.name
     return name in ("bubblewrap", "process") and run.registry.own("sandboxes", name)
 
 
 def _check_image(run: Run) -> None:
     """The image that tasks without one share; a task's own is that task's affair. Raises `UserError`."""
-    shared = any(not (each.image or each.dockerfile) for each in run.environments)
-    if shared and run.sandbox_name == "docker" and run.registry.own("sandboxes", "docker"):
+    shared = any(not (each.image or each.dockerfile) for each in run.collected.environments)
+    if shared and run.sandbox.name == "docker" and run.registry.own("sandboxes", "docker"):
         from pytest_recode.sandboxes.docker_ import find_image
 
         try:

@@ -154,7 +154,13 @@ class Reporter:
         if self.run.stops.reason:  # its worker was killed after the time limit of a stop
             return {"interrupted": self.run.stops.reason}
         error: ErrorRecord = {"kind": "worker", "message": report.longreprtext}
-        return {"record": recover(path, outcome="error", stop="error", error=error)}
+        try:
+            return {"record": recover(path, outcome="error", stop="error", error=error)}
+        except (
+            ValueError,
+            UserError,
+        ):  # the worker died before the episode began, or an earlier run left a damaged line
+            return {"not_played": report.longreprtext}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -172,7 +178,7 @@ class Reporter:
         for item in session.items:
             if isinstance(item, RecodeItem):
                 found.setdefault(item.task.environment, {})[item.task.id] = None
-        self.run.environments = {environment: tuple(tasks) for environment, tasks in found.items()}
+        self.run.collected.environments = {environment: tuple(tasks) for environment, tasks in found.items()}
         if distributed.speaks(self.run.config) and (line := summary.same_answers(self.run, session.items)):
             warn(self.run.config, line, __file__, 0)
 
@@ -204,7 +210,7 @@ class Reporter:
         limit = self.run.settings.fail_under
         if limit is None or not self.started:
             return
-        report, self._gate = gate.report(limit, records, len(self.started | (self.run.ids - self.unreadable)))
+        report, self._gate = gate.report(limit, records, len(self.started | (self.run.collected.ids - self.unreadable)))
         session.testscollected += 1  # keeps the progress at 100 %
         hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
         for each in (report, gate.ended(report)):
@@ -271,7 +277,11 @@ class Reporter:
 
         played = {record["nodeid"] for record in self.records}
         place = self.run.out / "episodes"
-        begun = {nodeid for nodeid in self.run.ids if (place / name(nodeid)).exists()} if self.run.prepared else set()
+        begun = (
+            {nodeid for nodeid in self.run.collected.ids if (place / name(nodeid)).exists()}
+            if self.run.prepared
+            else set()
+        )
         return (self.interrupted | begun) - played
 
     @pytest.hookimpl(trylast=True)
@@ -302,5 +312,5 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_recode_episode_finished(self, record: Record) -> None:
-        self._results.append(record, retried=record["nodeid"] in self.run.retried)
+        self._results.append(record, retried=record["nodeid"] in self.run.directory.retried)
         self.records.append(episode_summary(record))

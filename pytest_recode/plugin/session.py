@@ -1,4 +1,4 @@
-"""The run of one pytest session: settings, sandbox, ledger, and the hold on its directory. Made once per process, closed with it.
+"""The run of one pytest session: its settings, and the holders of its resources. Made once per process, closed with it.
 
 `preflight.py` checks it before anything is spent; `report.py` reports it.
 """
@@ -9,7 +9,7 @@ import functools
 import logging
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,52 +17,46 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.faults import RecordsError, SandboxError, UserError
-from pytest_recode.plugin import directory, options, registry
+from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.plugin import casting, options, registry
+from pytest_recode.plugin.collected import Collected
+from pytest_recode.plugin.directory import RunDirectory
 from pytest_recode.plugin.preflight import usage_errors
-from pytest_recode.records.run_directory import RunLock, in_use
+from pytest_recode.plugin.sandbox_holder import SandboxHolder
 from pytest_recode.stopping import Stops
 
 if TYPE_CHECKING:
     from pytest_recode.episode.assembly import Cast
     from pytest_recode.episode.stored_turns import Replay
-    from pytest_recode.feedback.person import Ask
     from pytest_recode.formats import Format
     from pytest_recode.models import ModelContext
     from pytest_recode.records.ledger import FileLedger
-    from pytest_recode.records.record import EpisodeFacts, Record
-    from pytest_recode.sandboxes import Sandbox, SandboxContext
+    from pytest_recode.records.record import EpisodeFacts
     from pytest_recode.settings import Settings
-    from pytest_recode.task import Environment
 
 LOG = logging.getLogger("pytest_recode")
 
 
 class Run:
-    """Holds the sandbox (warm), the ledger and the directory of records. Every part is made when it is first needed."""
+    """What one process knows of the run, and the holders of its resources: directory, sandbox and ledger."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings = options.settings(config)
         self.replays = self._replays()
         self.worker: Mapping[str, Any] | None = getattr(config, "workerinput", None)
-        told = self.worker or {}
+        given = self.worker or {}
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        self.id: str = told.get("recode_run") or f"{stamp}-{secrets.token_hex(3)}"
-        self.out = Path(told.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
+        self.id: str = given.get("recode_run") or f"{stamp}-{secrets.token_hex(3)}"
+        self.out = Path(given.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
         self.prepared = False
-        self.tasks: dict[str, Path] = {}
-        self.by_format: dict[str, Settings] = {}  # of the formats met at collection
-        self.ids: frozenset[str] = frozenset()  # of this run's items, once collected
-        self.environments: Mapping[Environment, Sequence[str]] = {}  # of these items' tasks, with the tasks' ids
-        self.retried: set[str] = set()  # ids of episodes that an earlier run has an error of
+        self.collected = Collected()
+        self.directory = RunDirectory(self.out, run=self.id, worker=given.get("workerid"), resume=self.settings.resume)
+        self.stops = Stops(self.directory.check)
+        self._held = ExitStack()
+        self._held.callback(self.directory.close)
         self._played: set[str] = set()  # ids of episodes that this process has begun
         self._repeats = False
-        self._sandbox: Sandbox | None = None
-        self._held = ExitStack()
-        self._lock: RunLock | None = None
-        self._holds = False
-        self.stops = Stops(self._check_directory)
 
     def _replays(self) -> tuple[Replay, ...]:
         """The stored turns to replay, with the models of this run. Raises `pytest.UsageError`."""
@@ -97,21 +91,11 @@ class Run:
     def registry(self) -> registry.Registry:
         return registry.collect(self.config.pluginmanager)
 
-    @property
-    def asks(self) -> str | None:
-        """None if episodes can run; else why they are skipped, with the option to set."""
-        return self.asks_with(self.settings)
-
-    def asks_with(self, settings: Settings) -> str | None:
-        if settings.validate or settings.models or not self.registry.agent(settings.agent).needs_model:
-            return None
-        return "no model was named: give --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
-
     def settings_for(self, task_format: Format) -> Settings:
         """The settings for a format's tasks. Raises `UserError` if its defaults and the options contradict each other."""
         from pytest_recode.settings import check_memory, for_format
 
-        if task_format.name not in self.by_format:
+        if task_format.name not in self.collected.by_format:
             agent = self.registry.agent(for_format(self.settings, task_format.defaults).agent)
             made = for_format(self.settings, {**agent.defaults, **task_format.defaults})
             check_memory(made)
@@ -122,45 +106,8 @@ class Run:
                     f"--recode-feedback-model has nothing to write for {task_format.name} tasks, which get no feedback unless"
                     " --recode-feedback says which: give both, or leave --recode-feedback-model out"
                 )
-            self.by_format[task_format.name] = made
-        return self.by_format[task_format.name]
-
-    @functools.cached_property
-    def offline(self) -> bool:
-        """Whether this run has only built-in offline agents and models, and so executes only this project's code."""
-        settings = self.settings
-        known = self.registry
-        models = [model for model in (*settings.models, settings.feedback_model, settings.search_model) if model]
-        agents = {settings.agent, *(each.agent for each in self.by_format.values())}
-        return (settings.validate or all(known.own("agents", agent) for agent in agents)) and all(
-            known.own("models", model) and known.model(model).offline for model in models
-        )
-
-    @functools.cached_property
-    def sandbox_name(self) -> str:
-        from pytest_recode.sandboxes.choose import choose
-
-        return choose(
-            self.settings.sandbox,
-            self.sandbox_context,
-            self.registry.sandboxes(self.settings.sandbox),
-            all_offline=self.offline,
-            local=self._local,
-        )
-
-    @property
-    def _local(self) -> bool:
-        """Whether the user named an interpreter of this machine and no image."""
-        settings = self.settings
-        named = [each for each in self.environments if each.name]
-        interpreters = "python" in settings.given or any(each.python for each in named)
-        return interpreters and not settings.image and not any(each.image for each in named)
-
-    @property
-    def sandbox(self) -> Sandbox:
-        if self._sandbox is None:
-            self._sandbox = self.registry.sandbox(self.sandbox_name).make(self.sandbox_context)
-        return self._sandbox
+            self.collected.by_format[task_format.name] = made
+        return self.collected.by_format[task_format.name]
 
     def plays(self, nodeid: str) -> bool:
         """Whether this process begins this episode for the first time. Warns once if one is begun again."""
@@ -175,59 +122,30 @@ class Run:
             )  # fmt: skip
         return False
 
-    def drop_sandbox(self) -> None:
-        """After an interrupt in the middle of something: the next item gets a fresh one."""
-        sandbox, self._sandbox = self._sandbox, None
-        if sandbox is not None:
-            try:
-                sandbox.close()
-            except SandboxError as error:  # not in the way of what ends here: an interrupt, or the session
-                LOG.warning("%s: what is left of this run is removed by the next one", error)
-
     @functools.cached_property
     def ledger(self) -> FileLedger:
         from pytest_recode.records.ledger import FileLedger
 
         return FileLedger(self.out / "spending.jsonl", self.settings.max_cost, self.stops)
 
-    def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
-        from pytest_recode.episode.assembly import Cast
-
-        return Cast(
-            agent=self.registry.agent(settings.agent),
-            model=self.registry.model(model) if model else None,
-            policy=self.registry.policy(policy),
-            feedback_model=self.registry.model(settings.feedback_model) if settings.feedback_model else None,
-            search_model=self.registry.model(settings.search_model) if settings.search_model else None,
-            table=self.table(),
-            person=self._person(settings),
+    @functools.cached_property
+    def sandbox(self) -> SandboxHolder:
+        holder = SandboxHolder(
+            settings=self.settings,
+            registry=self.registry,
+            collected=self.collected,
+            run=self.id,
+            out=self.out,
+            root=self.config.rootpath,
         )
-
-    def _person(self, settings: Settings) -> Ask | None:
-        from pytest_recode.plugin import human_feedback
-
-        return human_feedback.ask(settings.feedback_from, self.config, self.out)
+        self._held.callback(holder.drop)
+        return holder
 
     def claim_directory(self) -> None:
         """Make `out` the directory of this run, in the controlling process. Raises `UserError` and `RecordsError`."""
-        self.retried = directory.claim(self.out, self.settings, self.ids, self._check_settings, self.notify)
-        self._lock = RunLock.claim(self.out, self.id)
-        self.stops.on_request.append(self._lock.release)
+        self.directory.claim(self.settings, self.collected.ids, self._check_settings, self.notify, self.stops)
         self.ledger.begin(self.id)
-        self.hold()
-
-    def hold(self) -> None:
-        """Mark the directory as written to by this process, until it ends. Raises `RecordsError` in a worker that sees another one."""
-        if not self._holds:
-            if self.worker is not None:
-                self._lock = RunLock.join(self.out, self.id, self.worker["workerid"])
-                self.stops.follow(self._lock.wait_for_release)
-            self._held.enter_context(in_use(self.out))
-            self._holds = True
-
-    def _check_directory(self) -> None:
-        if self._lock is not None:
-            self._lock.check()
+        self.directory.use(self.stops)
 
     def cut_off(self) -> None:
         """An episode of this process ended: whatever call it still has open, nobody waits for its answer."""
@@ -240,11 +158,6 @@ class Run:
         """Whether this session plays episodes with models, if it has any items for that."""
         return bool(self.settings.models) and not self.settings.validate
 
-    @functools.cached_property
-    def finished(self) -> Mapping[str, Record]:
-        """The records of finished episodes of an earlier run in this directory, by node id."""
-        return directory.finished(self.out) if self.settings.resume else {}
-
     def _check_settings(self, record: EpisodeFacts) -> None:
         """Raises `UserError` where an earlier run in this directory was another experiment."""
         from pytest_recode.episode.setup import check_settings
@@ -253,46 +166,22 @@ class Run:
         if task_format is not None and record.get("replay") is None:
             check_settings(record, self.settings_for(task_format))
 
-    def close(self) -> None:
-        self.drop_sandbox()
-        self._held.close()
-        if self._lock is not None and self.worker is None:
-            self._lock.close()
-        if self._holds and self.worker is None:
-            directory.leave(self.out)
+    @property
+    def asks(self) -> str | None:
+        """None if episodes can run; else why they are skipped, with the option to set."""
+        return casting.lacks_model(self.settings, self.registry)
 
-    @functools.cached_property
-    def sandbox_context(self) -> SandboxContext:
-        """Made when the first item runs: by then all is collected, so that all there is to hide is known."""
-        from pytest_recode.sandboxes import SandboxContext
-        from pytest_recode.sandboxes.interpreters import interpreter
+    def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
+        from pytest_recode.plugin import human_feedback
 
-        hide = {path.resolve() for path in (self.out, self.settings.replay_feedback) if path is not None}
-        for manifest in self.tasks.values():
-            for root in {manifest.parent, manifest.resolve().parent}:
-                hide |= {path.resolve() for path in (root, root / "tests", root / "reference")}
-        python = interpreter(self.settings.python)
-        root = self.config.rootpath.resolve()
-        if not any(
-            path.resolve().is_relative_to(root) for path in (python.prefix, python.base_prefix, *python.libraries)
-        ):
-            hide.add(root)
-        return SandboxContext(
-            run=self.id,
-            python=self.settings.python,
-            image=self.settings.image,
-            hide=tuple(sorted(map(str, hide))),
-        )
-
-    def table(self) -> Mapping[str, Mapping[str, Any]]:
-        if self.settings.models_file is None:
-            return {}
-        from pytest_recode.models.table import load_table
-
-        return load_table(self.settings.models_file)
+        person = human_feedback.ask(settings.feedback_from, self.config, self.out)
+        return casting.cast(settings, self.registry, model, policy, person)
 
     def model_contexts(self) -> list[ModelContext]:
         """One for each model that this run asks."""
         from pytest_recode.plugin import model_check
 
-        return model_check.contexts(self.settings, self.ledger, self.table())
+        return model_check.contexts(self.settings, self.ledger, casting.model_table(self.settings))
+
+    def close(self) -> None:
+        self._held.close()

@@ -57,7 +57,7 @@ def played_how(run: Run) -> list[str]:
     """A line per task format with the settings in use, known after collection: agent, feedback, turns and steps."""
     if not run.settings.models or run.config.option.verbose < 0 or run.replays:
         return []
-    return [f"recode: {name} tasks: {_how(run.settings, own)}" for name, own in run.by_format.items()]
+    return [f"recode: {name} tasks: {_how(run.settings, own)}" for name, own in run.collected.by_format.items()]
 
 
 def _how(ours: Settings, own: Settings) -> str:
@@ -164,7 +164,7 @@ def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
 
 def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: str) -> None:
     """Print how many episodes were interrupted or not started, and how many requests had no answer."""
-    whole = len(run.ids)
+    whole = len(run.collected.ids)
     if interrupted:
         terminal.line(f"interrupted: {interrupted} of {whole} {noun}, counted in no share", red=True)
     if started < whole:
@@ -246,9 +246,9 @@ def write(
         terminal.line(f"records: {run.out}")
         against = [settings.replay_feedback] if run.replays else []
         terminal.line(f"more numbers: pytest-recode report {shlex.join(map(str, (run.out, *against)))}")
-        if started < len(run.ids) or interrupted:
+        if started < len(run.collected.ids) or interrupted:
             terminal.line(f"to resume: the same command with --recode-out={run.out} --recode-resume")
-    elif run.prepared and len(run.ids) > len(validations):
+    elif run.prepared and len(run.collected.ids) > len(validations):
         terminal.section("recode", sep="=")
         _unfinished(terminal, run, started, interrupted, noun)
         if begun(run.out):
@@ -257,7 +257,7 @@ def write(
     elif started and run.asks:
         terminal.section("recode", sep="=")
         terminal.line(f"{started} skipped: {run.asks}")
-    elif run.replays and not run.ids:
+    elif run.replays and not run.collected.ids:
         terminal.section("recode", sep="=")
         terminal.line(
             words.nothing_to_replay(str(settings.replay_feedback), [each.facts for each in run.replays]), red=True

@@ -196,6 +196,28 @@ def test_a_worker_that_is_killed_is_an_error_of_its_item_alone(
     gone([pid for pid in left_running() if pid not in before])
 
 
+def test_a_worker_that_dies_before_an_episode_begins_is_an_error_of_its_item_alone(
+    make_task: MakeTask, pytester: pytest.Pytester, results: Results, recode: Run
+) -> None:
+    """Its transcript is there, and has no line."""
+    make_task("a")
+    make_task("dies")
+    make_task("z")
+    pytester.makeconftest(
+        "import os\nimport signal\nfrom dataclasses import replace\n\n"
+        "from pytest_recode.formats.directory import FORMAT\n\n\n"
+        "def dies():\n    os.kill(os.getpid(), signal.SIGKILL)\n\n\n"
+        "def load(path):\n"
+        "    return [replace(task, load=dies) if task.id == 'dies' else task for task in FORMAT.load(path)]\n\n\n"
+        "def pytest_recode_formats():\n    return {'task.yaml': replace(FORMAT, load=load)}\n"
+    )
+    result = recode("--recode-agent=reference", "--recode-sandbox=process", "--recode-out=out", "-n2")
+    assert "INTERNALERROR" not in words(result)
+    result.assert_outcomes(passed=2, errors=1)
+    assert {record["task"]: record["outcome"] for record in results()} == {"a": "solved", "z": "solved"}
+    assert "crashed while running" in words(result)
+
+
 @pytest.mark.mostly_slow(one_in=2)
 def test_an_episode_that_is_cut_off_at_work_after_a_graded_turn_is_unsolved(
     make_task: MakeTask, recode: Run, results: Results, at_work: Path, pytester: pytest.Pytester, workers: str

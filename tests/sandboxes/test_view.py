@@ -116,6 +116,6 @@ def test_a_run_hides_its_tasks_and_records(tmp_path: Path, pytestconfig: pytest.
     (elsewhere / "manifest" / "task.yaml").touch()
     (task / "task.yaml").symlink_to(elsewhere / "manifest" / "task.yaml")
     run = Run(pytestconfig)
-    run.tasks["one"] = task / "task.yaml"
+    run.collected.tasks["one"] = task / "task.yaml"
     wanted = {task, elsewhere / "tests", elsewhere / "manifest", run.out}
-    assert {str(path.resolve()) for path in wanted} <= set(run.sandbox_context.hide)
+    assert {str(path.resolve()) for path in wanted} <= set(run.sandbox.context.hide)

@@ -1,0 +1,55 @@
+"""Which agents, models and policies an episode gets, by the names in its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_recode.episode.assembly import Cast
+    from pytest_recode.feedback.person import Ask
+    from pytest_recode.plugin.registry import Registry
+    from pytest_recode.settings import Settings
+
+
+def cast(settings: Settings, registry: Registry, model: str | None, policy: str, person: Ask | None) -> Cast:
+    """For one episode. `person` gives the feedback; None: nobody."""
+    from pytest_recode.episode.assembly import Cast
+
+    return Cast(
+        agent=registry.agent(settings.agent),
+        model=registry.model(model) if model else None,
+        policy=registry.policy(policy),
+        feedback_model=registry.model(settings.feedback_model) if settings.feedback_model else None,
+        search_model=registry.model(settings.search_model) if settings.search_model else None,
+        table=model_table(settings),
+        person=person,
+    )
+
+
+def model_table(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
+    """The user's table of models. Raises `UserError`."""
+    if settings.models_file is None:
+        return {}
+    from pytest_recode.models.table import load_table
+
+    return load_table(settings.models_file)
+
+
+def lacks_model(settings: Settings, registry: Registry) -> str | None:
+    """None if episodes can run; else why they are skipped, with the option to set."""
+    if settings.validate or settings.models or not registry.agent(settings.agent).needs_model:
+        return None
+    return "no model was named: give --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
+
+
+def all_offline(settings: Settings, registry: Registry, by_format: Iterable[Settings]) -> bool:
+    """Whether a run has only built-in offline agents and models, and so executes only this project's code.
+
+    `by_format`: the settings of each format, whose agents may be others.
+    """
+    models = [model for model in (*settings.models, settings.feedback_model, settings.search_model) if model]
+    agents = {settings.agent, *(each.agent for each in by_format)}
+    return (settings.validate or all(registry.own("agents", agent) for agent in agents)) and all(
+        registry.own("models", model) and registry.model(model).offline for model in models
+    )

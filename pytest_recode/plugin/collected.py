@@ -1,0 +1,26 @@
+"""What collection found out about this run's items. In the controller of pytest-xdist, about the items of its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_recode.settings import Settings
+    from pytest_recode.task import Environment
+
+
+@dataclass(slots=True, kw_only=True)
+class Collected:
+    """Filled while pytest collects; complete when the first item runs."""
+
+    tasks: dict[str, Path] = field(default_factory=dict)
+    """The manifest of each task, by the task's id."""
+    by_format: dict[str, Settings] = field(default_factory=dict)
+    """The settings of each format, by its name."""
+    ids: frozenset[str] = frozenset()
+    """The node ids of the selected items."""
+    environments: Mapping[Environment, Sequence[str]] = field(default_factory=dict)
+    """The environments of the tasks of these items, with the ids of the tasks."""

@@ -1,0 +1,91 @@
+"""The sandbox in which this process runs its items. One per process; it keeps warm parents, and is made when an item needs it."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_recode.faults import SandboxError
+
+if TYPE_CHECKING:
+    from pytest_recode.plugin.collected import Collected
+    from pytest_recode.plugin.registry import Registry
+    from pytest_recode.sandboxes import Sandbox, SandboxContext
+    from pytest_recode.settings import Settings
+
+LOG = logging.getLogger("pytest_recode")
+
+
+class SandboxHolder:
+    """Chooses the sandbox, makes it, and closes it. `out` is the directory of records, `root` that of the session."""
+
+    def __init__(
+        self, *, settings: Settings, registry: Registry, collected: Collected, run: str, out: Path, root: Path
+    ) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._collected = collected
+        self._run = run
+        self._out = out
+        self._root = root.resolve()
+        self._sandbox: Sandbox | None = None
+
+    @functools.cached_property
+    def name(self) -> str:
+        from pytest_recode.plugin.casting import all_offline
+        from pytest_recode.sandboxes.choose import choose
+
+        return choose(
+            self._settings.sandbox,
+            self.context,
+            self._registry.sandboxes(self._settings.sandbox),
+            all_offline=all_offline(self._settings, self._registry, self._collected.by_format.values()),
+            local=self._local,
+        )
+
+    @property
+    def _local(self) -> bool:
+        """Whether the user named an interpreter of this machine and no image."""
+        settings = self._settings
+        named = [each for each in self._collected.environments if each.name]
+        interpreters = "python" in settings.given or any(each.python for each in named)
+        return interpreters and not settings.image and not any(each.image for each in named)
+
+    @functools.cached_property
+    def context(self) -> SandboxContext:
+        """Made when the first item runs: by then all is collected, so that all there is to hide is known."""
+        from pytest_recode.sandboxes import SandboxContext
+        from pytest_recode.sandboxes.interpreters import interpreter
+
+        settings, root = self._settings, self._root
+        hide = {path.resolve() for path in (self._out, settings.replay_feedback) if path is not None}
+        for manifest in self._collected.tasks.values():
+            for task in {manifest.parent, manifest.resolve().parent}:
+                hide |= {path.resolve() for path in (task, task / "tests", task / "reference")}
+        python = interpreter(settings.python)
+        if not any(
+            path.resolve().is_relative_to(root) for path in (python.prefix, python.base_prefix, *python.libraries)
+        ):
+            hide.add(root)
+        return SandboxContext(
+            run=self._run,
+            python=settings.python,
+            image=settings.image,
+            hide=tuple(sorted(map(str, hide))),
+        )
+
+    def get(self) -> Sandbox:
+        if self._sandbox is None:
+            self._sandbox = self._registry.sandbox(self.name).make(self.context)
+        return self._sandbox
+
+    def drop(self) -> None:
+        """Close the sandbox; the next item gets a new one. Called at the end, and after an interrupt in the middle of an item."""
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            try:
+                sandbox.close()
+            except SandboxError as error:  # does not replace what ends here: an interrupt, or the session
+                LOG.warning("%s: what is left of this run is removed by the next one", error)
