@@ -16,8 +16,15 @@ from pytest_recode.settings import NO_MATTER, Settings
 SCHEMA = json.loads((Path(records.__file__).parent / "records.schema.json").read_text("utf-8"))
 
 IN_OTHER_FIELDS = {
-    **{"models": "model", "feedbacks": "feedback", "feedback_model": "feedback_model", "agent": "agent"},
-    **{"attempts": "attempt", "paper": "paper", "ablation": "paper", "sandbox": "sandbox", "seed": "turns"},
+    "models": "model",
+    "feedbacks": "feedback",
+    "feedback_model": "feedback_model",
+    "agent": "agent",
+    "attempts": "attempt",
+    "paper": "paper",
+    "ablation": "paper",
+    "sandbox": "sandbox",
+    "seed": "turns",
     "replay_feedback": "replay",
 }
 """Settings that other fields of a record have, with the field."""
