@@ -1,7 +1,8 @@
-"""Search: the functions and classes of a repository that a query speaks of, best first.
+"""The action `search`: ranks the functions and classes of a repository by a query. `definitions` splits a Python file into them.
 
-By words (BM25, Robertson and Zaragoza 2009, in the variant of Lucene, as the package `bm25s` computes it) or, with an embedding
-model, by the cosine of vectors. What is searched is text: nothing of the repository is imported or run.
+Called in the pytest process, by the agents `recode` and `recode-h`. Ranks by words (BM25, Robertson and Zaragoza 2009, in the
+variant of Lucene, as the package `bm25s` computes it) or, with an embedding model, by the cosine of vectors. Must not import or run
+anything of the repository: it is searched as text.
 """
 
 from __future__ import annotations

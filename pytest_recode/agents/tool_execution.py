@@ -1,4 +1,8 @@
-"""Execute one action of an agent in its Workspace, and describe the result for the model."""
+"""Execute one action of an agent in its Workspace, and describe the result for the model.
+
+Called in the pytest process, by the agent `recode`, for actions of both protocols. Files are read and written by the `Workspace`, in the
+sandbox; what only reads their text (`search`, notes on syntax) is done here.
+"""
 
 from __future__ import annotations
 

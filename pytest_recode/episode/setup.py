@@ -1,4 +1,7 @@
-"""The facts and settings that a record has, and the check that a run which resumes another one has the same settings."""
+"""The facts and settings that a record has, and the check that a run which resumes another one has the same settings.
+
+Every setting that an episode depends on is listed in `setup`: resumed runs and reports compare runs by them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The summary at the end of a session, and lines about the settings before it starts."""
+"""The summary at the end of a session, and lines about the settings before it starts.
+
+Called by `plugin/report.py`, in the controller. Decides which lines are printed: `render/summary_tables.py` makes the tables, with numbers
+of `metrics/score.py`, and `render/words.py` the sentences.
+"""
 
 from __future__ import annotations
 
