@@ -55,7 +55,7 @@ class Settings:
     given: frozenset[str] = frozenset()
 
 
-NO_MATTER = frozenset({"version", "image", "researcher_prompt", "call_seconds"})
+NOT_COMPARED = frozenset({"version", "image", "researcher_prompt", "call_seconds"})
 """Fields of the setup that may differ between runs that are resumed or pooled: the version, a rebuilt image, and the time limit of a
 model call, which causes errors but no verdicts."""
 

@@ -11,7 +11,7 @@ from pytest_recode.episode.setup import setup
 from pytest_recode.episode.stored_turns import STORED
 from pytest_recode.plugin.options import OPTIONS
 from pytest_recode.records.record import SettingsRecord
-from pytest_recode.settings import NO_MATTER, Settings
+from pytest_recode.settings import NOT_COMPARED, Settings
 
 SCHEMA = json.loads((Path(records.__file__).parent / "records.schema.json").read_text("utf-8"))
 
@@ -67,4 +67,4 @@ def test_recorded_settings_are_one_list() -> None:
         == set(SCHEMA["properties"]["settings"]["properties"])
     )
     assert set(STORED) - {"agent", "paper"} <= set(setup(Settings()))
-    assert set(setup(Settings())) >= NO_MATTER
+    assert set(setup(Settings())) >= NOT_COMPARED

@@ -16,7 +16,7 @@ from pytest_recode.models.table import resolve
 from pytest_recode.records import record
 from pytest_recode.records.record import EpisodeFacts, SettingsRecord
 from pytest_recode.sandboxes import Sandbox
-from pytest_recode.settings import NO_MATTER, Settings, fixed
+from pytest_recode.settings import NOT_COMPARED, Settings, fixed
 
 
 def setup(settings: Settings) -> SettingsRecord:
@@ -63,7 +63,7 @@ def check_settings(then: EpisodeFacts, settings: Settings) -> None:
     was: dict[str, Any] = {**then["settings"], "agent": then["agent"], "feedback-model": then.get("feedback_model")}
     for each in (now, was):  # records of earlier versions have the numbers that were asked for
         each |= fixed(each["agent"], then["feedback"])
-    for key in now.keys() - NO_MATTER:
+    for key in now.keys() - NOT_COMPARED:
         if was.get(key, now[key]) != now[key]:  # an earlier version may not have had it
             raise UserError(
                 f"{then['nodeid']} was played with {key.replace('_', '-')} {was.get(key)}, and this run asks for {now[key]}:"

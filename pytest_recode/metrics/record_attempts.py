@@ -10,9 +10,8 @@ from typing import Any, Literal
 from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
 from pytest_recode.records.record import Record, TurnRecord, findings
-from pytest_recode.settings import NO_MATTER
+from pytest_recode.settings import NOT_COMPARED, ONE_STEP
 
-_ONE_STEP = {"one-shot", "reference", "noop"}
 _OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}
 
 
@@ -59,8 +58,8 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, s
 
 def _settings(record: Record) -> tuple[tuple[str, str], ...]:
     """What makes runs incomparable, in the words of options; what says nothing for this agent or policy is left out."""
-    found: dict[str, object] = {key: value for key, value in record["settings"].items() if key not in NO_MATTER}
-    if record["agent"] in _ONE_STEP:
+    found: dict[str, object] = {key: value for key, value in record["settings"].items() if key not in NOT_COMPARED}
+    if record["agent"] in ONE_STEP:
         found = {key: value for key, value in found.items() if key not in _OF_STEPS}
     if record["feedback"] == "none":
         found["turns"] = 1
@@ -72,7 +71,7 @@ def _settings(record: Record) -> tuple[tuple[str, str], ...]:
 def _made(record: Record) -> tuple[tuple[str, str], ...]:
     """What runs of one row may have otherwise, and a reader must know where they have."""
     settings: Mapping[str, object] = record["settings"]
-    found = {key.replace("_", " "): settings[key] for key in sorted(NO_MATTER) if key in settings}
+    found = {key.replace("_", " "): settings[key] for key in sorted(NOT_COMPARED) if key in settings}
     if record["feedback"] == "none" or not record["feedback_model"]:
         found.pop("researcher prompt", None)
     found |= {"sandbox": record.get("sandbox"), "isolation": record["isolation"] if record["turns"] else ""}
