@@ -22,7 +22,7 @@ def used_names(made: Fix, versions: Versions, file: str, path: Sequence[str]) ->
 
     Not the interface itself, and, where its own code differs, not what only the authors' code uses.
     """
-    used = versions.theirs.needs(file, path[:1], annotations=False) if path else {}
+    used = versions.theirs.needs([(file, path[0])], annotations=False) if path else {}
     found = []
     for each in made.differences:
         needs = used.get(each.file)

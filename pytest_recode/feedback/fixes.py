@@ -115,29 +115,37 @@ def _compared(
 ) -> tuple[Difference, ...]:
     """The differences in what is needed, by file, that of `file` first."""
     names = list(path[:1]) or sorted(authors.module(file).names - {"*"})
-    found = list(_differences(versions, authors, file, names, elsewhere, raising, annotations=False))
+    roots = [(file, name) for name in names] + list(_raising(versions, authors, raising))
+    found = list(_differences(versions, authors, roots, elsewhere, raising, annotations=False))
     own = next((each for each in found if each.file == file), None)
-    if own is not None and any(
-        name in own.names for name in names
-    ):  # definitions are shown: with the names of their annotations
-        found = list(_differences(versions, authors, file, names, elsewhere, raising, annotations=True))
+    # Definitions are shown: with the names of their annotations
+    if own is not None and any(name in own.names for name in names):
+        found = list(_differences(versions, authors, roots, elsewhere, raising, annotations=True))
     if not found:
         both = (authors.module(file), versions.theirs.module(file))
         found = [each for each in [remaining(*both)] if each]
     return tuple(sorted(found, key=lambda each: (each.file != file, each.file)))
 
 
+def _raising(versions: Versions, authors: Program, raising: Mapping[str, Set[int]]) -> Iterator[tuple[str, str]]:
+    """What statements bind and use that raised on import although the authors have them too: something that they use is wrong."""
+    for file, lines in raising.items():
+        known = {each.program for each in authors.module(file).statements}
+        for statement in versions.theirs.module(file).statements:
+            if statement.program in known and any(statement.line <= line <= statement.last_line for line in lines):
+                yield from ((file, name) for name in sorted(statement.binds | statement.now))
+
+
 def _differences(
     versions: Versions,
     authors: Program,
-    file: str,
-    names: Sequence[str],
+    roots: Sequence[tuple[str, str]],
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
     *,
     annotations: bool,
 ) -> Iterator[Difference]:
-    needs = authors.needs(file, names, annotations=annotations)
+    needs = authors.needs(roots, annotations=annotations)
     for each in versions.targets:
         if each in needs:
             found = difference(

@@ -59,13 +59,13 @@ class Program:
             )
         return self._modules[file]
 
-    def needs(self, file: str, names: Sequence[str], *, annotations: bool) -> dict[str, Needs]:
-        """What the top-level `names` of `file` need, themselves among it, by file.
+    def needs(self, roots: Sequence[tuple[str, str]], *, annotations: bool) -> dict[str, Needs]:
+        """What `roots`, each a file and a top-level name of it, need, themselves among it, by file.
 
         `annotations`: whether names count that only annotations use although no annotation is evaluated.
         """
         found: dict[str, Needs] = {}
-        pending = [(file, name) for name in names]
+        pending = list(roots)
         while pending:
             while pending:
                 pending += self._need(found, *pending.pop(), annotations=annotations)
