@@ -259,8 +259,6 @@ def test_no_module_inside_imports_itself_by_way_of_others(path: Path) -> None:
 
 
 MOST_LINES = 350
-SPLIT_NOW = ("agents/",)
-"""Packages whose modules may be longer for now."""
 
 
 def reason_for_length(source: str) -> str:
@@ -272,8 +270,6 @@ def reason_for_length(source: str) -> str:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_long_module_says_why(path: Path) -> None:
-    if path.relative_to(PACKAGE).as_posix().startswith(SPLIT_NOW):
-        return
     source = path.read_text("utf-8")
     assert len(source.splitlines()) <= MOST_LINES or reason_for_length(source)
 

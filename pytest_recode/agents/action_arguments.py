@@ -10,20 +10,16 @@ import json
 import re
 from collections.abc import Mapping
 
-from pytest_recode.agents.actions import (
-    FORMS,
-    TEXTS,
-    Action,
-    ProtocolError,
+from pytest_recode.agents.action_names import (
     argument_of,
     as_it_is,
-    json_type,
     kind_of,
     no_such_action,
     plain_name,
     unless_as_it_is,
-    wrong_use,
 )
+from pytest_recode.agents.actions import Action, ProtocolError, json_type, wrong_use
+from pytest_recode.agents.forms import FORMS, TEXTS
 
 RANGES = (
     ("start_line", "end_line"),

@@ -7,10 +7,13 @@ import re
 import warnings
 
 from pytest_recode.agents.action_arguments import INVISIBLE, unquoted
-from pytest_recode.agents.actions import FORMS, ProtocolError, kind_of, no_such_action
+from pytest_recode.agents.action_names import kind_of, no_such_action
+from pytest_recode.agents.actions import ProtocolError
+from pytest_recode.agents.calls import Call
+from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import VERB
-from pytest_recode.agents.structured import Call
-from pytest_recode.agents.values import DamagedError, WrongError, value_at
+from pytest_recode.agents.value_reader import value_at
+from pytest_recode.agents.values import DamagedError, WrongError
 
 _OPEN_CALL = re.compile(r"\([ \t]*[A-Za-z_]\w*[ \t]*=")
 

@@ -8,32 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pytest_recode.agents.action_arguments import lines_from
+from pytest_recode.agents.action_end import AS_A_COMMAND, is_left_over, is_over, last_text, names_given, where_it_ended
 from pytest_recode.agents.action_heading import read_heading
-from pytest_recode.agents.actions import (
-    FORMS,
-    PART_NAMES,
-    ProtocolError,
-    argument_of,
-    as_it_is,
-    kind_of,
-    unless_as_it_is,
-)
+from pytest_recode.agents.action_names import argument_of, as_it_is, kind_of, unless_as_it_is
+from pytest_recode.agents.actions import ProtocolError
+from pytest_recode.agents.calls import Call
 from pytest_recode.agents.fences import PYTHONS, language_in
+from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, heading, path_in, tail_of
-from pytest_recode.agents.python_source import syntax_error
-from pytest_recode.agents.structured import Call, argument_tag, decoded, tag_at, taken_parts
-from pytest_recode.agents.values import (
-    AS_BLOCKS,
-    FENCE,
-    DamagedError,
-    Value,
-    WrongError,
-    closes,
-    closes_fence,
-    fenced_at,
-    shown,
-    value_at,
-)
+from pytest_recode.agents.json_calls import decoded, taken_parts
+from pytest_recode.agents.tagged_calls import argument_tag, tag_at
+from pytest_recode.agents.value_reader import fenced_at, value_at
+from pytest_recode.agents.values import AS_BLOCKS, FENCE, DamagedError, Value, WrongError, closes, closes_fence, shown
 
 _ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
 _BOUND = re.compile(
@@ -83,19 +69,17 @@ class ActionReader:
             if self._argument(call, kind, line):
                 blank = False
                 continue
-            if self.prose_follows and not fence and _over(call, kind, blank=blank or self._says_goodbye(kind, line)):
+            if self.prose_follows and not fence and is_over(call, kind, blank=blank or self._says_goodbye(kind, line)):
                 return
-            if not fence and self._left_over(call, kind, line):
+            if not fence and is_left_over(self.lines, self.at, call, kind):
                 return
             lost = f"Line {self.at + 1} ({shown(line)}) in `{kind}` is neither an argument nor within one, and would be lost."
-            last = _last_text(call)
+            last = last_text(call)
             if kind == "run" and "command" in names_given(
                 call, kind
-            ):  # its form, with a command of one line, would be no help
-                if last is not None and last.block:
-                    raise DamagedError(f"{lost} {_ended(last)}")
+            ):  # its form, a command of one line, would not help
                 raise DamagedError(
-                    f"{lost} If it is no part of the command, put it before the first action. If it is, write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
+                    f"{lost} {where_it_ended(last) if last is not None and last.block else AS_A_COMMAND}"
                 )
             if kind == "run" and len(line.strip()) <= 400 and line.strip()[0] not in "#>%|&;<-*":
                 told = f"{lost} Nothing was done. If it is the command, write it like this:"
@@ -103,7 +87,7 @@ class ActionReader:
                 more = following.strip() and heading(following, self.heads) is None
                 form = "command <<END_OF_COMMAND\n(its lines)\nEND_OF_COMMAND" if more else f"command: {line.strip()}"
                 raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\n{form}"))
-            lost += f" {_ended(last)}" if last is not None else ""
+            lost += f" {where_it_ended(last)}" if last is not None else ""
             raise WrongError(ProtocolError(text=f"{lost} Nothing was done.", kind=kind))
         if fence:
             raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
@@ -117,14 +101,6 @@ class ActionReader:
             return False
         heads = (heading(each, self.heads) for each in self.lines[self.at :])
         return not any(head is not None and head.word == "action" for head in heads)
-
-    def _left_over(self, call: Call, kind: str, line: str) -> bool:
-        """Whether this line is the end of a code fence that nobody opened, and the last of the answer: it holds nothing."""
-        complete = set(FORMS[kind].takes) - FORMS[kind].optional <= names_given(call, kind)
-        bare = FENCE.match(line) is not None and not line.strip().strip("`~")
-        return (
-            bare and complete and kind not in ("write", "edit") and not any(map(str.strip, self.lines[self.at + 1 :]))
-        )
 
     def _argument(self, call: Call, kind: str, line: str) -> bool:
         """Reads the argument that this line opens; False where it opens none."""
@@ -165,8 +141,8 @@ class ActionReader:
             wrong = (
                 f"`{kind}` does not take `{name}`{unless_as_it_is(kind, name)} (line {self.at + 1}); it takes {takes}."
             )
-            if (last := _last_text(call)) is not None and last.end == self.at:
-                wrong += f" {_ended(last)}"
+            if (last := last_text(call)) is not None and last.end == self.at:
+                wrong += f" {where_it_ended(last)}"
             raise WrongError(ProtocolError(text=f"{wrong} Nothing was done.", kind=kind))
         self._keep(call, name, value_at(self.lines, self.at, own, tail))
         return True
@@ -366,39 +342,6 @@ class ActionReader:
             raise WrongError(ProtocolError(text=f"`{own}` of `{kind}` is given twice. Nothing was done.", kind=kind))
 
 
-def _last_text(call: Call) -> Value | None:
-    """The last text of an action that has a last line of its own."""
-    return max((value for value in call.values.values() if value.closer), key=lambda value: value.end, default=None)
-
-
-def _ended(text: Value) -> str:
-    """Where a text ended, for the case that the model meant it to go on."""
-    how = "write it as a block, which takes such lines"
-    if text.block:
-        how = f"end its block with a word that is no line of it, such as `{text.closer}_2`"
-    return f"The text before it ended in line {text.end}, the first that is {shown(text.closer)}: if it goes on behind that, {how}."
-
-
 def _may_be_path_alone(kind: str) -> bool:
     """Whether the path may stand in a line of its own below the heading, without its name."""
     return kind == "write" or (FORMS[kind].is_single_lines and "path" in FORMS[kind].takes)
-
-
-def _over(call: Call, kind: str, *, blank: bool) -> bool:
-    """Whether prose may follow the action: where no other reading would take it as a part of a text or a command."""
-    given = {str(argument_of(kind, name)): value for name, value in call.arguments.items()}
-    if not all(name in given or name in FORMS[kind].optional for name in FORMS[kind].takes):
-        return False
-    if FORMS[kind].is_single_lines:
-        return blank and (bool(given) or not FORMS[kind].takes)
-    last = max(call.values.values(), key=lambda value: value.end, default=None)
-    if last is None or not last.closer:
-        return False
-    if kind == "write" and str(given["path"]).endswith(".py"):
-        text = str(given["text"])
-        return bool(text.strip()) and syntax_error(text) is None
-    return blank
-
-
-def names_given(call: Call, kind: str) -> set[str]:
-    return {own for name in call.arguments if (own := argument_of(kind, name)) is not None}

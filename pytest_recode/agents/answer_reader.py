@@ -1,4 +1,7 @@
-"""Reads a text answer line by line into its parts and the actions that were written in it."""
+"""Reads a text answer line by line into its parts and the actions that were written in it.
+
+Longer than 350 lines because the reading of an answer is one pass with one state: what stands where decides what a later line may be.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pytest_recode.agents.action_reader import ActionReader
-from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, PART_NAMES
+from pytest_recode.agents.actions import MAX_ACTIONS
+from pytest_recode.agents.calls import Call
 from pytest_recode.agents.fences import PYTHON, SHELLS, language_in
+from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import (
     SINGLE,
     Head,
@@ -17,20 +22,12 @@ from pytest_recode.agents.headings import (
     heading,
     path_in,
 )
+from pytest_recode.agents.json_calls import decoded, json_calls, looks_like_a_call
 from pytest_recode.agents.named_code import NamedCode, file_named_near
 from pytest_recode.agents.prose import HOW, checked
 from pytest_recode.agents.python_source import holds_code
-from pytest_recode.agents.structured import (
-    ACTION_TAG,
-    PART_TAG,
-    Call,
-    call_within,
-    decoded,
-    json_calls,
-    looks_like_a_call,
-    opens_call,
-    tagged_calls,
-)
+from pytest_recode.agents.tagged_calls import ACTION_TAG, PART_TAG, call_within, opens_call, tagged_calls
+from pytest_recode.agents.value_reader import value_at
 from pytest_recode.agents.values import (
     AS_BLOCKS,
     FENCE,
@@ -41,7 +38,6 @@ from pytest_recode.agents.values import (
     ends,
     shown,
     to_write,
-    value_at,
 )
 
 MAX_DATA = 20

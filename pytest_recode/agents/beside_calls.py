@@ -10,8 +10,9 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-from pytest_recode.agents.actions import FORMS, argument_of, kind_of
+from pytest_recode.agents.action_names import argument_of, kind_of
 from pytest_recode.agents.fences import SHELLS, language_in
+from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import (
     ARGUMENT,
     HEADING,
@@ -22,16 +23,9 @@ from pytest_recode.agents.headings import (
     calls_as_python,
     heading,
 )
+from pytest_recode.agents.json_calls import call_behind_text, decoded, json_calls, looks_like_a_call, names_a_call
 from pytest_recode.agents.other_tools import names_a_tool
-from pytest_recode.agents.structured import (
-    call_behind_text,
-    decoded,
-    json_calls,
-    looks_like_a_call,
-    names_a_call,
-    opening_tags,
-    tag_at,
-)
+from pytest_recode.agents.tagged_calls import opening_tags, tag_at
 from pytest_recode.agents.values import FENCE, DamagedError
 
 MAX_READ = 1_000_000

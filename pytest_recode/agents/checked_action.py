@@ -7,12 +7,13 @@ import textwrap
 from collections.abc import Sequence
 
 from pytest_recode.agents.action_arguments import action
-from pytest_recode.agents.actions import Action, ProtocolError, argument_of, kind_of
+from pytest_recode.agents.action_names import argument_of, kind_of
+from pytest_recode.agents.actions import Action, ProtocolError
+from pytest_recode.agents.calls import Call
 from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
 from pytest_recode.agents.headings import interface_in, path_in
 from pytest_recode.agents.other_tools import names_a_tool, tool_kind, translated
 from pytest_recode.agents.python_source import syntax_error
-from pytest_recode.agents.structured import Call
 from pytest_recode.agents.values import FENCE, DamagedError, Value, WrongError, between_marks, doubts, opens_block
 
 _PLAIN = ("", "text", "txt", "plain", "plaintext", "command", "cmd", "run")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_recode.agents.actions import argument_of, kind_of
+from pytest_recode.agents.action_names import argument_of, kind_of
 
 # ASCII: otherwise IGNORECASE lets a long s pass for "s".
 # Every pattern is linear in the line: an answer may be a megabyte of blanks.

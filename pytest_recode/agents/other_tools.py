@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_recode.agents.action_arguments import RANGES, action, lines_from, lines_of, names_lines, whole_number
-from pytest_recode.agents.actions import FORMS, Action, ProtocolError, argument_of, kind_of, nearest, plain_name
+from pytest_recode.agents.action_names import argument_of, kind_of, nearest, plain_name
+from pytest_recode.agents.actions import Action, ProtocolError
+from pytest_recode.agents.forms import FORMS
 
 TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     "run": ("exec_command", "run_terminal_cmd", "container.exec"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pytest_recode.agents.actions import FORMS, MAX_ACTIONS, form_of
+from pytest_recode.agents.actions import MAX_ACTIONS, form_of
+from pytest_recode.agents.forms import FORMS
 from pytest_recode.episode import Feedback
 from pytest_recode.task import INSTRUCTION_FILE, PAPER_FILE, Brief, Files, brief_files
 from pytest_recode.verdict import legible

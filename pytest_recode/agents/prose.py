@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pytest_recode.agents.actions import ACTION_NAMES, FORMS, argument_of, kind_of
+from pytest_recode.agents.action_names import ACTION_NAMES, argument_of, kind_of
+from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import ARGUMENT, HEADING, acts, calls_as_python, heading, tail_of
-from pytest_recode.agents.structured import call_within
+from pytest_recode.agents.tagged_calls import call_within
 from pytest_recode.agents.values import FENCE, DamagedError, shown
 
 HOW = "Write each action as `### Action: NAME`, its arguments below it."

@@ -14,7 +14,7 @@ chooses itself, so that a block can hold any line whatever:
 A block's text is its lines joined by newlines: none after the last, but in the text of a `write`, since a file's lines each end in a
 newline. Nothing inside a block is looked at.
 
-`parse` also reads the other forms in which models answer (`values`, `structured`). It has two outcomes: a Step in which every action
+`parse` also reads the other forms in which models answer (`value_reader`, `json_calls`, `tagged_calls`). It has two outcomes: a Step in which every action
 and every text is as it was written, or a ProtocolError, and then nothing of the answer is done. Each line of an answer belongs to a
 part, to an argument or to prose before or after the actions; any other line is an error.
 """
@@ -26,25 +26,18 @@ import re
 from collections.abc import Sequence
 
 from pytest_recode.agents.action_arguments import commented
-from pytest_recode.agents.actions import (
-    FORMS,
-    MAX_ACTIONS,
-    PART_NAMES,
-    PARTS,
-    TEXTS,
-    Action,
-    ProtocolError,
-    Step,
-    in_text,
-    kind_of,
-)
+from pytest_recode.agents.action_names import kind_of
+from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step, in_text
 from pytest_recode.agents.answer_reader import AnswerReader
 from pytest_recode.agents.checked_action import checked_action, cut_short
+from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS, TEXTS
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
+from pytest_recode.agents.json_calls import AS_JSON
 from pytest_recode.agents.named_code import unwritten
 from pytest_recode.agents.prose import json_line
-from pytest_recode.agents.structured import AS_JSON, PART_TAG, opens_call
-from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, to_write, value_at
+from pytest_recode.agents.tagged_calls import PART_TAG, opens_call
+from pytest_recode.agents.value_reader import value_at
+from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, to_write
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
 

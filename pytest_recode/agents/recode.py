@@ -22,7 +22,9 @@ from functools import partial
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
-from pytest_recode.agents.actions import PARTS, Action, ProtocolError, Step
+from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.forms import PARTS
+from pytest_recode.agents.json_calls import arguments_in
 from pytest_recode.agents.memory import Entry, Memory, limit_of
 from pytest_recode.agents.prompts import (
     brief_text,
@@ -37,7 +39,6 @@ from pytest_recode.agents.prompts import (
 from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_checks import checked
-from pytest_recode.agents.structured import arguments_in
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError

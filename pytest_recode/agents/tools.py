@@ -7,26 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_recode.agents.action_arguments import action
-from pytest_recode.agents.actions import (
-    FORMS,
-    MAX_ACTIONS,
-    PARTS,
-    Action,
-    Form,
-    ProtocolError,
-    Step,
-    arguments_of,
-    in_calls,
-    kind_of,
-)
+from pytest_recode.agents.action_names import kind_of
+from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step, arguments_of, in_calls
 from pytest_recode.agents.beside_calls import action_line, without_marks
 from pytest_recode.agents.fences import fences
+from pytest_recode.agents.forms import FORMS, PARTS, Form
 from pytest_recode.agents.headings import calls_as_python
+from pytest_recode.agents.json_calls import arguments_in, taken_parts
 from pytest_recode.agents.leaked_calls import leaked_calls
 from pytest_recode.agents.named_code import named_code, unwritten
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
 from pytest_recode.agents.protocol import parse, parts_of, plain_lines
-from pytest_recode.agents.structured import arguments_in, taken_parts
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.models import Reply, Tool, ToolCall
 

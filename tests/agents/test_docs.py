@@ -9,18 +9,10 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.agents import memory, one_shot, prompts, recode, recode_h, retrieval, tool_execution
-from pytest_recode.agents.actions import (
-    ACTION_NAMES,
-    ARGUMENT_NAMES,
-    FORMS,
-    PART_NAMES,
-    PARTS,
-    Action,
-    Step,
-    argument_of,
-    kind_of,
-)
+from pytest_recode.agents.action_names import ACTION_NAMES, ARGUMENT_NAMES, argument_of, kind_of
+from pytest_recode.agents.actions import Action, Step
 from pytest_recode.agents.fences import files
+from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS
 from pytest_recode.agents.protocol import parse
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "agents.md").read_text("utf-8")

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from pytest_recode.agents.actions import FORMS, Action, ProtocolError, Step
+from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.protocol import parse
 from pytest_recode.agents.tools import from_reply
 from tests.agents.scripted import calls

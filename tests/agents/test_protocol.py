@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from pytest_recode.agents.actions import TEXTS, form_of
+from pytest_recode.agents.actions import form_of
+from pytest_recode.agents.forms import TEXTS
 from pytest_recode.agents.protocol import FORMS, Action, ProtocolError, Step, parse, render
 from tests.messages import assert_message
 

@@ -11,7 +11,8 @@ from itertools import pairwise
 import pytest
 
 from pytest_recode.agents import AgentContext
-from pytest_recode.agents.actions import FORMS, Action, Step
+from pytest_recode.agents.actions import Action, Step
+from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.prompts import ESCAPED
 from pytest_recode.agents.protocol import render
 from pytest_recode.agents.recode import KIND, ReCode

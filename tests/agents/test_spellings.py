@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_recode.agents.actions import PARTS, Action, ProtocolError, Step
+from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.forms import PARTS
 from pytest_recode.agents.protocol import parse, parts_of, render
 from tests.agents.spellings import AS_JSON, EXACT, FAULTY, PATH
 

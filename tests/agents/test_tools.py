@@ -7,7 +7,8 @@ import json
 import jsonschema
 import pytest
 
-from pytest_recode.agents.actions import FORMS, PARTS, Action, ProtocolError, Step
+from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.forms import FORMS, PARTS
 from pytest_recode.agents.prompts import system_text
 from pytest_recode.agents.tools import TOOLS, from_reply
 from pytest_recode.models import Reply

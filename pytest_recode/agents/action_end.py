@@ -1,0 +1,57 @@
+"""Where an action in text ends: what it has been given, and whether prose may follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_recode.agents.action_names import argument_of
+from pytest_recode.agents.calls import Call
+from pytest_recode.agents.forms import FORMS
+from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.values import FENCE, Value, shown
+
+AS_A_COMMAND = (
+    "If it is no part of the command, put it before the first action. If it is, write all of the command as a block: "
+    "`command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
+)
+"""What to do with a line behind a command."""
+
+
+def last_text(call: Call) -> Value | None:
+    """The last text of an action that has a last line of its own."""
+    return max((value for value in call.values.values() if value.closer), key=lambda value: value.end, default=None)
+
+
+def where_it_ended(text: Value) -> str:
+    """Where a text ended, for the case that the model meant it to go on."""
+    how = "write it as a block, which takes such lines"
+    if text.block:
+        how = f"end its block with a word that is no line of it, such as `{text.closer}_2`"
+    return f"The text before it ended in line {text.end}, the first that is {shown(text.closer)}: if it goes on behind that, {how}."
+
+
+def is_over(call: Call, kind: str, *, blank: bool) -> bool:
+    """Whether prose may follow the action: where no other reading would take it as a part of a text or a command."""
+    given = {str(argument_of(kind, name)): value for name, value in call.arguments.items()}
+    if not all(name in given or name in FORMS[kind].optional for name in FORMS[kind].takes):
+        return False
+    if FORMS[kind].is_single_lines:
+        return blank and (bool(given) or not FORMS[kind].takes)
+    last = max(call.values.values(), key=lambda value: value.end, default=None)
+    if last is None or not last.closer:
+        return False
+    if kind == "write" and str(given["path"]).endswith(".py"):
+        text = str(given["text"])
+        return bool(text.strip()) and syntax_error(text) is None
+    return blank
+
+
+def names_given(call: Call, kind: str) -> set[str]:
+    return {own for name in call.arguments if (own := argument_of(kind, name)) is not None}
+
+
+def is_left_over(lines: Sequence[str], at: int, call: Call, kind: str) -> bool:
+    """Whether line `at` is the end of a code fence that was never opened, and the last line of the answer: it holds nothing."""
+    complete = set(FORMS[kind].takes) - FORMS[kind].optional <= names_given(call, kind)
+    bare = FENCE.match(lines[at]) is not None and not lines[at].strip().strip("`~")
+    return bare and complete and kind not in ("write", "edit") and not any(map(str.strip, lines[at + 1 :]))

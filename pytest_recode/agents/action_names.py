@@ -1,0 +1,209 @@
+"""Names of actions and arguments: the other names that are accepted, and what to use instead of an unknown one."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+
+from pytest_recode.agents.forms import FORMS
+
+ACTION_NAMES: Mapping[str, tuple[str, ...]] = {
+    "list": ("ls", "dir", "list_files", "list_dir", "list_directory"),
+    "read": ("read_file", "open", "open_file", "view", "view_file", "cat"),
+    "search": ("search_code", "code_search", "retrieve"),
+    "grep": ("grep_search", "rg", "ripgrep"),
+    "write": ("write_file", "write_to_file", "create", "create_file", "save", "save_file", "overwrite"),
+    "edit": ("edit_file", "str_replace", "string_replace", "search_replace", "replace_in_file"),
+    "run": (
+        *("bash", "shell", "sh", "terminal", "exec", "execute", "cmd"),
+        *("run_command", "execute_command", "run_bash", "execute_bash", "run_shell", "run_shell_command"),
+    ),
+    "submit": ("finish", "done", "complete", "finalize", "submit_solution", "submit_answer", "hand_in"),
+}
+"""Other names of the actions that are understood, by kind: those that other agents' tools have. docs/reference/agents.md lists them."""
+
+
+ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
+    "path": (
+        "file",
+        "filename",
+        "file_name",
+        "file_path",
+        "filepath",
+        "target",
+        "target_file",
+        "directory",
+        "dir",
+        "absolute_path",
+        "dir_path",
+        "relative_workspace_path",
+    ),
+    "text": ("content", "contents", "code", "file_text", "file_content", "body"),
+    "old": ("old_str", "old_string", "old_text", "old_code", "search", "find", "original"),
+    "new": ("new_str", "new_string", "new_text", "new_code", "replace", "replacement", "updated"),
+    "command": ("cmd", "bash", "shell", "shell_command"),
+    "pattern": ("regex", "regexp", "query"),
+    "query": ("queries", "keywords", "words"),
+    "lines": ("view_range", "line_range", "range"),
+    "replace_all": ("allow_multiple", "global_replace"),
+    "timeout": ("timeout_seconds", "timeout_sec", "timeout_secs"),
+}
+
+
+_NEAREST: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "python",
+            "ipython",
+            "python3",
+            "run_python",
+            "execute_python",
+            "code_interpreter",
+            "test",
+            "pytest",
+            "delete",
+            "delete_file",
+            "remove",
+            "rm",
+            "mkdir",
+            "mv",
+        ),
+        "run",
+    ),
+    **dict.fromkeys(
+        (
+            "replace",
+            "insert",
+            "append",
+            "patch",
+            "apply_patch",
+            "multi_edit",
+            "multiedit",
+            "modify",
+            "update",
+            "undo_edit",
+        ),
+        "edit",
+    ),
+    **dict.fromkeys(("find", "find_file", "find_files", "glob", "list_code_definition_names"), "list"),
+    **dict.fromkeys(("exit", "stop", "end", "finished", "final", "final_answer", "answer"), "submit"),
+    **dict.fromkeys(("tree", "pwd"), "list"),
+    **dict.fromkeys(
+        (
+            "web_search",
+            "search_web",
+            "google_search",
+            "browser",
+            "browse",
+            "web_fetch",
+            "fetch",
+            "fetch_url",
+            "open_url",
+        ),
+        "",
+    ),
+    **dict.fromkeys(("write_code", "new_file", "touch"), "write"),
+}
+"""What to use instead of names that do not say enough to be understood; "" where nothing does it."""
+
+
+AS_IT_IS: Mapping[tuple[str, str], str] = {
+    ("edit", "count"): "1",
+    ("edit", "expected_replacements"): "1",
+    ("list", "recursive"): "true",
+    ("grep", "_n"): "true",
+    ("grep", "head_limit"): "a number",
+    **{("submit", name): "a text" for name in ("path", "file", "file_path", "target")},
+    ("read", "should_read_entire_file"): "true or false",
+    ("grep", "output_mode"): "content",
+    ("grep", "case_sensitive"): "true",
+    ("grep", "is_regexp"): "true",
+    **{(kind, "security_risk"): "a text" for kind in FORMS},
+    **{(kind, name): "a text" for kind in ("write", "edit") for name in ("instruction", "instructions")},
+    ("write", "overwrite"): "true",
+    ("write", "line_count"): "a number",
+    **{("search", name): "a number" for name in ("k", "top_k", "max_results")},
+    ("read", "encoding"): "utf-8",
+    ("write", "encoding"): "utf-8",
+    **{("run", name): "false" for name in ("run_in_background", "is_background", "background", "is_input", "restart")},
+    **{("run", name): "false" for name in ("requires_approval", "require_user_approval")},
+    **{("run", name): "." for name in ("directory", "workdir", "cwd")},
+}
+"""Arguments of other agents' tools with the value that asks for what the action does anyway. docs/reference/agents.md lists them."""
+
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+_KINDS = {kind: kind for kind in FORMS} | {other: kind for kind, others in ACTION_NAMES.items() for other in others}
+
+
+def plain_name(name: str) -> str:
+    """A name in lower case with underscores: `write_file` for `Write File`, `writeFile`, `write-file`."""
+    return _lowered(_HUMP.sub("_", name.strip()))
+
+
+def _lowered(name: str) -> str:
+    """`write_file` for `Write File` and `write-file`, and `writefile` for `writeFile`."""
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def kind_of(name: str) -> str | None:
+    """The action that a model means by a name: `write`, `write_file`, `Write File`, `functions.write`."""
+    plain = _lowered(name)
+    for prefix in ("functions.", "default_api.", "tools."):
+        plain = plain.removeprefix(prefix)
+    return _KINDS.get(plain)
+
+
+def argument_of(kind: str, name: str) -> str | None:
+    """The argument of this action that a model means by a name."""
+    takes = FORMS[kind].takes
+    for plain in (_lowered(name), plain_name(name)):
+        if plain in takes:
+            return plain
+        found = next((own for own in takes if plain in ARGUMENT_NAMES.get(own, ())), None)
+        if found is not None:
+            return found
+    return None
+
+
+def as_it_is(kind: str, name: str, value: object) -> bool:
+    """Whether an argument that the action does not take asks for what it does anyway, or for nothing."""
+    if value in ("", [], {}):
+        return True
+    wanted = AS_IT_IS.get((kind, plain_name(name)))
+    if wanted is None or not isinstance(value, bool | int | str):
+        return False
+    said = str(value).strip().lower()
+    if wanted == "a text":
+        return isinstance(value, str)
+    if wanted == "a number":
+        return said.isascii() and said.isdigit()
+    if wanted == "true or false":
+        return said in ("", "true", "false")
+    return said in ("", wanted, f"{wanted}/" if wanted == "." else wanted)
+
+
+def unless_as_it_is(kind: str, name: str) -> str:
+    """What to add where an argument is refused that one value of it would not be; "" for the others."""
+    wanted = AS_IT_IS.get((kind, plain_name(name)))
+    return f", except as `{wanted}`" if wanted else ""
+
+
+def nearest(name: str) -> str:
+    """The action to use instead of an unknown one; "" where none is close."""
+    plain = _lowered(name)
+    near = _NEAREST.get(plain)
+    if near is None:
+        found = difflib.get_close_matches(plain[:80], list(_KINDS), 1, 0.75)
+        near = _KINDS[found[0]] if found else ""
+    return near
+
+
+def no_such_action(name: str) -> str:
+    """Names the unknown action and the closest valid one."""
+    near = nearest(name)
+    use = f"; use `{near}`" if near else ""
+    return f"There is no action `{name.strip()[:80]}`{use}. The actions are {', '.join(FORMS)}."

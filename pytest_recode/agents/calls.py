@@ -1,0 +1,20 @@
+"""An action as a model wrote it, before its name and arguments are checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pytest_recode.agents.values import (
+    Value,
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One action as it was written: `line` counts from 1, `values` are the texts whose end a line of the answer marks."""
+
+    name: str
+    line: int
+    arguments: dict[str, object] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)

@@ -1,0 +1,109 @@
+"""The actions of an agent: what each is for and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PARTS = ("observation", "reflection", "planning")
+
+
+PART_NAMES: Mapping[str, str] = {
+    **{name: name for name in PARTS},
+    **dict.fromkeys(("observations",), "observation"),
+    **dict.fromkeys(("reflections", "thought", "thoughts", "thinking", "reasoning"), "reflection"),
+    **dict.fromkeys(("reason", "rationale", "explanation", "justification", "description", "comment"), "reflection"),
+    **dict.fromkeys(("plan", "plans"), "planning"),
+}
+"""Names of the parts of a step, where they are arguments or keys."""
+
+
+TEXTS = ("text", "old", "new")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What an action is for and what it takes. `main` may stand on the heading's own line."""
+
+    does: str
+    takes: Mapping[str, str]
+    optional: frozenset[str] = frozenset()
+    main: str = ""
+    path_is_file: bool = False  # a directory as `path` is an error of the answer
+    changes_files: bool = False
+
+    @property
+    def needs_nothing(self) -> bool:
+        return self.takes.keys() <= self.optional
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether an argument is a text of any number of lines."""
+        return not self.takes.keys().isdisjoint(TEXTS)
+
+    @property
+    def is_single_lines(self) -> bool:
+        """Whether every argument ends with its line, so that a line below is no part of it."""
+        return self.takes.keys() <= {"path", "lines"}
+
+
+FORMS: Mapping[str, Form] = {
+    "list": Form(
+        does="List every file below a directory.",
+        takes={"path": "directory, relative to the workspace; default: all of it"},
+        optional=frozenset({"path"}),
+        main="path",
+    ),
+    "read": Form(
+        does="Read a file, or some of its lines.",
+        takes={
+            "path": "file, relative to the workspace",
+            "lines": "the first and the last line, such as 1-40; default: all of it",
+        },
+        optional=frozenset({"lines"}),
+        main="path",
+        path_is_file=True,
+    ),
+    "search": Form(
+        does="Find the functions and classes of the repository that fit words or code, the best few with their code.",
+        takes={"query": "what it is about: words, names, code"},
+        main="query",
+    ),
+    "grep": Form(
+        does="Show the lines that match a Python regular expression.",
+        takes={"pattern": "regular expression", "path": "file or directory; default: all of the workspace"},
+        optional=frozenset({"path"}),
+        main="pattern",
+    ),
+    "write": Form(
+        does="Write a whole file, new or not.",
+        takes={"path": "file, relative to the workspace", "text": "its whole content"},
+        main="path",
+        path_is_file=True,
+        changes_files=True,
+    ),
+    "edit": Form(
+        does="Replace a piece of a file. The old text must occur in it exactly once, unless `replace_all` is true.",
+        takes={
+            "path": "file, relative to the workspace",
+            "old": "exact text to be replaced",
+            "new": "text to put there",
+            "replace_all": "true to replace every occurrence; default: false",
+        },
+        optional=frozenset({"replace_all"}),
+        main="path",
+        path_is_file=True,
+        changes_files=True,
+    ),
+    "run": Form(
+        does="Run a shell command in the workspace and see its output.",
+        takes={
+            "command": "shell command",
+            "timeout": "seconds after which it is stopped; default: the limit of a command, which is the most",
+        },
+        optional=frozenset({"timeout"}),
+        main="command",
+        changes_files=True,
+    ),
+    "submit": Form(does="Hand in the targets as they are now; this ends the turn.", takes={}),
+}

@@ -1,0 +1,235 @@
+"""Actions that a model writes as JSON objects.
+
+    {"action": "write", "args": {"path": "a.py", "text": "..."}}
+    {"name": "write", "arguments": {...}}        as most tool calls are written, also within <tool_call>...</tool_call>
+
+Called by the readers of answers in the pytest process. Pure. JSON's own escapes are decoded, nothing else is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+from pytest_recode.agents.action_names import (
+    kind_of,
+    no_such_action,
+)
+from pytest_recode.agents.actions import (
+    arguments_of,
+    json_type,
+)
+from pytest_recode.agents.calls import Call
+from pytest_recode.agents.forms import PART_NAMES
+from pytest_recode.agents.values import (
+    DamagedError,
+)
+
+_NAME_KEYS = ("action", "name", "tool", "tool_name", "function", "function_name", "recipient_name")
+
+
+_ARGUMENT_KEYS = ("args", "arguments", "parameters", "params", "input", "action_input", "tool_input", "kwargs")
+
+
+_LIST_KEYS = ("actions", "tool_calls", "tool_uses", "calls")
+
+
+IGNORED_KEYS = ("id", "type", "call_id", "index")
+
+
+AS_JSON = '`{"action": "read", "args": {"path": "a.py"}}`'
+
+
+_MARK = "[\"'\u201c\u201d\u201e\u00ab\u00bb]"
+
+
+_HINT = re.compile(rf"[\[{{\s]*{_MARK}(?:" + "|".join((*_NAME_KEYS, *_ARGUMENT_KEYS, *_LIST_KEYS)) + rf"){_MARK}\s*:")
+
+
+_NAME = re.compile(rf"{_MARK}(?:" + "|".join(_NAME_KEYS) + rf"){_MARK}\s*:\s*{_MARK}(?P<name>[\w. -]{{1,80}})")
+
+
+NAMED = re.compile(
+    r"[^`\s\[{,][ \t]*\[?\{[ \t]*\"(?:" + "|".join(_NAME_KEYS) + r")\"[ \t]*:[ \t]*\"(?P<name>[\w.-]{1,80})\""
+)
+
+
+_SPAN = re.compile(r"`[^`]*`")
+
+
+_GIVEN = re.compile(rf"{_MARK}(?:" + "|".join(_ARGUMENT_KEYS) + rf"){_MARK}\s*:")
+
+
+class DuplicateKeyError(ValueError):
+    """A JSON object that has one key twice: one of the two would be lost."""
+
+
+class DoubtfulEscapeError(ValueError):
+    """A JSON string with line breaks and escapes: its writer may have meant the escapes as they are."""
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+_ESCAPE = re.compile(r'\\[^"/]')
+
+
+def decoded(text: str, at: int = 0) -> tuple[Any, int]:
+    """The JSON value at `at`, and where it ends. Line breaks within a string are taken as such, unless the string has escapes as well.
+
+    Raises ValueError (DuplicateKeyError and DoubtfulEscapeError among them) and RecursionError.
+    """
+    value, end = json.JSONDecoder(strict=False, object_pairs_hook=_once).raw_decode(text, at)
+    for string in _STRING.finditer(text, at, end):
+        if "\n" in string[0] and (escape := _ESCAPE.search(string[0])):
+            raise DoubtfulEscapeError(
+                f"a string holds line breaks, which JSON writes as \\n, and `{escape[0]}` as well: it is not known whether that is an escape"
+            )
+    return value, end
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise DuplicateKeyError(f"the key `{twice[:80]}` is given twice")
+    return found
+
+
+def json_calls(value: Any, line: int) -> list[Call] | None:
+    """The actions in a JSON value; None where it is no call but other data.
+
+    Raises DamagedError where it is a call that cannot be read.
+    """
+    if isinstance(value, list):
+        found = [json_calls(each, line) for each in value]
+        if not value or all(each is None for each in found):
+            return None
+        if any(each is None for each in found):
+            raise DamagedError(f"Not all items of the JSON array in line {line} are actions.")
+        return [call for each in found for call in each or ()]
+    if not isinstance(value, dict):
+        return None
+    rest = dict(value)
+    parts = taken_parts(rest)
+    for key in _LIST_KEYS:
+        if isinstance(rest.get(key), list):
+            calls = json_calls(rest.pop(key), line)
+            if calls is None:
+                raise DamagedError(
+                    f"The list `{key}` of the JSON object in line {line} holds no action. Write each like {AS_JSON}."
+                )
+            if extra := [each for each in rest if each not in IGNORED_KEYS]:
+                raise DamagedError(
+                    f"The JSON object in line {line} has `{extra[0][:80]}` beside `{key}`: it belongs to no action. Leave it out, or "
+                    f"write it as text before the object. Each action is written like {AS_JSON}."
+                )
+            calls[0].parts |= parts
+            return calls
+    name = next((key for key in _NAME_KEYS if key in rest), None)
+    if name is None and isinstance(rest.get("type"), str) and kind_of(rest["type"]) is not None:
+        name = "type"
+    if name is None:
+        [only] = rest if len(rest) == 1 else [""]
+        if kind_of(only) is None or not isinstance(rest[only], dict):
+            return None
+        return [Call(name=only, line=line, arguments=rest[only], parts=parts | taken_parts(rest[only]))]
+    called = rest.pop(name)
+    if isinstance(called, dict):  # {"function": {"name": ..., "arguments": ...}}, {"action": {...}}
+        rest = {key: each for key, each in rest.items() if key not in IGNORED_KEYS}
+        inner = json_calls(called, line)
+        if inner is None or rest:
+            raise DamagedError(
+                f"`{name}` of the JSON object in line {line} names no action. Write {AS_JSON}, for example."
+            )
+        inner[0].parts = parts | inner[0].parts
+        return inner
+    if not isinstance(called, str) or (kind_of(called) is None and not any(key in rest for key in _ARGUMENT_KEYS)):
+        if name == "action" and isinstance(called, str):
+            raise DamagedError(no_such_action(called))
+        return None
+    keys = [key for key in _ARGUMENT_KEYS if key in rest]
+    if len(keys) > 1:
+        raise DamagedError(f"The JSON object in line {line} has both `{keys[0]}` and `{keys[1]}`.")
+    given = rest.pop(keys[0]) if keys else {}
+    if isinstance(given, str):
+        try:
+            given = arguments_in(given, called)
+        except DamagedError as damage:
+            raise DamagedError(f"{damage}{_as_an_object(called)}") from None
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise DamagedError(f"`{keys[0]}` of `{called[:80]}` in line {line} must be an object.")
+    beside = {key: each for key, each in rest.items() if key not in IGNORED_KEYS}
+    if keys and beside:
+        raise DamagedError(
+            f"The JSON object in line {line} has `{next(iter(beside))[:80]}` beside `{keys[0]}`: arguments belong in there."
+        )
+    arguments = {**given, **beside}
+    return [Call(name=called, line=line, arguments=arguments, parts=parts | taken_parts(arguments))]
+
+
+def taken_parts(given: dict[str, Any]) -> dict[str, str]:
+    """The parts of a step among arguments or keys, taken out of `given`; what is no text becomes one, since a thought undoes no action."""
+    parts: dict[str, str] = {}
+    for key in list(given):
+        if (name := PART_NAMES.get(key.lower())) is None:
+            continue
+        said = given.pop(key)
+        parts[name] = "\n".join(filter(None, (parts.get(name), _as_text(said))))
+    return parts
+
+
+def _as_text(said: Any) -> str:
+    if isinstance(said, list):
+        return "\n".join(map(_as_text, said))
+    return "" if said is None else said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+
+
+def arguments_in(text: str, name: str) -> dict[str, Any]:
+    """The arguments of a call, as the JSON text that most providers send; some encode it twice.
+
+    Raises DamagedError.
+    """
+    given: Any = text or "{}"
+    for _ in range(2):
+        if isinstance(given, str):
+            try:
+                value, end = decoded(given.strip())
+            except (ValueError, RecursionError) as error:
+                raise DamagedError(f"The arguments of `{name[:80]}` are no JSON ({error}).") from None
+            if given.strip()[end:]:
+                raise DamagedError(
+                    f"The arguments of `{name[:80]}` are JSON with more behind it: {given.strip()[end:][:40]!r}."
+                )
+            given = value
+        if given is None or given == "":
+            given = {}
+    if not isinstance(given, dict):
+        raise DamagedError(f"The arguments of `{name[:80]}` are no JSON object but {json_type(given)}.")
+    return given
+
+
+def _as_an_object(name: str) -> str:
+    kind = kind_of(name)
+    return f" Write them as an object: {arguments_of(kind)}." if kind else ""
+
+
+def looks_like_a_call(text: str) -> bool:
+    """Whether text that is no JSON was meant to be an action."""
+    return _HINT.match(text) is not None
+
+
+def names_a_call(text: str) -> bool:
+    """Whether text that looks like JSON names an action."""
+    return any(kind_of(found["name"]) is not None for found in _NAME.finditer(text))
+
+
+def call_behind_text(line: str) -> bool:
+    """Whether a line holds a JSON object behind other text that names an action and has a key for its arguments; not in backticks."""
+    line = _SPAN.sub("` `", line) if '"' in line else line
+    found = next((each for each in NAMED.finditer(line) if kind_of(each["name"])), None) if '"' in line else None
+    return found is not None and _GIVEN.search(line, found.end()) is not None

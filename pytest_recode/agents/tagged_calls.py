@@ -1,0 +1,263 @@
+"""Actions that a model writes in tags, as in XML.
+
+    <function=write><parameter=path>a.py</parameter>...</function>
+    <invoke name="write"><parameter name="path">a.py</parameter>...</invoke>
+    <write><path>a.py</path><text>...</text></write>
+
+Called by the readers of answers in the pytest process. Pure. Texts are taken as they are: nothing within tags is an escape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pytest_recode.agents.action_names import (
+    argument_of,
+    kind_of,
+)
+from pytest_recode.agents.actions import (
+    MAX_ACTIONS,
+)
+from pytest_recode.agents.calls import Call
+from pytest_recode.agents.forms import FORMS, PART_NAMES, TEXTS
+from pytest_recode.agents.json_calls import (
+    IGNORED_KEYS,
+    NAMED,
+    decoded,
+    json_calls,
+    taken_parts,
+)
+from pytest_recode.agents.values import (
+    DamagedError,
+    Value,
+)
+
+_TAG = re.compile(
+    r"<(?P<name>(?:antml:)?[A-Za-z_][\w-]*)(?:=(?P<equals>[\w.-]+))?(?P<rest>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*(?P<empty>/?)>"
+)
+
+
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+
+
+_LISTS = frozenset({"function_calls", "tool_calls", "actions", "tools"})
+
+
+_CALLS = frozenset({"tool_call", "function_call", "tool_use", "tool", "action", "function", "invoke"})
+
+
+_ARGUMENT_TAGS = frozenset({"parameter", "param", "arg", "argument"})
+
+
+PART_TAG = re.compile(r"[ \t]*<(?P<name>[A-Za-z]{1,20})>")
+
+
+ACTION_TAG = re.compile(r"[ \t]*<(?P<name>action)>", re.IGNORECASE)
+
+
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\w+);|<!\[CDATA\[")
+
+
+_HOW = "Write each action as a tag that is named like it: `<read><path>a.py</path></read>`."
+
+
+def opens_call(line: str) -> bool:
+    """Whether a line begins with a tag that opens an action."""
+    tag = _TAG.match(line.lstrip())
+    return tag is not None and _opens(tag)
+
+
+def opening_tags(line: str) -> Iterator[re.Match[str]]:
+    """The tags of a line that open an action, but for those in backticks."""
+    for tag in _TAG.finditer(line) if "<" in line else ():
+        if _opens(tag) and not re.match(r"[\w`]", line[max(tag.start() - 1, 0)]):
+            yield tag
+
+
+def call_within(line: str) -> bool:
+    """Whether a line holds an action behind other text: a JSON object that names one, or a tag that opens one and that it or a later
+    line closes. Not in backticks."""
+    if '"' in line and any(kind_of(found["name"]) for found in NAMED.finditer(line)):
+        return True
+    begin = len(line) - len(line.lstrip())
+    for tag in _TAG.finditer(line) if "<" in line.lstrip()[1:] else ():
+        behind = tag.start() > begin and not re.match(r"[\w`]", line[tag.start() - 1])
+        if not behind or not _opens(tag):
+            continue
+        marked = tag["empty"] or tag["equals"] or tag["rest"] or f"</{tag['name']}>" in line
+        if marked or not line[tag.end() :].strip():
+            return True
+    return False
+
+
+def _opens(tag: re.Match[str]) -> bool:
+    name = tag["name"].removeprefix("antml:").lower()
+    return name in _LISTS or name in _CALLS or kind_of(name) is not None
+
+
+def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
+    """The actions in the element that begins at `at`, and where it ends. Raises DamagedError."""
+    tag = _TAG.match(text, at)
+    assert tag is not None
+    name = tag["name"].removeprefix("antml:").lower()
+    line = text.count("\n", 0, at) + 1
+    close = f"</{tag['name']}>"
+    if name in _LISTS:
+        calls: list[Call] = []
+        at = _skipped(text, tag.end())
+        while not text.startswith(close, at):
+            inner = _TAG.match(text, at)
+            if inner is None or not _opens(inner):
+                raise DamagedError(
+                    f"`{tag[0][:80]}` in line {line} holds what is no action, or is not closed by `{close}`."
+                )
+            found, at = tagged_calls(text, at)
+            calls += found
+            at = _skipped(text, at)
+        return calls, at + len(close)
+    named = tag["equals"] or _attribute(tag, "name") or ("" if name in _CALLS else name)
+    given = _attributes(tag, line, named) if named else {}
+    if named != name:
+        given.pop("name", None)
+    if tag["empty"]:
+        if not named:
+            raise DamagedError(f"`{tag[0][:80]}` in line {line} names no action.")
+        return [Call(name=named, line=line, arguments=dict(given))], tag.end()
+    at = _skipped(text, tag.end())
+    if text[at : at + 1] in ("{", "["):
+        if given:
+            raise DamagedError(f"`{tag[0][:80]}` in line {line} has attributes, and JSON in it: use one of the two.")
+        calls, at = _json_within(text, at, named, line)
+    elif named:
+        call, at = _arguments(text, at, Call(name=named, line=line, arguments=dict(given)), close)
+        calls = [call]
+    else:
+        calls = []
+        while (inner := _TAG.match(text, at)) and _opens(inner) and len(calls) <= MAX_ACTIONS:
+            found, at = tagged_calls(text, at)
+            calls += found
+            at = _skipped(text, at)
+        if not calls:
+            raise DamagedError(f"`{tag[0][:80]}` in line {line} holds neither a JSON object nor an action. {_HOW}")
+    at = _skipped(text, at)
+    if not text.startswith(close, at):
+        what = text[at:].partition("\n")[0]
+        raise DamagedError(f"`{tag[0][:80]}` in line {line} is not closed by `{close}` before {what[:80]!r}.")
+    return calls, at + len(close)
+
+
+def _json_within(text: str, at: int, named: str, line: int) -> tuple[list[Call], int]:
+    try:
+        value, at = decoded(text, at)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"The JSON in the tag of line {line} cannot be read ({error}).") from None
+    if named and isinstance(value, dict):
+        return [Call(name=named, line=line, parts=taken_parts(value), arguments=value)], at
+    calls = json_calls(value, line)
+    if not calls:
+        raise DamagedError(f"The JSON in the tag of line {line} names no action.")
+    return calls, at
+
+
+def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
+    """The arguments of `call`, each a tag of its own, up to `close`."""
+    while not text.startswith(close, at):
+        tag = _TAG.match(text, at)
+        if tag is None and not call.arguments and not call.parts and (plain := _plain(text, at, call.name, close)):
+            call.arguments |= plain
+            return call, text.index(close, at)
+        if tag is None:
+            what = text[at:].partition("\n")[0]
+            raise DamagedError(
+                f"`{call.name[:80]}` in line {call.line} is not closed by `{close}`, or holds what is no argument: {what[:80]!r}. "
+                f"{_in_tags(call.name)}"
+            )
+        name, value, at = argument_tag(text, tag)
+        if name in call.arguments or PART_NAMES.get(name) in call.parts:
+            raise DamagedError(f"`{name}` of `{call.name[:80]}` in line {call.line} is given twice.")
+        if (part := PART_NAMES.get(name.lower())) is not None:
+            call.parts[part] = value.text
+        else:
+            call.arguments[name], call.values[name] = value.text, value
+        at = _skipped(text, at)
+    return call, at
+
+
+def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
+    """Name and value of the argument that `tag` opens, and where it ends. Its text is all up to the first closing tag, without one
+    line break at each end. Raises DamagedError."""
+    opened = text.count("\n", 0, tag.start()) + 1
+    name = tag["name"].removeprefix("antml:")
+    close = f"</{tag['name']}>"
+    if name.lower() in _ARGUMENT_TAGS:
+        name = tag["equals"] or _attribute(tag, "name")
+    stop = text.find(close, tag.end())
+    if stop < 0 or tag["empty"] or not name:
+        raise DamagedError(f"`{tag[0][:80]}` in line {opened} is not closed by `{close}`, or names no argument.")
+    raw = text[tag.end() : stop]
+    if _ENTITY.search(raw):
+        raise DamagedError(
+            f"The text of `{tag[0][:80]}` in line {opened} holds `{_ENTITY.search(raw)[0]}`: it is not known whether it is "  # type: ignore[index]
+            "escaped. Write it as a block."
+        )
+    body = raw.removeprefix("\n")
+    body, broken, last = body.rpartition("\n")
+    whole_lines = bool(broken) and not last.strip(" \t")
+    body = body if whole_lines else f"{body}{broken}{last}"
+    if "\n" not in raw and name.lower() in ("path", "file", "filename", "file_path", "filepath"):
+        body = body.strip()
+    end = stop + len(close)
+    ended = text.count("\n", 0, end) + 1
+    final = "\n" if whole_lines else ""
+    return name, Value(text=body, end=ended, closer=close, opened=opened, final=final), end
+
+
+def _plain(text: str, at: int, name: str, close: str) -> dict[str, object]:
+    """The main argument of an action whose tag holds it as plain text: `<run>ls -la</run>`. Empty where it may be more than that."""
+    kind = kind_of(name)
+    said, closed, rest = text[at:].partition(close)
+    if kind is None or FORMS[kind].holds_text or not FORMS[kind].main or not closed:
+        return {}
+    if rest.count(close) > rest.count(f"<{close[2:-1]}"):  # a later one could be its end as well
+        return {}
+    if _ENTITY.search(said) or any(_opens(tag) or argument_of(kind, tag["name"]) for tag in _TAG.finditer(said)):
+        return {}
+    return {FORMS[kind].main: said.strip()} if kind == "run" or "\n" not in said.strip() else {}
+
+
+def _attributes(tag: re.Match[str], line: int, named: str) -> dict[str, object]:
+    """The arguments of an action that stand in its tag: `<read path="a.py" />`."""
+    found = [(name, double or single) for name, double, single in _ATTRIBUTE.findall(tag["rest"])]
+    kind = str(kind_of(named))
+    for name, value in found:
+        if kind in FORMS and (argument_of(kind, name) in TEXTS or _ENTITY.search(value)):
+            raise DamagedError(
+                f"`{name}` stands in the tag `{tag[0].split()[0]}` of line {line}: it is not known what is escaped in it. {_in_tags(kind)}"
+            )
+    if len({name for name, _ in found}) < len(found):
+        raise DamagedError(f"The tag `{tag[0].split()[0]}` in line {line} has an attribute twice.")
+    return {name: value for name, value in found if name not in IGNORED_KEYS}
+
+
+def _in_tags(name: str) -> str:
+    """How to write an action in tags."""
+    kind = kind_of(name)
+    if kind is None or not FORMS[kind].takes:
+        return ""
+    inner = "".join(f"<{each}>...</{each}>" for each in FORMS[kind].takes if each not in FORMS[kind].optional)
+    return f"Write each argument as a tag of its own: `<{kind}>{inner}</{kind}>`."
+
+
+def tag_at(text: str, at: int) -> re.Match[str] | None:
+    return _TAG.match(text, at)
+
+
+def _attribute(tag: re.Match[str], wanted: str) -> str:
+    return next((double or single for name, double, single in _ATTRIBUTE.findall(tag["rest"]) if name == wanted), "")
+
+
+def _skipped(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\n":
+        at += 1
+    return at

@@ -1,0 +1,306 @@
+"""The value of an argument in a text answer: on the argument's own line, or in one of the forms of a longer text.
+
+    text <<END      lines, then a line that holds only END
+    text:           then a fence of backticks or tildes
+    text: |         then lines that are indented (YAML's literal)
+    text: \"\"\"       lines, then a line that holds only the same quotes
+    command: cat > a.py <<'EOF'     then the lines of the here-document
+
+Each form ends at the first line that can end it. What follows must again be an argument, a heading or the end; `doubts` tells where a
+later line could have ended it as well, for `protocol` to decide whether the text may be believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pytest_recode.agents.action_arguments import INVISIBLE, commented, unquoted
+from pytest_recode.agents.forms import TEXTS
+from pytest_recode.agents.values import (
+    FENCE,
+    DamagedError,
+    Value,
+    between_marks,
+    closes_fence,
+    shown,
+)
+
+_TAGGED = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)", re.ASCII)
+
+
+_LITERAL = re.compile(r"(?P<style>[|>])(?P<options>[-+1-9]{0,2})(?:[ \t]+#.*)?")
+
+
+_QUOTES = ('"""', "'''")
+
+
+_HERE = re.compile(r"(?<!<)<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)\\?(?P<tag>[A-Za-z_]\w*)(?P=quote)(?!\w)", re.ASCII)
+
+
+_PAIRS = ("`", "'", '"')
+
+
+MAX_QUOTED = 200
+"""Lines of a command within quotation marks that are looked at for their end."""
+
+
+def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
+    """The value of the argument `name`, which stands in line `at` with `tail` behind the name.
+
+    Raises `DamagedError` where it has no end, or more than one reading.
+    """
+    said = tail.strip()
+    if not said.startswith("<<"):
+        tail = tail.lstrip()[1:]  # the colon or equals sign
+        said = tail.strip()
+    if tagged := _TAGGED.fullmatch(said):
+        return _block(lines, at, tagged["tag"], dash=bool(tagged["dash"]))
+    if many := re.fullmatch(r"<{3,}(-?[ \t]*['\"]?[A-Za-z_]\w*['\"]?)", said, re.ASCII):
+        extra = len(said) - len(many[1]) - 2
+        raise DamagedError(
+            f"Line {at + 1} ({shown(lines[at])}) opens no block: there {'is' if extra == 1 else 'are'} {extra} `<` too many. "
+            f"Write `{name} <<{many[1][:80]}`."
+        )
+    if said.startswith("<<") and name != "command":
+        raise DamagedError(
+            f"Line {at + 1} ({shown(lines[at])}) opens no block: behind `<<` stands one word, and nothing more."
+        )
+    following = at
+    if not said:  # the text begins in a line of its own
+        following = next((line for line in range(at + 1, len(lines)) if lines[line].strip()), at)
+        said = lines[following].strip() if following > at else ""
+        if not (_TAGGED.fullmatch(said) or said in _QUOTES or FENCE.match(lines[following])):
+            raise DamagedError(_no_form(at, name, lines[following] if following > at else ""))
+        if tagged := _TAGGED.fullmatch(said):
+            return _block(lines, following, tagged["tag"], dash=bool(tagged["dash"]))
+    if said in _QUOTES:
+        return _quoted(lines, following, said)
+    if said.startswith(("```", "~~~")) and FENCE.match(said if following == at else lines[following]):
+        return fenced_at(lines, following, said if following == at else lines[following])
+    if literal := _LITERAL.fullmatch(said):
+        return _literal(lines, at, name, literal["style"], literal["options"])
+    if name == "command" and _HERE.search(said):
+        return _here_document(lines, at, said)
+    if name == "command" and said[-1:] in ('"', "'") and _is_open(said):
+        return _open_quote(lines, at, said)
+    if name == "command" and said.endswith("\\") and not said.endswith("\\\\"):
+        return _continued(lines, at, said)
+    text = _line(at, name, tail)
+    mark = _mark(text) if name in ("old", "new") else ""
+    return Value(text=text, end=at + 1, opened=at + 1, mark=mark, final="\n")
+
+
+def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
+    """What stands in the fence that line `at` opens."""
+    fence = FENCE.match(opener)
+    assert fence is not None
+    if fence["indent"]:
+        raise DamagedError(
+            f"The code fence in line {at + 1} is indented, so that it is not known how far its code is. "
+            "Begin it in the first column."
+        )
+    ticks = fence["ticks"]
+    for end in range(at + 1, len(lines)):
+        if closes_fence(lines[end], ticks):
+            return Value(
+                text="\n".join(lines[at + 1 : end]),
+                end=end + 1,
+                closer=ticks,
+                opened=at + 1,
+                info=fence["info"].strip(),
+                final="\n" if end > at + 1 else "",
+            )
+    raise DamagedError(
+        f"The code fence that line {at + 1} opens is not closed: the answer was cut off, or the closing line is missing. "
+        "Close it, or write less at once."
+    )
+
+
+def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
+    for end in range(at + 1, len(lines)):
+        if lines[end].strip(" \t") == tag:
+            body = lines[at + 1 : end]
+            if dash and any(line.startswith("\t") for line in body):
+                raise DamagedError(
+                    f"Line {at + 1} opens a block with `<<-`, of which a shell takes leading tabs away, and its lines have "
+                    f"some. Write `<<{tag}`: the lines are then taken as they are."
+                )
+            final = "\n" if body else ""
+            return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1, block=True, final=final)
+    raise DamagedError(
+        f"The block that line {at + 1} opens ({shown(lines[at])}) has no last line `{tag}`: "
+        "the answer was cut off, or the line is missing. "
+        f"End the block with a line that holds only `{tag}`, or write less at once."
+    )
+
+
+def _quoted(lines: Sequence[str], at: int, quotes: str) -> Value:
+    for end in range(at + 1, len(lines)):
+        if lines[end].strip(" \t") == quotes:
+            text = "\n".join(lines[at + 1 : end])
+            if f"\\{quotes[0]}" in text and f"\\{quotes}" in text:
+                raise DamagedError(
+                    f"The text that line {at + 1} opens holds `\\{quotes}`: it is not known whether the backslash belongs "
+                    "to it. Write it as a block, in which nothing is escaped."
+                )
+            return Value(text=text, end=end + 1, closer=quotes, opened=at + 1, final="\n" if end > at + 1 else "")
+    raise DamagedError(
+        f"The text that line {at + 1} opens with {quotes} has no last line that holds only {quotes}: the answer was cut off, "
+        "or the line is missing."
+    )
+
+
+def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str) -> Value:
+    """YAML's literal: the lines that are indented more than the argument."""
+    outer = len(lines[at]) - len(lines[at].lstrip(" "))
+    given = next((int(option) for option in options if option.isdigit()), 0)
+    first = next((line for line in lines[at + 1 :] if line.strip()), "")
+    depth = outer + given if given else len(first) - len(first.lstrip(" "))
+    if depth <= outer or (given and len(first) - len(first.lstrip(" ")) < depth):
+        raise DamagedError(
+            f"Line {at + 1} opens a text with `{style}`, and the lines of the text are not indented below it. "
+            "Indent all of them alike, or write it as a block."
+        )
+    body: list[str] = []
+    end = at + 1
+    while end < len(lines):
+        line = lines[end]
+        if line[:depth].strip(" "):
+            break
+        body.append(line[depth:])
+        end += 1
+    if "\t" in first[: len(first) - len(first.lstrip())]:
+        raise DamagedError(f"The text below line {at + 1} is indented with tabs: it is not known how far. Use a block.")
+    kept = list(body)
+    while kept and not kept[-1]:
+        kept.pop()
+    if name in ("old", "new") and not given and depth - outer > 2 and len(kept) > 1:
+        # YAML takes the indentation of the first line away. A model that copies lines of a function means it as part of the text.
+        raise DamagedError(
+            f"The text of `{name}` below line {at + 1} is indented by {depth - outer} blanks: it is not known how many of them belong "
+            f"to it. Write it as a block, whose lines are taken as they are: `{name} <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
+        )
+    if style == ">" and len(kept) > 1:
+        raise DamagedError(
+            f"Line {at + 1} opens a text with `>`, which joins lines. Write `{name}: |`, or a block, for lines as they are."
+        )
+    if "+" in options:
+        kept = body
+    return Value(
+        text="\n".join(kept),
+        end=end,
+        opened=at + 1,
+        clipped=len(kept) < len(body),
+        final="\n" if kept and "-" not in options else "",
+    )
+
+
+def _here_document(lines: Sequence[str], at: int, said: str) -> Value:
+    """A command with here-documents: its lines up to where the last of them ends."""
+    end = at + 1
+    for here in _HERE.finditer(said):
+        while end < len(lines):
+            line = lines[end].lstrip("\t") if here["dash"] else lines[end]
+            end += 1
+            if line == here["tag"]:
+                break
+        else:
+            raise DamagedError(
+                f"The here-document `{here[0]}` of the command in line {at + 1} has no last line `{here['tag']}`. "
+                "Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
+            )
+    last = list(_HERE.finditer(said))[-1]["tag"]
+    return Value(text="\n".join([said, *lines[at + 1 : end]]), end=end, closer=last, opened=at + 1)
+
+
+def _open_quote(lines: Sequence[str], at: int, said: str) -> Value:
+    """A command whose line ends in an opening quotation mark: its lines up to the one that holds the closing mark."""
+    for end in range(at + 2, min(len(lines), at + MAX_QUOTED) + 1):
+        command = "\n".join([said, *lines[at + 1 : end]])
+        if not _is_open(command):
+            return Value(text=command, end=end, opened=at + 1)
+    raise DamagedError(
+        f"The quotation mark at the end of the command in line {at + 1} is not closed: the answer was cut off, or the mark is missing."
+    )
+
+
+def _is_open(command: str) -> bool:
+    """Whether a command ends within quotation marks."""
+    quote, escaped = "", False
+    for character in command:
+        if escaped:
+            escaped = False
+        elif character == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+    return bool(quote)
+
+
+def _continued(lines: Sequence[str], at: int, said: str) -> Value:
+    """A command whose lines end in a backslash, but for the last."""
+    rows, end = [said], at + 1
+    while rows[-1].endswith("\\") and end < len(lines):
+        rows.append(lines[end])
+        end += 1
+    if rows[-1].endswith("\\") or not rows[-1].strip() or _HERE.search(rows[-1]):
+        raise DamagedError(
+            f"The command in line {at + 1} goes on behind a backslash, and its end is not clear. Write it as a block."
+        )
+    return Value(text="\n".join(rows), end=end, opened=at + 1)
+
+
+def _line(at: int, name: str, tail: str) -> str:
+    """A value on the argument's own line."""
+    said = tail.strip()
+    mark = _mark(said)
+    if name == "path":
+        bare, quoted = unquoted(said)
+        if found := INVISIBLE.search(bare):
+            raise DamagedError(
+                f"The path in line {at + 1} holds an invisible character (U+{ord(found[0]):04X}). Leave it out."
+            )
+        return said if quoted and commented(bare) else bare  # `action` takes the quotes away that mark it as a whole
+    if name in TEXTS and (tail.rstrip() != f" {said}" and tail.rstrip() != said):
+        raise DamagedError(
+            f"`{name}` in line {at + 1} begins with more than one blank: it is not known which belong to the text. "
+            "Write it as a block."
+        )
+    if name in TEXTS and tail != tail.rstrip(" \t"):
+        raise DamagedError(
+            f"`{name}` in line {at + 1} ends in a blank: it is not known whether that belongs to it. Leave it out, or write it as a "
+            f"block: `{name} <<END_OF_TEXT`, its line, `END_OF_TEXT`."
+        )
+    if mark and name == "query":
+        return said
+    if mark and name in ("command", "pattern") and (mark == "`" or "\\" not in said):
+        return (
+            said[1:-1].strip() if name == "command" else said[1:-1]
+        )  # no command is one quoted word, and a pattern finds what it found
+    if mark and name in ("old", "new"):
+        return said  # `checked_action` looks at both
+    if mark or (name in TEXTS and said.startswith((*_QUOTES, "`"))):
+        raise between_marks(name, at + 1, said[0])
+    return said
+
+
+def _mark(text: str) -> str:
+    """The mark that stands at both ends of a text and nowhere within it; "" for any other text."""
+    whole = len(text) > 1 and text[0] == text[-1] and text[0] in _PAIRS and text[0] not in text[1:-1]
+    return text[0] if whole else ""
+
+
+def _no_form(at: int, name: str, following: str) -> str:
+    if not following:
+        return (
+            f"`{name}` in line {at + 1} has no value. A text that is meant to be empty is a block without lines: "
+            f"`{name} <<END`, then `END`."
+        )
+    return (
+        f"`{name}` in line {at + 1} has nothing behind it on its line, and the next line ({shown(following)}) opens no "
+        f"block or fence, so that it is not known where the text ends. Write it as a block: `{name} <<END_OF_TEXT`, its lines as they are, "
+        f"then a line `END_OF_TEXT`. A text that is meant to be empty is a block without lines: `{name} <<END`, then `END`."
+    )
