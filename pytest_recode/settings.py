@@ -60,6 +60,13 @@ NOT_COMPARED = frozenset({"version", "image", "researcher_prompt", "call_seconds
 model call, which causes errors but no verdicts."""
 
 
+FROM_STORED_RUN = (
+    *("agent", "turns", "steps", "temperature", "paper", "reindent", "test_seconds"),
+    *("memory_threshold", "memory_keep", "search_model", "test_output"),
+)
+"""Fields that a replay of stored turns takes from the run that stored them."""
+
+
 def for_format(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
     """The settings with the defaults of a format or an agent, except for fields that the user set."""
     unset = {name: value for name, value in defaults.items() if name not in settings.given}

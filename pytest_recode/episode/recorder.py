@@ -17,7 +17,8 @@ from pytest_recode.episode.setup import check_files, check_setup, episode_facts
 from pytest_recode.faults import RecordsError, Stopped, UserError
 from pytest_recode.models import Ledger, Usage
 from pytest_recode.records import record
-from pytest_recode.records.checkpoint import Checkpoint, CheckpointWriter, Resumable, StoredEpisode, stored_episode
+from pytest_recode.records.checkpoint import Checkpoint, Resumable, StoredEpisode
+from pytest_recode.records.checkpoint_file import CheckpointWriter, stored_episode
 from pytest_recode.records.first_turn import FirstTurn
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record
 from pytest_recode.records.transcript import Transcript

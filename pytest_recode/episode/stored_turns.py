@@ -14,18 +14,13 @@ from typing import Any
 from pytest_recode.episode import Feedback, Researcher, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.researcher import recut
-from pytest_recode.records.checkpoint import Checkpoint, stored_episode
+from pytest_recode.records.checkpoint import Checkpoint
+from pytest_recode.records.checkpoint_file import stored_episode
 from pytest_recode.records.record import EpisodeFacts, ReplayRecord
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import earlier
-from pytest_recode.settings import Settings
+from pytest_recode.settings import FROM_STORED_RUN, Settings
 from pytest_recode.task import Task
-
-STORED = (
-    *("agent", "turns", "steps", "temperature", "paper", "reindent", "test_seconds"),
-    *("memory_threshold", "memory_keep", "search_model", "test_output"),
-)
-"""Fields of Settings that a replay has from the stored run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +52,7 @@ class Replay:
     def settings(self, now: Settings) -> Settings:
         """The stored run's, but for what another run may have otherwise (addresses, limits of cost, the interpreter)."""
         stored = _stored_settings(self.facts)
-        return replace(now, **{name: stored[name] for name in STORED})
+        return replace(now, **{name: stored[name] for name in FROM_STORED_RUN})
 
     def researcher(self, task: Task) -> Researcher:
         def answer(turns: Sequence[Turn], level: int) -> Feedback:
@@ -90,7 +85,7 @@ def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
             f"{run / 'episodes' / path.name}: is of the episode {facts['nodeid']}, whose file is {name(facts['nodeid'])}:"
             " put this episode's own file there, or replay another run"
         )
-    lacking = [name for name in STORED if name not in _stored_settings(facts)]
+    lacking = [name for name in FROM_STORED_RUN if name not in _stored_settings(facts)]
     if lacking:
         raise UserError(
             f"{run / 'episodes' / path.name}: settings lacks {lacking[0]!r}, without which its turns cannot be replayed: restore it, or"

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_recode.episode.stored_turns import STORED
-from pytest_recode.settings import ONE_STEP, Settings
+from pytest_recode.settings import FROM_STORED_RUN, ONE_STEP, Settings
 
 
 class Conflict(NamedTuple):
@@ -34,7 +33,7 @@ _OF_EPISODES = (
     *("no-paper", "with-paper", "temperature", "max-cost", "api-base", "out", "resume", "replay-feedback"),
 )
 _OF_STORED = (
-    *(field.replace("_", "-") for field in STORED if field != "paper"),
+    *(field.replace("_", "-") for field in FROM_STORED_RUN if field != "paper"),
     *("attempts", "feedback-model", "feedback-from", "no-paper", "with-paper"),
 )
 """What a replay has from the run that it replays."""

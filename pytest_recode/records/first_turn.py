@@ -17,7 +17,8 @@ from typing import Any, cast
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.faults import UserError
 from pytest_recode.records import locks
-from pytest_recode.records.checkpoint import Checkpoint, StoredCheckpoint, dump, load
+from pytest_recode.records.checkpoint import Checkpoint
+from pytest_recode.records.checkpoint_file import StoredCheckpoint, dump, load
 from pytest_recode.records.line_check import first_turn_fault
 from pytest_recode.records.run_directory import replaced, subdirectory, writing
 

@@ -18,7 +18,8 @@ from pytest_recode.feedback.model_answers import WORDS
 from pytest_recode.feedback.person import Request, Words, by_person
 from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
 from pytest_recode.models import Usage
-from pytest_recode.records.checkpoint import Checkpoint, dump, load
+from pytest_recode.records.checkpoint import Checkpoint
+from pytest_recode.records.checkpoint_file import dump, load
 from pytest_recode.task import Beside, Oracle, Parts
 from tests.chat_server import ChatServer, Script, say
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn

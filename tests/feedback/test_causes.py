@@ -19,6 +19,7 @@ from pytest_recode.feedback.researcher import derived, from_task
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.oracle.judge import judge
 from pytest_recode.records import checkpoint, record
+from pytest_recode.records.checkpoint_file import dump, load
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Exc, Verdict
@@ -292,7 +293,7 @@ def test_causes_and_uses_survive_the_record() -> None:
     at = replace(turn(USES_MEAN), verdict=verdict)
     told = replace(derived(the_task, given)([at], 2), items=(item,))
     stored = checkpoint.Checkpoint(turn=replace(at, feedback=told), agent={}, changes=None)
-    again = checkpoint.load(checkpoint.dump(stored)).turn
+    again = load(dump(stored)).turn
     assert again.feedback == told
     assert again.verdict == verdict
     assert record.turn(replace(at, feedback=told))["feedback"]["items"][0]["possible_causes"] == ["b", "c"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.records.checkpoint import stored_episode
+from pytest_recode.records.checkpoint_file import stored_episode
 from pytest_recode.records.run_directory import in_use
 from tests.messages import assert_message
 
@@ -291,7 +291,7 @@ def whole(out: Path) -> set[str]:
 KILL_AT_CHECKPOINT = """
 import signal
 
-from pytest_recode.records.checkpoint import CheckpointWriter
+from pytest_recode.records.checkpoint_file import CheckpointWriter
 
 written = CheckpointWriter.turn
 

@@ -14,15 +14,8 @@ from pytest_recode.clock import Clock
 from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
-from pytest_recode.records.checkpoint import (
-    Changes,
-    Checkpoint,
-    CheckpointWriter,
-    StoredEpisode,
-    dump,
-    load,
-    stored_episode,
-)
+from pytest_recode.records.checkpoint import Changes, Checkpoint, StoredEpisode
+from pytest_recode.records.checkpoint_file import CheckpointWriter, dump, load, stored_episode
 from pytest_recode.records.first_turn import first_turn
 from pytest_recode.records.run_directory import in_use, wait_until_unused
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
