@@ -122,8 +122,7 @@ def path_of(kind: str, value: str) -> str:
         raise ValueError(f"{shown}: a backslash parts no directories here. Write `/` between them, such as src/a.py")
     if FORMS[kind].path_is_file and parts[-1] in ("", "."):
         what = "names a directory, since it ends in `/`" if path[-1] == "/" else "is a directory"
-        use = "To see what is in it, use `list`" if kind == "read" else "Write the path of a file, such as src/a.py"
-        raise ValueError(f"{shown}, which {what}. {use}")
+        raise ValueError(f"{shown}, which {what}. Write the path of a file, such as src/a.py")
     if any(len(part.encode("utf-8", "replace")) > MAX_NAME for part in parts):
         raise ValueError(f"{shown}...: a name in it has more than {MAX_NAME} bytes. Write a shorter one")
     return path

@@ -86,7 +86,7 @@ _NEAREST: Mapping[str, str] = {
         ),
         "edit",
     ),
-    **dict.fromkeys(("find", "find_file", "find_files", "glob", "list_code_definition_names"), "list"),
+    **dict.fromkeys(("find", "find_file", "file_search", "find_files", "glob", "list_code_definition_names"), "list"),
     **dict.fromkeys(("exit", "stop", "end", "finished", "final", "final_answer", "answer"), "submit"),
     **dict.fromkeys(("tree", "pwd"), "list"),
     **dict.fromkeys(
@@ -123,6 +123,7 @@ AS_IT_IS: Mapping[tuple[str, str], str] = {
     **{(kind, name): "a text" for kind in ("write", "edit") for name in ("instruction", "instructions")},
     ("write", "overwrite"): "true",
     ("write", "line_count"): "a number",
+    ("write", "create_directories"): "true",
     **{("search", name): "a number" for name in ("k", "top_k", "max_results")},
     ("read", "encoding"): "utf-8",
     ("write", "encoding"): "utf-8",

@@ -25,6 +25,8 @@ _ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
 _BOUND = re.compile(
     r"(?:(?P<which>start|end)[_ ]line)[ \t]*[:=][ \t]*(?P<line>\d{1,9}|-1)[ \t]*", re.IGNORECASE | re.ASCII
 )
+_BOLD = re.compile(r"\*\*(?!path\b|lines\b)[A-Za-z][\w ]{1,30}(?::\*\*|\*\*:)[ \t]+\w", re.IGNORECASE)
+"""How prose begins that models put behind their actions: `**Summary:** it is done`."""
 _SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
 
 
@@ -65,6 +67,8 @@ class ActionReader:
                 fence, self.at = "", self.at + 1
                 continue
             if self.wrapper and not fence and closes(line, self.wrapper):
+                return
+            if self.prose_follows and not fence and blank and _BOLD.match(line) and is_over(call, kind, blank=True):
                 return
             if self._argument(call, kind, line):
                 blank = False

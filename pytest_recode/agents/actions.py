@@ -29,7 +29,8 @@ class Action:
 class Step:
     """One answer: what the model sees, thinks, plans, and does (in this order). Parts it left out are empty.
 
-    `note` is what the model should know of how its answer was read.
+    `note` is what the model should know of how its answer was read. `quoted` is the Python code in the text beside tool calls of a step
+    that submits and writes nothing: what is not in the targets would be lost.
     """
 
     observation: str = ""
@@ -37,6 +38,11 @@ class Step:
     planning: str = ""
     actions: tuple[Action, ...]
     note: str = ""
+    quoted: tuple[str, ...] = ()
+
+
+AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."
+"""The result of the other tool calls where it is the answer as a whole that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

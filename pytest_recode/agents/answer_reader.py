@@ -267,9 +267,12 @@ class AnswerReader:
                 f"The code fence in line {opened + 1} ({shown(line)}) names a file and belongs to no action. {to_write(path)}"
             )
         if self.calls:
+            how = to_write(file_named_near(self.lines, opened) or "PATH")
+            if language_in(fence["info"]) in SHELLS:
+                how = "To run it, put `### Action: run` above the fence."
             raise DamagedError(
                 f"The code fence in line {opened + 1} stands behind an action and belongs to none. "
-                f"{to_write(file_named_near(self.lines, opened) or 'PATH')} To quote it, put it before the first action, without the name of a file."
+                f"{how} To quote it, put it before the first action, without the name of a file."
             )
         if path := file_named_near(self.lines, opened):
             self.named.append(NamedCode(line=opened + 1, path=path))

@@ -102,7 +102,9 @@ def _without_marks(call: Call, old: Value, new: Value) -> dict[str, str]:
 def _others(value: Value, texts: Sequence[Value]) -> frozenset[int]:
     """The lines, from 0, that end the other blocks which end in the same word: they are no second end of this one, unless its own lines
     open such a block."""
-    if value.closer[:1] in ("", "`", "~", "<", '"', "'") or opens_block(value.text, value.closer):
+    if value.closer[:1] in ("", "`", "~", '"', "'") or opens_block(value.text, value.closer):
+        return frozenset()
+    if value.closer[0] == "<" and f"<{value.closer[2:-1]}" in value.text:
         return frozenset()
     return frozenset(each.end - 1 for each in texts if each.closer == value.closer and each.opened > value.end)
 

@@ -62,7 +62,6 @@ FORMS: Mapping[str, Form] = {
         },
         optional=frozenset({"lines"}),
         main="path",
-        path_is_file=True,
     ),
     "search": Form(
         does="Find the functions and classes of the repository that fit words or code, the best few with their code.",

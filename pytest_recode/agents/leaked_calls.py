@@ -11,6 +11,12 @@ from itertools import pairwise
 
 from pytest_recode.models import ToolCall
 
+_MARKED = re.compile(
+    r"\s*(?:<\|python_tag\|>\s*(?P<llama>\{.*\})\s*(?:<\|e(?:om|ot)_id\|>)?|\[TOOL_CALLS\]\s*(?P<mistral>[\[{].*[\]}])\s*(?:</s>)?)\s*",
+    re.DOTALL,
+)
+"""How Llama and Mistral write tool calls where their server does not take them out of the text."""
+
 _HARMONY = re.compile(
     r"<\|channel\|>commentary[ ]+to=(?P<name>[\w.]{1,80})[ ]*(?:<\|constrain\|>[ ]*json[ ]*)?<\|message\|>(?P<arguments>.*?)<\|call\|>",
     re.DOTALL,
@@ -28,6 +34,12 @@ _DEEPSEEK = re.compile(
 _MARKS = re.compile(
     r"(?:<\|(?:start|end)\|>(?:assistant)?|<\uff5ctool\u2581calls\u2581(?:begin|end)\uff5c>|<\uff5cend\u2581of\u2581sentence\uff5c>|\s)*"
 )
+
+
+def unmarked(text: str) -> str:
+    """The JSON of a call in the form of Llama or Mistral that is all of a text; any other text as it is."""
+    found = _MARKED.fullmatch(text)
+    return text if found is None else str(found["llama"] or found["mistral"])
 
 
 def leaked_calls(text: str) -> tuple[ToolCall, ...]:

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_recode.agents.actions import Action
+from pytest_recode.agents.fences import PYTHON, fences, language
 from pytest_recode.agents.headings import NAMED_FILE, path_in
+from pytest_recode.agents.python_source import holds_code
 from pytest_recode.agents.values import FENCE, closes_fence
 
 MAX_READ = 1_000_000
@@ -54,6 +56,12 @@ def named_code(text: str) -> tuple[NamedCode, ...]:
             if path := path_in(opened["info"]) or file_named_near(lines, at):
                 found.append(NamedCode(line=at + 1, path=path))
     return tuple(found)
+
+
+def quoted_code(text: str) -> tuple[str, ...]:
+    """The Python code in the fences of a text that name no other language."""
+    pieces = fences(text[:MAX_READ])
+    return tuple(each.text for each in pieces if language(each) in (*PYTHON, "") and holds_code(each.text))
 
 
 def unwritten(found: Sequence[NamedCode], actions: Sequence[Action]) -> NamedCode | None:

@@ -17,8 +17,8 @@ from pytest_recode.agents.actions import Action, ProtocolError
 from pytest_recode.agents.forms import FORMS
 
 TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "run": ("exec_command", "run_terminal_cmd", "container.exec"),
-    "edit": ("replace",),
+    "run": ("exec_command", "run_terminal_cmd", "run_in_terminal", "container.exec"),
+    "edit": ("replace", "replace_string_in_file"),
     "search": ("codebase_search",),
     "grep": ("search_file_content", "search_files"),
     "submit": ("final_answer", "attempt_completion"),
@@ -36,6 +36,7 @@ _WRAPPERS = ("args", "arguments", "input", "parameters", "params", "kwargs")
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash"})
 _MILLISECONDS = frozenset({"timeout_ms", "timeout_millis", "timeout_milliseconds"})
 _DIRECTORIES = frozenset({"cwd", "workdir", "directory", "dir_path", "working_dir", "working_directory"})
+_FENCED = re.compile(r"\s*```(?:bash|sh|shell|console|zsh)?[ \t]*\n(?P<body>.*)\n```\s*", re.DOTALL)
 _THOUGHTS = frozenset({"think", "thinking", "plan", "todo", "todo_write", "update_plan", "write_todos"})
 
 
@@ -117,6 +118,23 @@ def translated(kind: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shell_text(command: object) -> object:
+    """The text for the shell that a command stands for: an array of a program and its arguments, also written as JSON text, or text in a
+    code fence."""
+    if isinstance(command, str):
+        fenced = _FENCED.fullmatch(command)
+        if fenced is not None and "```" not in fenced["body"]:
+            return fenced["body"]
+        if not command.lstrip().startswith("["):
+            return command
+        try:
+            listed = json.loads(command)
+        except ValueError:
+            return command
+        return (
+            _shell_text(listed)
+            if isinstance(listed, list) and all(isinstance(each, str) for each in listed)
+            else command
+        )
     if not isinstance(command, list) or not command or not all(isinstance(each, str) for each in command):
         return command
     if len(command) == 3 and command[0] in _SHELLS and command[1] in ("-c", "-lc"):

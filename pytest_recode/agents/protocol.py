@@ -33,6 +33,7 @@ from pytest_recode.agents.checked_action import checked_action, cut_short
 from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS, TEXTS
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
 from pytest_recode.agents.json_calls import AS_JSON
+from pytest_recode.agents.leaked_calls import unmarked
 from pytest_recode.agents.named_code import unwritten
 from pytest_recode.agents.prose import json_line
 from pytest_recode.agents.tagged_calls import PART_TAG, opens_call
@@ -65,7 +66,7 @@ def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
             text="Your answer was cut off at the model's limit of output. Nothing was done. Write less at once."
         )
     try:
-        text = without_thoughts(plain_lines(text))
+        text = unmarked(without_thoughts(plain_lines(text)))
         if not text.strip():
             return ProtocolError(text=f"Your answer was empty. Answer in this form:\n\n{_SHAPE}")
         if len(text) > MAX_ANSWER:
@@ -273,7 +274,8 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
         raise DamagedError(f"{reading.hint} Other actions have one: write all of them alike.")
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer holds {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
-    made = [checked_action(call, lines, reading.texts) for call in calls]
+    texts = [*reading.texts, *(each for call in calls for each in call.values.values() if each.closer[:1] == "<")]
+    made = [checked_action(call, lines, texts) for call in calls]
     if (lost := unwritten(reading.named, made)) is not None:
         raise DamagedError(
             f"The code fence in line {lost.line} names a file, {lost.path[:200]}, and no action of your answer writes that file: the code "
@@ -291,7 +293,12 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
             parts[name] = "\n".join(filter(None, (parts.get(name), said)))
     before = parts.pop("", "")
     parts["observation"] = parts.get("observation") or before
-    return Step(**parts, actions=tuple(made))
+    return Step(
+        observation=parts["observation"],
+        reflection=parts.get("reflection", ""),
+        planning=parts.get("planning", ""),
+        actions=tuple(made),
+    )
 
 
 def writes(actions: Sequence[Action]) -> bool:

@@ -6,10 +6,11 @@ Called by `recode` between reading an answer and doing it; changes nothing in th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_recode.agents import Refused, Workspace
-from pytest_recode.agents.actions import Action, ProtocolError, Step, in_calls, in_text, wrong_use
+from pytest_recode.agents.actions import AS_A_WHOLE, Action, ProtocolError, Step, in_calls, in_text, wrong_use
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.values import FENCE
 
@@ -25,11 +26,39 @@ def checked(step: Step | ProtocolError, workspace: Workspace, *, native: bool, c
         told = [in_calls(each) if isinstance(each, ProtocolError) else "" for each in also] or [""] * len(step.calls)
         every = tuple(before or now for before, now in zip(step.calls, told, strict=True))
         return replace(step, text=next(filter(None, every), step.text), calls=every)
+    if fault := _order(step.actions) or (_lost_code(step.quoted, workspace) if step.quoted else ""):
+        return ProtocolError(text=fault, calls=(fault, *[AS_A_WHOLE] * (calls - 1)) if calls else ())
     made = [_checked(action, workspace) for action in step.actions]
     wrong = [(in_calls if native else in_text)(each) if isinstance(each, ProtocolError) else "" for each in made]
     if not any(wrong):
         return replace(step, actions=tuple(each for each in made if isinstance(each, Action)))
     return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong) if calls == len(wrong) else ())
+
+
+def _order(actions: Sequence[Action]) -> str:
+    """What is wrong with the order of the actions; "" where nothing is."""
+    kinds = [action.kind for action in actions]
+    after = kinds[kinds.index("submit") :] if "submit" in kinds else []
+    if set(after) <= {"submit"}:
+        return ""
+    other = next(kind for kind in after if kind != "submit")
+    return f"`submit` ends the turn, and stands before `{other}` in your answer. Nothing was done. Make `submit` the last action."
+
+
+def _lost_code(quoted: Sequence[str], workspace: Workspace) -> str:
+    """What to say of code in the text beside a `submit` that is not in the targets; "" where all of it is."""
+    stored = {
+        line.strip() for data in workspace.targets().values() for line in data.decode("utf-8", "replace").split("\n")
+    }
+    for code in quoted:
+        line = next((line.strip() for line in code.split("\n") if line.strip() and line.strip() not in stored), "")
+        if line and not line.startswith(("#", "...")):
+            return (
+                f"The code in your text (`{line[:80]}`) is in no target, and no tool call writes it: it would be lost. Nothing was done. "
+                "Write it with the tool `write` or `edit` and then call `submit`; to hand the targets in as they are, call `submit` without "
+                "the code."
+            )
+    return ""
 
 
 def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:

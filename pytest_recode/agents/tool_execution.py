@@ -65,7 +65,12 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
         return "\n".join(workspace.list(path)) or f"No file below {path}."
     if action.kind == "read":
         wanted = _asked(lines_of, given["lines"]) if "lines" in given else None
-        text = workspace.read(path)
+        try:
+            text = workspace.read(path)
+        except Refused as refused:
+            if not str(refused).endswith(" is a directory: list it"):
+                raise
+            return f"{path} is a directory. Its files:\n" + "\n".join(workspace.list(path))
         return _lines(path, text, *wanted) if wanted else text or f"{path} is empty."
     if action.kind == "search":
         return search(given["query"])

@@ -8,35 +8,26 @@ from dataclasses import replace
 
 from pytest_recode.agents.action_arguments import action
 from pytest_recode.agents.action_names import kind_of
-from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step, arguments_of, in_calls
+from pytest_recode.agents.actions import AS_A_WHOLE, MAX_ACTIONS, Action, ProtocolError, Step, arguments_of, in_calls
 from pytest_recode.agents.beside_calls import action_line, without_marks
 from pytest_recode.agents.fences import fences
 from pytest_recode.agents.forms import FORMS, PARTS, Form
 from pytest_recode.agents.headings import calls_as_python
 from pytest_recode.agents.json_calls import arguments_in, taken_parts
 from pytest_recode.agents.leaked_calls import leaked_calls
-from pytest_recode.agents.named_code import named_code, unwritten
+from pytest_recode.agents.named_code import named_code, quoted_code, unwritten
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
-from pytest_recode.agents.protocol import parse, parts_of, plain_lines
+from pytest_recode.agents.protocol import parse, parts_of, plain_lines, writes
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.models import Reply, Tool, ToolCall
 
 CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
 """What providers give as the reason where an answer ended before its end."""
 
-_MARKED = re.compile(
-    r"\s*(?:<\|python_tag\|>\s*(?P<llama>\{.*\})\s*(?:<\|e(?:om|ot)_id\|>)?|\[TOOL_CALLS\]\s*(?P<mistral>[\[{].*[\]}])\s*(?:</s>)?)\s*",
-    re.DOTALL,
-)
-"""How Llama and Mistral write tool calls where their server does not take them out of the text."""
-
 _ADVICE = re.compile(r"(?<=[.`)?]) (?:Write|Answer in|Begin|Leave|To quote|Use|Each action|No other action)\b")
 """Where a fault of the text protocol ends and what to write instead begins: a model with tools is told to call them."""
 _OF_TEXT = re.compile(r"###|<<|\bblock\b|holds no action")
 _WORD = re.compile(r"[A-Za-z_]{2,40}")
-
-AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."
-"""The result of the other calls where it is the answer as a whole that cannot be used."""
 
 
 def _tool(kind: str, form: Form) -> Tool:
@@ -116,7 +107,8 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
     parts = dict(parts_of(reply.text)) if reply.text.strip() else {}
     for _, given in right:
         parts.update({name: value for name, value in given.items() if value and not parts.get(name)})
-    return Step(**parts, actions=actions)
+    submits = actions[-1].kind == "submit" and not writes(actions)
+    return Step(**parts, actions=actions, quoted=quoted_code(reply.text) if submits else ())
 
 
 def _repeats(text: str, actions: Sequence[Action]) -> bool:
@@ -129,8 +121,7 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
     if not cut_off and (leaked := leaked_calls(reply.text)):
         read = from_reply(replace(reply, text="", tool_calls=leaked))
         return ProtocolError(text=read.text) if isinstance(read, ProtocolError) else read
-    found = _MARKED.fullmatch(reply.text)
-    step = parse((found["llama"] or found["mistral"]) if found else reply.text, cut_off=cut_off)
+    step = parse(reply.text, cut_off=cut_off)
     if isinstance(step, Step):
         return step
     if cut_off:

@@ -128,6 +128,12 @@ def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
                 )
             final = "\n" if body else ""
             return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1, block=True, final=final)
+    returned = next((row for row in range(at + 1, len(lines)) if lines[row].strip() == tag), 0)
+    if returned:
+        raise DamagedError(
+            f"Line {returned + 1} would end the block that line {at + 1} opens, and ends in a carriage return: only some lines of your "
+            "answer end in CRLF. End all of them alike."
+        )
     raise DamagedError(
         f"The block that line {at + 1} opens ({shown(lines[at])}) has no last line `{tag}`: "
         "the answer was cut off, or the line is missing. "

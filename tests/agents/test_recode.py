@@ -194,6 +194,14 @@ def test_a_time_limit_above_that_of_a_command_is_told_where_it_counts(open_walle
     assert_message(second.partition("\n")[0], "Stopped after 1 s", "the limit of a command", "`timeout`")
 
 
+def test_a_directory_that_is_read_is_listed(open_walled: Open) -> None:
+    actions = tuple(Action(kind="read", arguments={"path": path}) for path in ("lib", "."))
+    played = Played(open_walled(), render(Step(actions=actions)), SUBMIT)
+    played.turn()
+    assert played.results()[0] == "lib is a directory. Its files:\nlib/helpers.py"
+    assert "solver.py" in played.results()[1]
+
+
 def test_an_edit_that_changes_nothing_fails_and_says_so(open_walled: Open) -> None:
     edit = Action(kind="edit", arguments={"path": "solver.py", "old": "raise", "new": "raise"})
     played = Played(open_walled(), render(Step(actions=(edit, Action(kind="submit")))), SUBMIT)

@@ -132,6 +132,15 @@ SHORT = {
     "### Action: run\ncommand: python -c '\nprint(1)\n' | wc -l\ntimeout: 5": [
         ("run", {"command": "python -c '\nprint(1)\n' | wc -l", "timeout": "5"})
     ],
+    '<|python_tag|>{"name": "read", "parameters": {"path": "a.py"}}<|eom_id|>': [("read", {"path": "a.py"})],
+    '[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}}]': [("read", {"path": "a.py"})],
+    "### Action: read\npath: a.py\n\n**Summary:** the bound is wrong.": [("read", {"path": "a.py"})],
+    "### Action: read\npath: a.py\n\n**Next steps**: I edit it.": [("read", {"path": "a.py"})],
+    "<tool_call>\n<function=write>\n<parameter=path>\nx.txt\n</parameter>\n<parameter=text>\n\n  one\n\n</parameter>\n</function>\n</tool_call>\n"
+    "<tool_call>\n<function=run>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>": [
+        ("write", {"path": "x.txt", "text": "\n  one\n\n"}),
+        ("run", {"command": "ls"}),
+    ],
     "### Action: grep\npattern: class \n": [("grep", {"pattern": "class"})],
     "### Action\uff1aedit\npath\uff1aa.py\nold\uff1ax\nnew\uff1ay": [
         ("edit", {"path": "a.py", "old": "x", "new": "y"})
@@ -407,7 +416,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ("### Action: edit a.py\nold <<<EOT\nx\nEOT\nnew: y", "there is 1 `<` too many. Write `old <<EOT`."),
         ("### Action: run\ncommand <<<<EOT\nx\nEOT", "there are 2 `<` too many. Write `command <<EOT`."),
         (
-            '[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}}]',
+            'I look. [TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}}]',
             "begin it in a line of its own. No other action was found. Nothing was done.",
         ),
         (

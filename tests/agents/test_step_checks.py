@@ -16,6 +16,7 @@ from pytest_recode.agents.tools import from_reply
 from pytest_recode.agents.workspace import SandboxWorkspace
 from tests.agents.conftest import Open
 from tests.agents.scripted import a_brief, calls
+from tests.messages import assert_message
 
 
 def read(workspace: SandboxWorkspace, kind: str, given: Mapping[str, str], *, native: bool) -> Step | ProtocolError:
@@ -50,8 +51,6 @@ OUTSIDE = "is outside the workspace: give a path relative to it. Nothing was don
         ("write", {"path": "src\\a.py", "text": "x"}, "a backslash parts no directories here. Write `/` between them"),
         ("write", {"path": "src/", "text": "x"}, "which names a directory, since it ends in `/`. Write the path of a file"),
         ("write", {"path": "src/.", "text": "x"}, "which is a directory. Write the path of a file"),
-        ("read", {"path": "."}, "`path` of `read` is `.`, which is a directory. To see what is in it, use `list`."),
-        ("read", {"path": "src/"}, "which names a directory, since it ends in `/`. To see what is in it, use `list`."),
         ("write", {"path": "x" * 256, "text": "x"}, "a name in it has more than 255 bytes. Write a shorter one."),
         ("write", {"path": "a\x1b.py", "text": "x"}, "`path` of `write` holds a control character (U+001B). Leave it out."),
         ("read", {"path": "a\u200b.py"}, "`path` of `read` holds an invisible character (U+200B). Leave it out."),
@@ -238,3 +237,37 @@ def test_a_path_that_may_be_meant_as_several_is_shown_whole(open_walled: Open, p
     done, told = execute(Action(kind="read", arguments={"path": path}), open_walled(files={"README.md": b"x\n"}), str)
     assert not done
     assert f"`read` takes one path, and `path` was `{path}`" in told
+
+
+QUOTED = "I fixed it:\n\n```python\n{}\n```\n\nSubmitting."
+
+
+def test_code_beside_a_submit_that_is_in_no_target_would_be_lost(open_walled: Open) -> None:
+    reply = calls(("submit", "{}"), text=QUOTED.format("def solve(x):\n    return 3 * x"))
+    found = checked(from_reply(reply), open_walled(), native=True, calls=1)
+    assert isinstance(found, ProtocolError), found
+    assert_message(found.text, "The code in your text (`return 3 * x`)", "no tool call writes it", "`write` or `edit`")
+    assert found.calls == (found.text,)
+
+
+def test_code_beside_a_submit_that_quotes_a_target_is_no_loss(open_walled: Open) -> None:
+    workspace = open_walled()
+    stored = workspace.targets()["solver.py"].decode()
+    found = checked(from_reply(calls(("submit", "{}"), text=QUOTED.format(stored))), workspace, native=True, calls=1)
+    assert isinstance(found, Step), found
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_submit_before_other_actions_leaves_the_answer_undone(open_walled: Open, native: bool) -> None:
+    write = ("write", '{"path": "solver.py", "text": "x = 1"}')
+    text = '{"actions": [{"action": "submit"}, {"action": "write", "path": "solver.py", "text": "x = 1"}]}'
+    step = from_reply(calls(("submit", "{}"), write)) if native else parse(text)
+    found = checked(step, open_walled(), native=native, calls=2 * native)
+    assert isinstance(found, ProtocolError), found
+    assert_message(found.text, "`submit`", "before `write`", "Nothing was done", "the last action")
+    assert len(found.calls) == 2 * native
+
+
+def test_a_submit_that_is_given_twice_is_one(open_walled: Open) -> None:
+    step = from_reply(calls(("submit", "{}"), ("submit", "{}")))
+    assert isinstance(checked(step, open_walled(), native=True, calls=2), Step)
