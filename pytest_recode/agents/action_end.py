@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pytest_recode.agents.action_names import argument_of
@@ -15,6 +16,9 @@ AS_A_COMMAND = (
     "`command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
 )
 """What to do with a line behind a command."""
+
+BOLD_PROSE = re.compile(r"\*\*(?!path\b|lines\b)[A-Za-z][\w ]{1,30}(?::\*\*|\*\*:)[ \t]+\w", re.IGNORECASE)
+"""How prose begins that models put behind their actions: `**Summary:** it is done`."""
 
 
 def last_text(call: Call) -> Value | None:

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pytest_recode.agents.action_arguments import lines_from
-from pytest_recode.agents.action_end import AS_A_COMMAND, is_left_over, is_over, last_text, names_given, where_it_ended
+from pytest_recode.agents.action_end import (
+    AS_A_COMMAND,
+    BOLD_PROSE,
+    is_left_over,
+    is_over,
+    last_text,
+    names_given,
+    where_it_ended,
+)
 from pytest_recode.agents.action_heading import read_heading
 from pytest_recode.agents.action_names import argument_of, as_it_is, kind_of, unless_as_it_is
 from pytest_recode.agents.actions import ProtocolError
@@ -18,16 +26,13 @@ from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, heading, path_in, tail_of
 from pytest_recode.agents.json_calls import decoded, taken_parts
 from pytest_recode.agents.tagged_calls import argument_tag, tag_at
-from pytest_recode.agents.value_reader import fenced_at, value_at
+from pytest_recode.agents.value_reader import SEARCH, fenced_at, search_and_replace, value_at
 from pytest_recode.agents.values import AS_BLOCKS, FENCE, DamagedError, Value, WrongError, closes, closes_fence, shown
 
 _ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
 _BOUND = re.compile(
     r"(?:(?P<which>start|end)[_ ]line)[ \t]*[:=][ \t]*(?P<line>\d{1,9}|-1)[ \t]*", re.IGNORECASE | re.ASCII
 )
-_BOLD = re.compile(r"\*\*(?!path\b|lines\b)[A-Za-z][\w ]{1,30}(?::\*\*|\*\*:)[ \t]+\w", re.IGNORECASE)
-"""How prose begins that models put behind their actions: `**Summary:** it is done`."""
-_SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,7 +73,13 @@ class ActionReader:
                 continue
             if self.wrapper and not fence and closes(line, self.wrapper):
                 return
-            if self.prose_follows and not fence and blank and _BOLD.match(line) and is_over(call, kind, blank=True):
+            if (
+                self.prose_follows
+                and not fence
+                and blank
+                and BOLD_PROSE.match(line)
+                and is_over(call, kind, blank=True)
+            ):
                 return
             if self._argument(call, kind, line):
                 blank = False
@@ -115,7 +126,7 @@ class ActionReader:
             return True
         if FENCE.match(line):
             return self._fence(call, kind, line)
-        if kind == "edit" and _SEARCH.match(line):
+        if kind == "edit" and SEARCH.match(line):
             self._search_and_replace(call)
             return True
         match = ARGUMENT.match(line)
@@ -208,26 +219,8 @@ class ActionReader:
         return True
 
     def _search_and_replace(self, call: Call) -> None:
-        """The old and the new text of an `edit`, as merge conflicts have them."""
-        marks = [
-            at
-            for at in range(self.at + 1, len(self.lines))
-            if re.match(r"(?:<{5,9}|={5,9}|>{5,9})(?:[ ]|$)", self.lines[at])
-        ]
-        if len(marks) < 2 or self.lines[marks[0]][0] != "=" or self.lines[marks[1]][0] != ">":
-            raise DamagedError(
-                f"The lines that begin in line {self.at + 1} are not one `<<<<<<< SEARCH`, one `=======` and one `>>>>>>> REPLACE`, so that "
-                "it is not known where the old and the new text end. Write them as blocks: `old <<END_OF_OLD`, its lines, `END_OF_OLD`, then "
-                "`new <<END_OF_NEW`, its lines, `END_OF_NEW`."
-            )
-        middle, end = marks[:2]
-        closer = self.lines[end].strip()
-        opened = self.at + 1
-        for name, text in (
-            ("old", self.lines[self.at + 1 : middle]),
-            ("new", self.lines[middle + 1 : end]),
-        ):
-            self._keep(call, name, Value(text="\n".join(text), end=end + 1, closer=closer, opened=opened))
+        for name, value in zip(("old", "new"), search_and_replace(self.lines, self.at), strict=True):
+            self._keep(call, name, value)
 
     def _fence(self, call: Call, kind: str, line: str) -> bool:
         """A fence without a name: the text of a `write`, the command of a `run`, or around arguments."""
@@ -239,7 +232,7 @@ class ActionReader:
         argument = ARGUMENT.match(inner)
         named = argument_of(kind, argument["name"]) if argument is not None and tail_of(argument) else None
         json = inner.lstrip().startswith("{") and fence["info"].strip().lower() in ("", "json")
-        if first is not None and kind == "edit" and _SEARCH.match(inner):
+        if first is not None and kind == "edit" and SEARCH.match(inner):
             self.at = first
             self._search_and_replace(call)
             if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):

@@ -44,6 +44,9 @@ _PAIRS = ("`", "'", '"')
 MAX_QUOTED = 200
 """Lines of a command within quotation marks that are looked at for their end."""
 
+SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
+"""The first line of an old and a new text as merge conflicts have them."""
+
 
 def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
     """The value of the argument `name`, which stands in line `at` with `tail` behind the name.
@@ -89,6 +92,23 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
     text = _line(at, name, tail)
     mark = _mark(text) if name in ("old", "new") else ""
     return Value(text=text, end=at + 1, opened=at + 1, mark=mark, final="\n")
+
+
+def search_and_replace(lines: Sequence[str], at: int) -> tuple[Value, Value]:
+    """The old and the new text of an `edit`, as merge conflicts have them. Raises DamagedError."""
+    marks = [row for row in range(at + 1, len(lines)) if re.match(r"(?:<{5,9}|={5,9}|>{5,9})(?:[ ]|$)", lines[row])]
+    if len(marks) < 2 or lines[marks[0]][0] != "=" or lines[marks[1]][0] != ">":
+        raise DamagedError(
+            f"The lines that begin in line {at + 1} are not one `<<<<<<< SEARCH`, one `=======` and one `>>>>>>> REPLACE`, so that "
+            "it is not known where the old and the new text end. Write them as blocks: `old <<END_OF_OLD`, its lines, `END_OF_OLD`, then "
+            "`new <<END_OF_NEW`, its lines, `END_OF_NEW`."
+        )
+    middle, end = marks[:2]
+
+    def value(rows: Sequence[str]) -> Value:
+        return Value(text="\n".join(rows), end=end + 1, closer=lines[end].strip(), opened=at + 1)
+
+    return value(lines[at + 1 : middle]), value(lines[middle + 1 : end])
 
 
 def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
