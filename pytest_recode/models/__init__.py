@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_recode.faults import ModelError
-from pytest_recode.records.ledger import Reach as Reach
+from pytest_recode.records.ledger_lines import Reach as Reach
 from pytest_recode.task import Parts, Task
 from pytest_recode.usage import Usage as Usage
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from pytest_recode.faults import RecordsError
+from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin.items import EpisodeItem
 from pytest_recode.plugin.report_data import ValidationData, data_of
 
@@ -174,7 +174,7 @@ def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: s
     if started < whole:
         left = "all" if started == 0 else f"{whole - started} of"
         terminal.line(f"not played: {left} {whole} {noun}", red=True)
-    with suppress(RecordsError):
+    with suppress(RecordsError, UserError):  # reported before
         if unbooked := run.ledger.unbooked:
             calls = "request" if unbooked == 1 else "requests"
             terminal.line(f"spending: {unbooked} {calls} without an answer: those that arrived may be billed", red=True)

@@ -1,6 +1,6 @@
 """The ledger of a run's cost, shared by all its workers: one file of JSON lines, which workers read and write under a lock.
 
-Each request has one line. `{"model", "call": "begun"}` is written before the request is sent, and is overwritten in place by
+`ledger_lines.py` has the types of the lines and checks those that are read. Each request has one line. `{"model", "call": "begun"}` is written before the request is sent, and is overwritten in place by
 `{"model", "prompt_tokens", "completion_tokens", "cost_usd"}`, or by `{"model", "unanswered"}` with the fault. So the cost of a request
 can be recorded even if the disk is full by then. Other lines are `{"model", "fault", "detail"}` for each fatal fault,
 `{"address", "reach"}` when a server (or one model there) stops answering, is given up, or answers again, and `{"run"}` when a later
@@ -13,33 +13,35 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
-from pytest_recode.records import locks
+from pytest_recode.records import locks, record
+from pytest_recode.records.ledger_lines import (
+    FaultLine,
+    LedgerLine,
+    OpenLine,
+    Reach,
+    ReachLine,
+    RunLine,
+    SpentLine,
+    UnansweredLine,
+    ledger_fault,
+)
 from pytest_recode.records.run_directory import writing
 from pytest_recode.stopping import Stops
 from pytest_recode.usage import Usage
-
-
-class Reach(StrEnum):
-    """Whether an address (or a provider's usual one), or one model there, can be reached, as far as a run knows."""
-
-    ANSWERS = "answers"  # with whatever content
-    WAITING = "waiting"  # no connection, or no whole answer; a process waits or tries again
-    LOST = "lost"  # a process has tried again until its time limit
 
 
 class FileLedger:
     """A ledger in a file, which is created before the first request. `max_cost` is in US dollars; None is no limit.
 
     When the limit is passed, calls in progress of all workers continue, but no new call starts. `stops` is checked before each
-    call. Every method raises `RecordsError` if the file cannot be written.
+    call. Every method raises `RecordsError` if the file cannot be written, and `UserError` for a line that is damaged.
     """
 
     def __init__(self, path: Path, max_cost: float | None = None, stops: Stops | None = None) -> None:
@@ -64,7 +66,10 @@ class FileLedger:
         and addresses.
         """
         if self._path.exists():
-            self._append({"run": run})
+            with self._opened(write=False) as file:
+                self._catch_up(file)
+            line: RunLine = {"run": run}
+            self._append(line)
 
     @property
     def total(self) -> Usage:
@@ -91,7 +96,8 @@ class FileLedger:
         self._stops.enter()
         try:
             with self._opened(write=True) as file:
-                place = _write(file, _padded({"model": model, "call": "begun"}, _width(model)))
+                line: OpenLine = {"model": model, "call": "begun"}
+                place = _write(file, _padded(line, _width(model)))
         except BaseException:
             self._stops.settled()
             raise
@@ -115,12 +121,7 @@ class FileLedger:
 
         Raises `UserError`, after writing, if there is a limit and the price of this call is unknown.
         """
-        line = {
-            "model": model,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost_usd": usage.cost_usd,
-        }
+        line: SpentLine = {"model": model, **record.usage(usage)}
         if self._begun.get(model):
             self._end(model, line)
         else:
@@ -131,7 +132,8 @@ class FileLedger:
     def unanswered(self, model: str, why: str) -> None:
         """Raises `Stopped` if the run stops, which waited for this answer."""
         if self._begun.get(model):
-            self._end(model, {"model": model, "unanswered": re.sub(r"[^a-z -]", "", why)[:30]})
+            line: UnansweredLine = {"model": model, "unanswered": re.sub(r"[^a-z -]", "", why)[:30]}
+            self._end(model, line)
         self._stops.settle()
 
     def settle(self) -> None:
@@ -141,9 +143,10 @@ class FileLedger:
         """Mark every open call of this process as interrupted: no thread waits for its answer."""
         for model, places in self._begun.items():
             while places:
-                self._end(model, {"model": model, "unanswered": why})
+                line: UnansweredLine = {"model": model, "unanswered": why}
+                self._end(model, line)
 
-    def _end(self, model: str, line: Mapping[str, Any]) -> None:
+    def _end(self, model: str, line: SpentLine | UnansweredLine) -> None:
         """Overwrite the line that was written before the call with `line`."""
         place = self._begun[model].pop()
         with self._opened(write=True, new=False) as file:
@@ -152,7 +155,8 @@ class FileLedger:
     def fault(self, error: ModelError) -> None:
         """Record a fatal fault, which every worker's next call of this model raises. Other faults are ignored."""
         if error.fatal:
-            self._append({"model": error.model, "fault": error.fault.value, "detail": error.detail})
+            line: FaultLine = {"model": error.model, "fault": error.fault.value, "detail": error.detail}
+            self._append(line)
 
     def retry(self, error: ModelError, pause: float) -> None:
         """Does nothing, because a retry costs nothing."""
@@ -172,7 +176,8 @@ class FileLedger:
             self._catch_up(file)
             before = self._known(where)
             if self._changes(where, now):
-                _write(file, json.dumps({"address": where, "reach": now.value}))
+                line: ReachLine = {"address": where, "reach": now.value}
+                _write(file, json.dumps(line))
         return before
 
     def _known(self, where: str) -> Reach:
@@ -182,7 +187,7 @@ class FileLedger:
         before = self._known(where)
         return now is not before and (before, now) != (Reach.LOST, Reach.WAITING)
 
-    def _append(self, line: Mapping[str, Any]) -> None:
+    def _append(self, line: LedgerLine) -> None:
         with self._opened(write=True) as file:
             _write(file, json.dumps(line))
 
@@ -190,18 +195,21 @@ class FileLedger:
         if file is None:
             return
         for place, length in tuple(self._open.items()):
-            self._count(os.pread(file, length, place), place)
+            self._count(file, os.pread(file, length, place), place)
         data = os.pread(file, max(os.fstat(file).st_size - self._read_to, 0), self._read_to)
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.splitlines(keepends=True):
-            self._count(line, self._read_to)
+            self._count(file, line, self._read_to)
             self._read_to += len(line)
 
-    def _count(self, line: bytes, place: int) -> None:
+    def _count(self, file: int, line: bytes, place: int) -> None:
         try:
-            entry = json.loads(line)
+            entry: LedgerLine = json.loads(line)
         except ValueError:
             return  # an incomplete line of a killed process
+        if wrong := ledger_fault(entry):
+            number = os.pread(file, place, 0).count(b"\n") + 1
+            raise UserError(f"{self._path}, line {number}: {wrong}: restore it, or give another --recode-out")
         if "run" in entry:
             self._faults.clear()
             self._reach.clear()
@@ -300,7 +308,7 @@ def _put(file: int, place: int, line: str) -> None:
         data, place = data[written:], place + written
 
 
-def _padded(line: Mapping[str, Any], width: int) -> str:
+def _padded(line: LedgerLine, width: int) -> str:
     return json.dumps(line).ljust(width)
 
 

@@ -486,6 +486,24 @@ def test_a_damaged_line_is_one_error_that_names_the_key(
     assert calls() == before
 
 
+def test_a_damaged_ledger_is_one_usage_error_before_anything_is_asked(
+    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester
+) -> None:
+    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
+    path = pytester.path / "out/spending.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([json.dumps({**json.loads(first), "cost_usd": "much"}) + "\n", *rest]))
+    before = calls()
+    result = recode(*OPTIONS, "--recode-feedback=L1", "-n0", "--recode-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines + result.outlines if f"{path}" in line]
+    assert_message(
+        line, f"{path}, line 1", "cost_usd is 'much': must be a number", "restore it", "another --recode-out"
+    )
+    assert "INTERNALERROR" not in words(result)
+    assert calls() == before
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Reach, Usage
 from pytest_recode.records.ledger import FileLedger
+from tests.messages import assert_message
 
 CENT = Usage(prompt_tokens=3, completion_tokens=2, cost_usd=0.01)
 
@@ -166,6 +167,31 @@ def test_half_a_line_spoils_nothing(tmp_path: Path) -> None:
     FileLedger(path).spent("m", CENT)
     assert ledger.total.prompt_tokens == FileLedger(path).total.prompt_tokens == 6
     assert ledger.total.cost_usd == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("7", "is 7: must be an object"),
+        ('{"model": "m"}', "lacks 'prompt_tokens'"),
+        (
+            '{"model": "m", "prompt_tokens": 1, "completion_tokens": 1, "cost_usd": "much"}',
+            "cost_usd is 'much': must be a number",
+        ),
+        ('{"model": "m", "fault": "weather", "detail": ""}', "fault is 'weather': must be auth or unknown-model"),
+        ('{"address": "a", "reach": 1}', "reach is 1: must be answers or waiting or lost"),
+    ],
+)
+def test_a_damaged_line_is_one_error_that_names_file_line_and_key(tmp_path: Path, line: str, problem: str) -> None:
+    path = tmp_path / "spent.jsonl"
+    ledger = FileLedger(path)
+    ledger.spent("m", CENT)
+    with path.open("a") as file:
+        file.write(f"{line}\n")
+    for use in (lambda: ledger.begin("next"), lambda: ledger.before_call("m"), lambda: ledger.total):
+        with pytest.raises(UserError) as caught:
+            use()
+        assert_message(str(caught.value), f"{path}, line 2", problem, "restore it", "another --recode-out")
 
 
 def test_only_what_is_new_is_read(tmp_path: Path) -> None:
