@@ -22,6 +22,13 @@ def assert_message(text: str, subject: str, *choices_and_next_step: str) -> None
     assert not missing, f"after its subject {subject!r}, this message lacks {', '.join(map(repr, missing))}:\n{text}"
 
 
+def assert_line(output: str, subject: str, *choices_and_next_step: str) -> None:
+    """Check one line of `output` with `assert_message`: the first that names `subject`."""
+    lines = [line for line in output.splitlines() if _find(subject, line)]
+    assert lines, f"no line names {subject!r}:\n{output}"
+    assert_message(lines[0], subject, *choices_and_next_step)
+
+
 def _find(part: str, text: str) -> re.Match[str] | None:
     words = r"\s+".join(map(re.escape, part.split()))
     start = r"(?<!\w)" if part[:1].isalnum() else ""

@@ -1,7 +1,7 @@
-"""Adoption: what came of each piece of feedback in the turn that had it. Was it followed, and did its interface pass then?
+"""Adoption: for each item of feedback, whether the next turn followed it, and whether its interface then passed.
 
-By rule, from the verdicts and the targets of two turns, for every run that has its transcripts. The paper asked a model
-(RECODE-H, arXiv 2510.06186, its analysis of feedback adoption): `metrics/adoption_by_model.py` does that on request.
+Judged by rule, from the verdicts and targets of two turns, for every run with transcripts. The paper used a model (RECODE-H, arXiv
+2510.06186, analysis of feedback adoption); `metrics/adoption_by_model.py` does so on request.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ YES, PARTIAL, NO = ANSWERS = ("yes", "partial", "no")
 
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _NAME = re.compile(r"[^\W\d]\w*")
-_TELLING = re.compile(r"_|\d|(?<=[a-z])[A-Z]")
-"""What no plain word has: `log_norm`, `x2`, `logSum`."""
+_IDENTIFIER = re.compile(r"_|\d|(?<=[a-z])[A-Z]")
+"""Marks of a name that is not a plain word: `log_norm`, `x2`, `logSum`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A failed turn, the feedback on it, and the turn that had it: lines of one transcript. At L0 nothing is advised: no Pair."""
+    """A failed turn, the feedback on it, and the next turn: lines of one transcript. Feedback at L0 has no items, and no Pair."""
 
     feedback: FeedbackLine
     before: TurnLine
@@ -43,31 +43,31 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """One item of a feedback, and what came of it. `adopted` and `resolved` are "yes", "partial" or "no"."""
+    """One item of feedback with its judgement. `adopted` and `resolved` are "yes", "partial" or "no"."""
 
     interface: str
     level: str  # L1 … L4
-    category: str  # T0 … T4; "" not sorted
+    category: str  # T0 … T4; "": none
     adopted: str
     resolved: str
-    task: str = ""  # "": not known here
+    task: str = ""  # "": unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Of some items: how many were adopted and resolved, wholly and partly, and how many of those resolved had been adopted."""
+    """Counts over items: adopted and resolved ones, wholly and partly, and those that are both."""
 
     items: int
     adopted: int
     adopted_partly: int
     resolved: int
     resolved_partly: int
-    both: int  # adopted, wholly or partly, and resolved
-    interval: Interval  # of the adopted share, 95 %, by tasks
+    both: int  # adopted (wholly or partly) and resolved
+    interval: Interval  # 95 % interval of the adopted share, by tasks
 
 
 def rate(advice: Sequence[Advice]) -> Rate:
-    """adoption rate = adopted / items; resolution rate = resolved / items."""
+    """Count judgements. Adoption rate = adopted / items; resolution rate = resolved / items."""
     sums: dict[str, tuple[int, int]] = {}
     for one in advice:
         adopted, items = sums.get(one.task, (0, 0))
@@ -84,7 +84,7 @@ def rate(advice: Sequence[Advice]) -> Rate:
 
 
 def read(transcript: Path | None) -> tuple[Pair, ...] | None:
-    """The pairs that a transcript tells of; None where there is no transcript."""
+    """The pairs of a transcript; None without a transcript."""
     if transcript is None or not transcript.is_file():
         return None
     return pairs(lines_of(transcript, "turn", "feedback"))
@@ -107,11 +107,11 @@ def pairs(lines: Iterable[TurnLine | FeedbackLine]) -> tuple[Pair, ...]:
 
 
 def by_rule(pair: Pair) -> tuple[Advice, ...]:
-    """Each item of the feedback, by what the agent changed: in the interface, or in the one that the item names as its cause.
+    """Judge each item by the agent's changes to its interface, or to the interface that the item names as its cause.
 
-    adopted: "no" where the code of the interface is the same program after as before; else "yes" where at least half of the
-    names that the feedback brought up are in it now (or it brought up none, or the interface is as the correction
-    shown has it); else "partial".
+    adopted: "no" if the code of the interface is the same program before and after; otherwise "yes" if it now contains at least
+    half of the new names in the feedback (or there are none, or the interface equals the shown correction); otherwise
+    "partial".
     """
     found = []
     for item in pair.feedback["items"]:
@@ -132,7 +132,7 @@ def advice(pair: Pair, item: StoredFeedbackItem, adopted: str, resolved: str, ca
 
 
 def resolved(pair: Pair, interface: str) -> str:
-    """ "yes" where every hidden case of the interface passes after, "partial" where more of them do than before, else "no"."""
+    """ "yes" if every hidden case of the interface passes after, "partial" if more pass than before, otherwise "no"."""
     before, after = _cases(pair.before, interface), _cases(pair.after, interface)
     if after and all(after):
         return YES
@@ -145,15 +145,15 @@ def _cases(turn: TurnLine, interface: str) -> list[bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """An interface's own code: its definition and what that uses of its file, as programs (comments, layout and docstrings
-    aside), with the names in it. The text where it does not parse."""
+    """An interface's own code: its definition and the code of its file that it uses, as programs (without comments, layout and
+    docstrings), with their names. If the file does not parse, its text."""
 
     programs: tuple[str, ...]
     names: frozenset[str]
 
 
 def code_of(targets: Mapping[str, str], interface: str) -> Code:
-    """The whole of its file where that does not define it, and of all targets where none is its file (a unittest's case)."""
+    """The interface's own code; its whole file if the file does not define it; all targets if none is its file (a unittest case)."""
     file = file_of(interface, tuple(targets))
     if file is None:
         parts = [_whole(_parsed(targets, path)) for path in sorted(targets)]
@@ -170,13 +170,13 @@ def code_of(targets: Mapping[str, str], interface: str) -> Code:
 
 
 def named(item: StoredFeedbackItem, level: str) -> frozenset[str]:
-    """The names that an item brings up at a level: in backticks, or of a form that no plain word has; in the correction, all."""
+    """The names that an item mentions at a level: in backticks, or with the form of an identifier; in the correction, all names."""
     shown = int(level[1:])
     found: set[str] = set()
     for text in (item["description"], item["analysis"], item["suggestion"])[:shown]:
         for quoted in _QUOTED.findall(text):
             found.update(_NAME.findall(quoted))
-        found.update(name for name in _NAME.findall(text) if _TELLING.search(name))
+        found.update(name for name in _NAME.findall(text) if _IDENTIFIER.search(name))
     if shown >= 4:
         for code in (item["correction"], *item.get("elsewhere", {}).values()):
             tree = source.parse(code.encode(errors="replace")).tree
@@ -185,7 +185,7 @@ def named(item: StoredFeedbackItem, level: str) -> frozenset[str]:
 
 
 def _as_corrected(item: StoredFeedbackItem, pair: Pair) -> bool:
-    """Whether the definitions of the correction that was shown are those of the candidate now."""
+    """Whether the candidate now has the definitions of the shown correction."""
     tree = source.parse(item["correction"].encode(errors="replace")).tree if pair.level == "L4" else None
     wanted = [node for node in tree.body if isinstance(node, Definition)] if tree is not None else []
     file = file_of(item["interface"], tuple(pair.after["targets"]))
@@ -213,11 +213,11 @@ def _of_nodes(nodes: Sequence[ast.stmt]) -> Code:
 
 
 def _closure(tree: ast.Module, path: Sequence[str], start: Definition) -> list[ast.stmt]:
-    """`start`, with the statements of its file and the methods of its class that it names, directly or not; in the file's order."""
+    """`start` with the statements of its file and the methods of its class that it names, directly or indirectly, in file order."""
     places = _places(tree.body)
     methods: Mapping[str, Sequence[ast.stmt]] = {}
     if len(path) > 1:
-        places.pop(path[0], None)  # of its own class only what it names
+        places.pop(path[0], None)  # of its own class, only methods that it names
         owner = source.definition(Source(text="", tree=tree), path[:-1])
         methods = _places(statements(owner.body)) if owner is not None else {}
     found: dict[int, ast.stmt] = {}

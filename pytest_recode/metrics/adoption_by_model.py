@@ -1,7 +1,7 @@
-"""Adoption as RECODE-H judged it: a model reads feedback, code and results before and after, and says of each item whether it
-was adopted and its fault resolved (arXiv 2510.06186; its `feedback_category.py`, which asked GPT-5, without the reference).
+"""Judge adoption by a model, as RECODE-H does: it reads feedback, code and results before and after, and decides for each item
+whether it was adopted and its fault resolved (arXiv 2510.06186; its `feedback_category.py` uses GPT-5, without the reference).
 
-Only on request: it costs a call per turn that had feedback. What was judged once is kept beside the run and not paid again.
+Only on request (`--adoption-model`), because it costs a call per turn with feedback. Answers are stored in the run's directory and reused.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pytest_recode.records.transcript_lines import TurnLine
 
 VERSION = "2"
 SEED = 42
-"""Of the sample, as in the original."""
+"""Seed of the sample, as in the original."""
 MOST_SECTION = 60_000
 ATTEMPTS = 2
-"""Calls per turn at most: what is missing from an answer is asked for once more."""
+"""Maximum number of calls per turn: missing items are requested once more."""
 
 SYSTEM = """\
 You judge how an implementer of research code took the feedback of a reviewer. You are given, each between a line BEGIN and a line END \
@@ -63,7 +63,7 @@ the same form that holds only the items still needed. Fields of them that are no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What a model said of each row's feedback, what its calls took now, and what a reader must know of it."""
+    """A model's judgements of each row's feedback, the usage of new calls, and notes for the reader."""
 
     advice: Mapping[Row, tuple[Advice, ...]]
     notes: tuple[str, ...]
@@ -71,7 +71,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """A pair, and the file of answers beside its run."""
+    """A pair, and the file with answers in its run's directory."""
 
     row: Row
     task: str
@@ -89,19 +89,21 @@ def judge(
     sample: int | None = None,
     api_base: str | None = None,
 ) -> Judged:
-    """Ask `name` of every turn that had feedback of L1 or more, or of at most `sample` per row and level; `say` is told what that
-    takes, before and after. Raises `UserError` where the model cannot be asked."""
+    """Ask the model `name` about every turn with feedback from L1 on, or about at most `sample` turns per row and level.
+
+    `say` gets a line about the cost before and after. Raises `UserError` if the model cannot be called.
+    """
     places = _places(rows, sample)
     known: dict[Path, dict[str, list[dict[str, Any]]]] = {}
     for place in places:
         if place.run not in known:
-            known[place.run] = _kept(_file(place.run, name))
+            known[place.run] = _stored(_file(place.run, name))
     new = [place for place in places if place.key not in known[place.run]]
     tokens = sum(len(message.content) for place in new for message in prompt(place.pair)) // 4
     if new:
         say(
-            f"--adoption-model={name}: {len(new)} calls, or up to {ATTEMPTS * len(new)} where answers cannot be read, "
-            f"about {tokens:,} tokens to read; {len(places) - len(new)} were judged before"
+            f"--adoption-model={name}: {len(new)} calls, or up to {ATTEMPTS * len(new)} if answers cannot be parsed, "
+            f"about {tokens:,} prompt tokens; {len(places) - len(new)} turns are already judged"
         )
     spent = Usage()
     for place in new:
@@ -109,13 +111,13 @@ def judge(
         try:
             asked = ask(model, place.pair)
         except ModelError as error:
-            raise UserError(f"--adoption-model={name}: {error}; what was judged until then is kept") from None
+            raise UserError(f"--adoption-model={name}: {error}; earlier judgements are stored") from None
         spent += asked.usage
         known[place.run][place.key] = asked.items
         line = {"key": place.key, "model": name, "prompt": VERSION, "items": asked.items, "answers": asked.answers}
-        _keep(_file(place.run, name), {**line, "usage": usage(asked.usage)})
+        _store(_file(place.run, name), {**line, "usage": usage(asked.usage)})
     if new:
-        dollars = "their price is not known" if spent.cost_usd is None else f"{spent.cost_usd:.4f} dollars"
+        dollars = "the price is unknown" if spent.cost_usd is None else f"{spent.cost_usd:.4f} dollars"
         say(f"--adoption-model={name}: {spent.prompt_tokens + spent.completion_tokens:,} tokens, {dollars}")
     found: dict[Row, list[Advice]] = {}
     unjudged = 0
@@ -134,13 +136,13 @@ def judge(
         + (f", at most {sample} turns per row and level" if sample else "")
     ]
     if unjudged:
-        notes.append(f"by model: {unjudged} items left out, of which the model said nothing that can be read")
+        notes.append(f"by model: {unjudged} items omitted, because the model gave no valid answer for them")
     return Judged(advice={row: tuple(one) for row, one in found.items()}, notes=tuple(notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What came of asking: the items that can be used, the answers as they came, what they cost."""
+    """The result of a request: valid items, unchanged answers, usage."""
 
     items: list[dict[str, str]]
     answers: list[str]
@@ -148,7 +150,7 @@ class Asked:
 
 
 def ask(model: Model, pair: Pair) -> Asked:
-    """What is missing from the first answer, or cannot be used, is asked for once more. Raises `ModelError`."""
+    """Ask about one pair; items that are missing or invalid are requested once more. Raises `ModelError`."""
     found = Judgements(wanted=tuple(item["interface"] for item in pair.feedback["items"]))
     messages = prompt(pair)
     spent = Usage()
@@ -177,7 +179,7 @@ def prompt(pair: Pair) -> list[Message]:
         "CODE AFTER": _code(pair.after),
         "RESULTS AFTER": _results(pair.after),
     }
-    # Nobody can write a text that holds its own digest: no section can forge its END
+    # No text can contain its own digest, so no section can forge its END
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
     shown = [SECTION.format(name=name, key=key, text=text[:MOST_SECTION]) for name, text in sections.items()]
     counted = Counter(item["interface"] for item in pair.feedback["items"])
@@ -193,14 +195,14 @@ def prompt(pair: Pair) -> list[Message]:
 
 def schema(interfaces: Sequence[str]) -> dict[str, Any]:
     """JSON schema of the answer; strict enough for providers that enforce one."""
-    said = {"type": "string", "enum": [answer.upper() for answer in ANSWERS]}
+    answer_schema = {"type": "string", "enum": [answer.upper() for answer in ANSWERS]}
     item = {
         "type": "object",
         "properties": {
             "interface": {"type": "string", "enum": list(interfaces)},
             "error_type": {"type": "string", "enum": list(CATEGORIES)},
-            "adopted": said,
-            "resolved": said,
+            "adopted": answer_schema,
+            "resolved": answer_schema,
         },
         "required": ["interface", "error_type", "adopted", "resolved"],
         "additionalProperties": False,
@@ -234,10 +236,10 @@ def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_
 
 
 def _ledger(run: Path) -> NullLedger:
-    """One that has the cost of each call on disk before the next one starts."""
+    """A ledger that writes the cost of each call to disk before the next one starts."""
 
     def book(model: str, used: Usage) -> None:
-        _keep(run / "adoption" / "spending.jsonl", {"model": model, **usage(used)})
+        _store(run / "adoption" / "spending.jsonl", {"model": model, **usage(used)})
 
     return NullLedger(on_spent=book)
 
@@ -247,14 +249,14 @@ def _file(run: Path, name: str) -> Path:
     return run / "adoption" / f"{slug}.jsonl"
 
 
-def _kept(path: Path) -> dict[str, list[dict[str, Any]]]:
+def _stored(path: Path) -> dict[str, list[dict[str, Any]]]:
     if not path.exists():
         return {}
     lines = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
     return {line["key"]: line["items"] for line in lines}
 
 
-def _keep(path: Path, line: Mapping[str, Any]) -> None:
+def _store(path: Path, line: Mapping[str, Any]) -> None:
     lines = Lines(path)
     try:
         lines.append(line)
@@ -267,7 +269,7 @@ def _code(turn: TurnLine) -> str:
 
 
 def _results(turn: TurnLine) -> str:
-    """By interface; no id of a case, whose words may be the tests'."""
+    """Results by interface, without case ids, which may quote the tests."""
     lines = []
     for interface in dict.fromkeys(case["interface"] for case in turn["cases"]):
         cases = [case for case in turn["cases"] if case["interface"] == interface]

@@ -1,4 +1,4 @@
-"""Attempt: one played episode as the metrics see it, whatever file it was read from."""
+"""Attempt: one episode as the metrics use it, read from a record or from published results."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """What ResearchCodeBench knows of a task: a piece of one paper's code, measured in code lines."""
+    """A ResearchCodeBench task: a block of one paper's code, measured in code lines."""
 
     paper: str
     name: str
     lines: int
-    dates: Mapping[str, str] = field(default_factory=dict)  # DATES -> "2025-03-09"; what is not known is left out
+    dates: Mapping[str, str] = field(default_factory=dict)  # DATES -> "2025-03-09"; unknown dates are missing
 
 
 DATES = ("arxiv_v1_date", "arxiv_date", "first_commit_date", "last_commit_date")
@@ -32,7 +32,7 @@ def iso_dates(facts: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A hidden case that did not pass, in the words of a record (docs/reference/records.md)."""
+    """A hidden case that did not pass, with the values of a record (docs/reference/records.md)."""
 
     kind: str
     exception: str | None
@@ -40,15 +40,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnScore:
-    """One judged turn. `level` is that of the feedback it began with; None: it had none."""
+    """One judged turn. `level` is that of the feedback before it; None: there was none."""
 
     level: str | None
     passed: int
     total: int
     failures: tuple[Failure, ...] = ()
     tampering: bool = False
-    categories: tuple[str, ...] = ()  # T0 … T4 of each item of that feedback; "": it has none
-    source: str = ""  # who wrote that feedback: "model" "task" "derived" "person"
+    categories: tuple[str, ...] = ()  # T0 … T4 of each item of that feedback; "": no category
+    source: str = ""  # source of that feedback: "model" "task" "derived" "person"
 
     @property
     def solved(self) -> bool:
@@ -57,7 +57,7 @@ class TurnScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What the first turn of an episode took, where another episode had paid for it. It is in the episode's own numbers too."""
+    """Tokens and cost of a first turn that another episode paid for. The episode's own numbers include them."""
 
     tokens: int = 0
     cost_usd: float | None = 0.0
@@ -65,28 +65,30 @@ class Shared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """The turn that was really played, of which an Attempt is a replay: a single turn from the same state, with other feedback."""
+    """The original turn of an Attempt that is a replay: a single turn from the same state, with other feedback."""
 
-    run: str  # the name of its directory
+    run: str  # the name of the original run's directory
     nodeid: str
     turn: int  # from 1
-    level: str  # of the feedback that it really had
+    level: str  # of the feedback before the original turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What is told apart in a report: every Row is a line of its own."""
+    """The identity of a line in a report: attempts of equal Rows are counted together."""
 
     source: str  # the name of the run; "published", or which of several published files
-    model: str  # the agent's name where no model was asked
+    model: str  # the agent's name if there was no model
     agent: str
     feedback: str  # the policy
     paper: bool  # whether the paper was in the prompt
     format: str
     simulated: bool = False
-    published: bool = False  # by a benchmark's authors, of their own runs
-    settings: tuple[tuple[str, str], ...] = ()  # whatever else makes runs incomparable: name -> value, by name
-    differs: str = ""  # of these and of what else was recorded, what other rows of the report have otherwise
+    published: bool = False  # results of a benchmark's authors
+    settings: tuple[
+        tuple[str, str], ...
+    ] = ()  # other settings that must be equal in comparable runs: (name, value), sorted by name
+    differs: str = ""  # settings and recorded values that differ from other rows of the report
 
     @property
     def setup(self) -> str:
@@ -97,8 +99,8 @@ class Row:
 class Attempt:
     """One (task, attempt) of a Row.
 
-    `outcome` is "solved", "unsolved", or "error": could not be played to its end. What was published tells no turns
-    (`turns` is empty), no tokens and no costs.
+    `outcome` is "solved", "unsolved" or "error" (no verdict). Published results have no turns (`turns` is empty), tokens and
+    costs.
     """
 
     row: Row
@@ -108,27 +110,29 @@ class Attempt:
     solved_turn: int | None = None
     turns: tuple[TurnScore, ...] = ()
     snippet: Snippet | None = None
-    cutoff: str = ""  # the model's knowledge ends there: "2024-10" or "2024-10-17"; "" not known
+    cutoff: str = ""  # the model's knowledge cutoff: "2024-10" or "2024-10-17"; "": unknown
     isolation: str = ""
-    tampering: int = 0  # turns in which the candidate did something to its judge
-    flagged: tuple[str, ...] = ()  # the findings that alone kept it from being solved: in one turn every case passed
-    answers: int | None = None  # of the model, in turns that the episode itself played; None: not recorded
-    unparsed: int | None = None  # of them, those that could not be read as actions; each cost a step
+    tampering: int = 0  # number of turns in which the candidate interfered with its judge
+    flagged: tuple[
+        str, ...
+    ] = ()  # findings of a turn in which every case passed, so that they alone made the episode unsolved
+    answers: int | None = None  # of the model, in turns that this episode played; None: not recorded
+    unparsed: int | None = None  # of these, answers that could not be parsed; each cost a step
     tokens: int | None = None
     cost_usd: float | None = None
     shared: Shared = Shared()
     nodeid: str = ""
-    made: tuple[tuple[str, str], ...] = ()  # what else was recorded of how it was played: version, sandbox …
-    digest: str = ""  # of the task's files; "": not known
-    seeds: frozenset[int] = frozenset()  # of its gradings
-    year: int | None = None  # in which the task's paper appeared
+    made: tuple[tuple[str, str], ...] = ()  # other recorded values: version, sandbox …
+    digest: str = ""  # hash of the task's files; "": unknown
+    seeds: frozenset[int] = frozenset()  # of the gradings
+    year: int | None = None  # publication year of the task's paper
     transcript: Path | None = None
-    replay: Replay | None = None  # then it is no episode, and in no number of episodes
+    replay: Replay | None = None  # not None: the attempt is a replayed turn, and in no number of episodes
 
     @property
     def played(self) -> bool:
         return self.outcome != "error"
 
     def solved_within(self, turn: int | None = None) -> bool:
-        """Whether it was solved in that many turns; None: at all."""
+        """Whether the attempt was solved within `turn` turns; None: in any turn."""
         return self.solved_turn is not None and (turn is None or self.solved_turn <= turn)

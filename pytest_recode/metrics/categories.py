@@ -1,4 +1,4 @@
-"""What was wrong, as the researcher sorted it: T0 … T4 of RECODE-H (docs/explanation/feedback.md)."""
+"""Counts and shares of feedback categories T0 … T4, as the researcher chose them (docs/explanation/feedback.md)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorted:
-    """Items of feedback that a turn began with, one for each interface that failed before it. Turns of episodes with errors are in it."""
+    """Items of feedback that preceded a turn, one per failing interface. Turns of episodes with errors are included."""
 
     items: int
-    none: int  # without a category: in no share
+    none: int  # items without a category; in no share
     counts: tuple[int, ...]  # by CATEGORIES
-    shares: tuple[float, ...] | None  # of those with a category
-    sources: tuple[tuple[str, int], ...]  # who sorted them, commonest first
+    shares: tuple[float, ...] | None  # of the items with a category
+    sources: tuple[tuple[str, int], ...]  # who chose the categories, most frequent first
 
 
 def categories(attempts: Iterable[Attempt]) -> Sorted:
-    """share of a category = items of it / items that have one (RECODE-H, table 3, which has no T0)."""
+    """Share of a category = its items / items with a category (RECODE-H, table 3, which has no T0)."""
     found: Counter[str] = Counter()
     sources: Counter[str] = Counter()
     for attempt in attempts:

@@ -1,6 +1,6 @@
-"""How like the reference the last turn's code is: CodeBLEU and CodeBERTScore, each by the package of its authors' kind.
+"""CodeBLEU and CodeBERTScore: similarity of the last turn's code to the reference.
 
-Either package is an extra, and nothing of it is imported before a number is asked for.
+Each uses a package that is an optional extra, and imports it only when a number is computed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 from pytest_recode.faults import UserError
 
 WEIGHTS = (0.25, 0.25, 0.25, 0.25)
-"""Of n-grams, weighted n-grams, syntax and data flow; RECODE-H's."""
+"""RECODE-H's weights of n-grams, weighted n-grams, syntax and data flow."""
 
 BERT = "neulab/codebert-python"
-"""What `BERTScorer(lang="python")` of code-bert-score 0.4.1 takes."""
+"""The model and layer of `BERTScorer(lang="python")` in code-bert-score 0.4.1."""
 BERT_LAYER = 11
 
 Codes = Mapping[str, bytes]
-"""Files by path."""
+"""Text of files by path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +42,9 @@ def codebleu(candidate: Codes, reference: Codes, *, comments: bool = True) -> Li
     """CodeBLEU = .25 n-gram + .25 weighted n-gram + .25 syntax + .25 data flow, over the reference's files as one corpus
     (Ren et al. 2020, arXiv 2009.10297; RECODE-H's `metric_codebleu.py`), by the package `codebleu` 0.7.
 
-    `comments=False` takes comments and docstrings out of both sides. A file that the candidate lacks is empty. Empty code has 0
-    in everything; the package would give it 0.25, since it takes a data flow of 0 for 1 (docs/reference/metrics.md).
-    Raises `UserError` where the package is not installed.
+    `comments=False` removes comments and docstrings from both sides. A file that the candidate lacks is empty. Empty code has 0
+    in everything; the package would give it 0.25, because it counts a data flow of 0 as 1 (docs/reference/metrics.md).
+    Raises `UserError` if the package is not installed.
     """
     need("codebleu", "CodeBLEU")
     from codebleu import calc_codebleu
@@ -70,11 +70,11 @@ def codebleu(candidate: Codes, reference: Codes, *, comments: bool = True) -> Li
 
 
 def codebertscore(pairs: Sequence[tuple[Codes, Codes]], *, model: str = BERT, layer: int = BERT_LAYER) -> list[float]:
-    """F1 of CodeBERTScore for each (candidate, reference), files joined in the order of their paths (Zhou et al. 2023, arXiv
+    """F1 of CodeBERTScore for each (candidate, reference), with files joined in the order of their paths (Zhou et al. 2023, arXiv
     2302.05527; RECODE-H's `metric_codebert.py`), by the package `code-bert-score` 0.4.
 
-    `model` is a name on the hub, whose files `fetch` has brought, or a directory. Long code is read in windows of 512 tokens
-    that overlap by half. Empty code has 0. Raises `UserError` where package or model are not on this machine.
+    `model` is a name on the hub, whose files `fetch` has downloaded, or a directory. Long code is processed in windows of 512
+    tokens that overlap by half. Empty code has 0. Raises `UserError` if the package or the model is not on this machine.
     """
     need("code_bert_score", "CodeBERTScore")
     texts = [(_joined(one, other), _joined(other, other)) for one, other in pairs]
@@ -87,7 +87,7 @@ def codebertscore(pairs: Sequence[tuple[Codes, Codes]], *, model: str = BERT, la
         raise UserError(f"CodeBERTScore: {model} is not on this machine")
     from code_bert_score import BERTScorer
 
-    # From its directory: asked for by its name, transformers looks for the hub again and again
+    # Load from the directory: given a name, transformers requests the hub repeatedly
     scorer = BERTScorer(model_type=here, num_layers=layer)
     found = scorer.score([texts[place][0] for place in full], [texts[place][1] for place in full])[2]
     for place, value in zip(full, found.tolist(), strict=True):
@@ -96,26 +96,26 @@ def codebertscore(pairs: Sequence[tuple[Codes, Codes]], *, model: str = BERT, la
 
 
 def fetch(say: Callable[[str], None], model: str = BERT) -> None:
-    """Bring the files of the model to this machine, where they are not yet; `say` is told what is downloaded before it is.
+    """Download the files of the model if they are missing. `say` gets a line about the download before it starts.
 
-    Raises `UserError` where the package is not installed, where this machine is set to be offline or the hub cannot be reached.
+    Raises `UserError` if the package is not installed, if this machine is set to be offline, or if the hub cannot be reached.
     """
     need("code_bert_score", "CodeBERTScore")
     if _here(model) is not None:
         return
     from huggingface_hub import HfApi, constants, snapshot_download
 
-    once = "leave --codebertscore out, or fetch the model once where there is a network"
+    once = "omit --codebertscore, or download the model once with network access"
     if constants.HF_HUB_OFFLINE:
         raise UserError(f"CodeBERTScore: {model} is not in {constants.HF_HUB_CACHE}, and HF_HUB_OFFLINE is set: {once}")
     say(f"CodeBERTScore downloads {model} (some 500 MB) from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}")
     try:
-        # A single question: the download itself asks for minutes
+        # One request first: the download itself would retry for minutes
         HfApi().model_info(model, timeout=10)
         snapshot_download(model, allow_patterns=list(_FILES))
-    except OSError as error:  # requests' and the hub's faults are OSErrors
+    except OSError as error:  # exceptions of requests and of the hub derive from OSError
         raise UserError(
-            f"CodeBERTScore: {model} is not on this machine, and {constants.ENDPOINT} does not give it ({type(error).__name__}): {once}"
+            f"CodeBERTScore: {model} is not on this machine, and {constants.ENDPOINT} does not provide it ({type(error).__name__}): {once}"
         ) from None
 
 
@@ -124,7 +124,7 @@ _WEIGHTS = _FILES[2:]
 
 
 def _here(model: str) -> str | None:
-    """The directory with all that the model is made of."""
+    """The local directory with the model's files, or None."""
     if Path(model).is_dir():
         return model
     from huggingface_hub import try_to_load_from_cache
@@ -135,18 +135,18 @@ def _here(model: str) -> str | None:
 
 
 def need(package: str, number: str) -> None:
-    """Raises `UserError` where the package is not installed."""
+    """Raise `UserError` if the package is not installed."""
     if find_spec(package) is None:
         extra = {"codebleu": "codebleu", "code_bert_score": "codebertscore"}[package]
         raise UserError(f"{number} needs an extra: pip install 'pytest-recode[{extra}]'")
 
 
 def without_comments(source: str) -> str:
-    """Python without comments and docstrings, and without the lines that held nothing else. What cannot be parsed loses the
-    comments that stand before its fault, and keeps its docstrings."""
+    """Remove comments, docstrings and lines that contain nothing else. Invalid Python loses the comments before its first error,
+    and keeps its docstrings."""
     lines = [line.encode() for line in source.split("\n")]
     emptied = set()
-    # From the end, so that what is cut moves nothing that is cut after it
+    # From the end, so that a cut does not move the positions of later cuts
     for row, start, stop, instead in sorted(_comments(source) + _docstrings(source), key=_place, reverse=True):
         line = lines[row]
         lines[row] = (line[:start] + instead + line[len(line) if stop is None else stop :]).rstrip()
@@ -156,7 +156,7 @@ def without_comments(source: str) -> str:
 
 
 _Cut = tuple[int, int, int | None, bytes]
-"""Line from 0, bytes from and to (None: its end), what stands there instead."""
+"""Line from 0, start and end byte (None: end of line), replacement."""
 
 
 def _place(cut: _Cut) -> tuple[int, int]:
@@ -188,7 +188,7 @@ def _docstrings(source: str) -> list[_Cut]:
             isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
         ):
             continue
-        # alone in its body, something must stand there
+        # a body cannot be empty
         instead = b"" if len(node.body) > 1 and node.body[1].lineno > (first.end_lineno or 0) else b"pass"
         rows = range(first.lineno - 1, first.end_lineno or first.lineno)
         for row in rows:
@@ -207,5 +207,5 @@ def _joined(files: Codes, reference: Codes) -> str:
 
 
 def _no_data_flow(record: logging.LogRecord) -> bool:
-    """The package warns where a reference has no data flow; the table's own column says it."""
+    """Drop the package's warning about a reference without data flow; the table has a column for it."""
     return "no reference data-flows" not in str(record.msg)

@@ -1,4 +1,4 @@
-"""Two rows, task by task: which changed, and whether that is more than chance."""
+"""Compare two rows task by task: tasks whose result changed, and a significance test."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from pytest_recode.metrics.paired import Difference, Unit, paired
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Of the pairs that both sides played: tasks of two rows, each with all its played attempts; or turns, of replays.
+    """The comparison of two sides over the pairs that both played: tasks with all their played attempts, or replayed turns.
 
     pairs = both + len(only_first) + len(only_second) + neither.
     """
 
     pairs: int
-    unpaired: int  # that one side alone has, or could not play
+    unpaired: int  # only one side has it, or one could not play it
     both: int  # solved by both, equally often
-    only_first: tuple[str, ...]  # tasks that the first alone solved, or solved more often
+    only_first: tuple[str, ...]  # tasks that only the first solved, or solved more often
     only_second: tuple[str, ...]
     neither: int
-    first: float  # solved share: the mean over pairs
+    first: float  # solved share, mean over pairs
     second: float
-    difference: float  # second less first
-    interval: Interval  # of the difference; leaves out 0 exactly where p < 0.05
+    difference: float  # second minus first
+    interval: Interval  # of the difference; excludes 0 exactly if p < 0.05
     p: float
-    units: str  # what the test takes for independent: "12 tasks", "20 papers"
+    units: str  # units that the test treats as independent: "12 tasks", "20 papers"
 
 
 def compare(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int | None = None) -> Comparison | None:
-    """By whether the episode was solved (in `within` turns; None: at all). None: no task was played by both.
+    """Compare by whether episodes were solved (within `within` turns; None: in any turn). Return None if both played no task.
 
-    The score of a task is the share of its played attempts that are solved. The test takes tasks for independent, and where
-    snippets of a paper lie inside one another, papers (`passing.contrast`).
+    The score of a task is the share of its played attempts that are solved. The test treats tasks as independent; snippets of a
+    paper lie inside one another, so for them it uses papers (`passing.contrast`).
     """
     one, other = _scores(first, within), _scores(second, within)
     pairs = {task: (one[task], other[task]) for task in one if task in other}
@@ -60,7 +60,7 @@ def compare(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int 
 
 
 def turns(pairs: Sequence[tuple[str, bool, bool]], *, unpaired: int) -> Comparison | None:
-    """Of (task, whether the first did it, whether the second did): single turns, of which a task may have several. None without a pair."""
+    """Compare single turns, given as (task, result of the first, result of the second). A task may have several. None without a pair."""
     if not pairs:
         return None
     changes: dict[str, tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""When papers appeared and models' knowledge ends: ResearchCodeBench's timeline, and RECODE-H by publication year."""
+"""Dates of papers and knowledge cutoffs of models: ResearchCodeBench's timeline, and RECODE-H by publication year."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_recode.metrics.passing import last_day
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """A paper, and how many models' knowledge ends before each of its dates; what is not known is left out of both mappings."""
+    """A paper, and for each of its dates the number of models whose knowledge ends before it. Unknown dates are missing."""
 
     name: str
     snippets: int
@@ -22,7 +22,7 @@ class Paper:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cutoff:
-    """One end of knowledge, with the models that have it, and the papers dated after it, by their dates."""
+    """A knowledge cutoff, with the models that have it, and the papers dated after it."""
 
     cutoff: str
     models: tuple[str, ...]
@@ -31,16 +31,16 @@ class Cutoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """Papers by their first commit, and cutoffs, both from the earliest on."""
+    """Papers by their first commit, and cutoffs, both in chronological order."""
 
     papers: tuple[Paper, ...]
     cutoffs: tuple[Cutoff, ...]
-    models: int  # of which a cutoff is known
-    unknown: tuple[str, ...]  # models of which none is
+    models: int  # with a known cutoff
+    unknown: tuple[str, ...]  # models without a known cutoff
 
 
 def timeline(attempts: Iterable[Attempt]) -> Timeline:
-    """Of attempts at snippets. A cutoff that names a month ends with that month, so that a paper of the same month is not after it."""
+    """The timeline of attempts at snippets. A cutoff that names a month means its last day, so a paper of the same month is not later."""
     ends: dict[tuple[str, str], dict[str, None]] = {}
     unknown: dict[str, None] = {}
     lines: dict[str, dict[str, int]] = {}
@@ -82,7 +82,7 @@ def timeline(attempts: Iterable[Attempt]) -> Timeline:
 
 
 def by_year(attempts: Sequence[Attempt]) -> dict[int | None, list[Attempt]]:
-    """By the year in which the task's paper appeared, the earliest first; what is not known is the last."""
+    """Group attempts by the publication year of the task's paper, in chronological order; None (unknown) is last."""
     found: dict[int | None, list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda one: one.year or 9999):
         found.setdefault(attempt.year, []).append(attempt)

@@ -1,6 +1,6 @@
-"""Numbers of episodes with turns and feedback: those of RECODE-H (arXiv 2510.06186) and what goes with them.
+"""Metrics of episodes with turns and feedback: those of RECODE-H (arXiv 2510.06186) and related ones.
 
-"Played" attempts are solved or unsolved. What could not be played to its end is in no share, and is counted beside.
+"Played" attempts are solved or unsolved. Errors are in no share, and are counted separately.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ LEVELS = ("none", "L0", "L1", "L2", "L3", "L4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episodes:
-    """One Row of a report. Shares are None where nothing was played.
+    """The numbers of one Row. Shares are None if nothing was played.
 
-    Tokens and dollars are those of every episode, a first turn that episodes share counted for each of them; `paid_` counts it
-    for the one that paid.
+    Tokens and dollars are sums over all episodes. They count a shared first turn for each episode that shares it; `paid_` counts
+    it only for the episode that paid.
     """
 
     played: int
@@ -30,31 +30,31 @@ class Episodes:
     errors: int
     tasks: int
     turns: int  # of the longest episode
-    recall: tuple[float, ...]  # at [n - 1], of played, solved within n turns
+    recall: tuple[float, ...]  # recall[n - 1]: share solved within n turns
     interval: Interval | None  # of the last recall
     mrr: float | None
     cases_best: float | None
     cases_last: float | None
     cases_by_turn: tuple[float, ...]
-    mean_turns: float | None  # of the solved
-    solved_at: tuple[int, ...]  # by LEVELS
+    mean_turns: float | None  # of solved episodes
+    solved_at: tuple[int, ...]  # solved episodes by LEVELS
     tokens: int
     tokens_per_solved: float | None
-    cost_usd: float | None  # None: a price is not known
+    cost_usd: float | None  # None: a price is unknown
     cost_per_solved: float | None
     paid_tokens: int
     paid_usd: float | None
-    tampering: int  # episodes
-    flagged: tuple[str, ...]  # "task: finding" of each episode that is unsolved by findings alone: its cases passed
+    tampering: int  # number of episodes
+    flagged: tuple[str, ...]  # "task: finding" of each episode that is unsolved only because of findings
     isolation: tuple[str, ...]
 
     @property
     def mixed(self) -> bool:
-        """Verdicts of two kinds of isolation are not the same evidence."""
+        """Whether the row has verdicts of different kinds of isolation, which are not equal evidence."""
         return len(self.isolation) > 1
 
     def at_least(self, value: float | None) -> float | None:
-        """A mean over the played episodes, with what could not be played counted as 0."""
+        """Convert a mean over played episodes to one that counts errors as 0."""
         everything = self.played + self.errors
         return (value or 0.0) * self.played / everything if everything else None
 
@@ -104,14 +104,14 @@ def recall(attempts: Sequence[Attempt], n: int) -> float:
 
 
 def mrr(attempts: Sequence[Attempt]) -> float | None:
-    """Mean over played episodes of 1 / the turn that solved it, 0 where none did; the first turn has rank 1 (RECODE-H)."""
+    """Mean over played episodes of 1 / solving turn, counted from 1, and 0 for unsolved episodes (RECODE-H)."""
     return episodes(attempts).mrr
 
 
 def pass_at(attempts: Sequence[Attempt], k: int, *, errors_as_failed: bool = False) -> tuple[float, int] | None:
-    """pass@k: mean over tasks of the unbiased estimate (`pass_at_k`), with the number of tasks that have k played attempts or more.
+    """pass@k: mean over tasks of the unbiased estimate (`pass_at_k`), with the number of tasks that have k or more played attempts.
 
-    Solved at any turn counts as passed. None: no task has k.
+    An attempt solved in any turn counts as passed. None: no task has k attempts.
     """
     found: dict[str, list[bool]] = {}
     for attempt in attempts:
@@ -122,12 +122,12 @@ def pass_at(attempts: Sequence[Attempt], k: int, *, errors_as_failed: bool = Fal
 
 
 def most_attempts(attempts: Sequence[Attempt]) -> int:
-    """Played attempts at the task that has most."""
+    """The largest number of played attempts at one task."""
     return max(Counter(attempt.task for attempt in attempts if attempt.played).values(), default=0)
 
 
 def _interval(played: Sequence[Attempt]) -> Interval | None:
-    """Of the solved share, by tasks; by papers, where tasks are snippets of enough of them."""
+    """The interval of the solved share, by tasks; by papers if the tasks are snippets of enough papers."""
     if not played:
         return None
     papers = {attempt.snippet.paper for attempt in played if attempt.snippet}

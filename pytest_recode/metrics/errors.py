@@ -1,4 +1,4 @@
-"""What an unsolved episode failed with, from the exceptions themselves."""
+"""Classify the failures of unsolved episodes by their exception types."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pytest_recode.metrics.attempt import Attempt, Failure
 
 CLASSES = ("name", "type", "syntax", "import", "attribute", "index/key", "functional", "other")
-"""The eight of ResearchCodeBench (arXiv 2506.02314, figure of errors), in its order. Its authors had a model sort the output of the
-tests; here the class is read from the type of the exception, so that it costs nothing and is the same each time."""
+"""The eight classes of ResearchCodeBench (arXiv 2506.02314, figure of errors), in its order. Its authors had a model classify the
+output of the tests; here the class comes from the exception type, which is free and deterministic."""
 
 _BUILTIN: tuple[tuple[type[BaseException], str], ...] = (
     (SyntaxError, "syntax"),  # IndentationError, TabError
@@ -26,8 +26,8 @@ _PRECEDENCE = ("syntax", "import", "name", "attribute", "type", "index/key", "fu
 
 
 def of_failure(failure: Failure) -> str:
-    """The class of one failed case. Functional: it ran, and a comparison or an assertion found it wrong. Other: time-outs,
-    deaths, and exceptions of any other type, also of types that only the candidate knows."""
+    """The class of one failed case. Functional: the code ran, and a comparison or an assertion failed. Other: timeouts, killed
+    processes, and exceptions of any other type, including the candidate's own types."""
     if failure.exception:
         known = getattr(builtins, failure.exception.rpartition(".")[2], None)
         if isinstance(known, type) and issubclass(known, BaseException):
@@ -37,21 +37,20 @@ def of_failure(failure: Failure) -> str:
 
 
 def of_attempt(attempt: Attempt) -> str | None:
-    """The class that most failed cases of the last turn have; of several, the one that comes first in running a program
-    (syntax, import, name, attribute, type, index/key, functional, other). None: it is solved, could not be played, or its turns
-    are not told (published results)."""
+    """The class of most failed cases of the last turn; in a tie, the one that occurs first when a program runs (syntax, import, name,
+    attribute, type, index/key, functional, other). None: the attempt is solved or an error, or has no turns (published results)."""
     if attempt.outcome != "unsolved" or not attempt.turns:
         return None
     return commonest([of_failure(failure) for failure in attempt.turns[-1].failures])
 
 
 def commonest(classes: Sequence[str]) -> str:
-    """Nothing at all is "other": every case passed, and yet the verdict is no (tampering)."""
+    """The most frequent class; without any, "other", because every case passed and the turn is unsolved for tampering."""
     counts = Counter(classes)
     return min(counts, key=lambda name: (-counts[name], _PRECEDENCE.index(name)), default="other")
 
 
 def classes(attempts: Iterable[Attempt]) -> dict[str, int]:
-    """How many unsolved attempts fall into each of CLASSES, zeros included."""
+    """The number of unsolved attempts in each of CLASSES, including zeros."""
     counts = Counter(of_attempt(attempt) for attempt in attempts)
     return {name: counts[name] for name in CLASSES}

@@ -1,4 +1,4 @@
-"""The code that an episode ended with, held against the reference: means of `likeness` over a Row."""
+"""Pair the final code of episodes with the reference, for the means of `code_similarity` over a Row."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Pair = tuple[Codes, Codes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finals:
-    """The last turn's targets of the played episodes of a Row, each with its reference; what is not there is counted.
+    """The last turn's targets of the played episodes of a Row, each with its reference, and counts of the missing ones.
 
-    played = len(pairs) + no_code + no_reference. `errors` could not be played and are in neither.
+    played = len(pairs) + no_code + no_reference. `errors` are counted separately.
     """
 
     pairs: tuple[Pair, ...]
     played: int
-    no_code: int  # its transcript is gone, or it had no turn
-    no_reference: int  # its task is not among --tasks, or cannot be read
+    no_code: int  # episodes without a transcript or without a turn
+    no_reference: int  # episodes whose task is not among --tasks, or cannot be read
     errors: int
 
 
@@ -50,7 +50,7 @@ def finals(attempts: Sequence[Attempt], reference: Callable[[Attempt], Codes | N
 
 
 def last_code(transcript: Path | None) -> Codes | None:
-    """The targets of the last whole turn that a transcript tells of. None: there is none."""
+    """The targets of the last complete turn in a transcript; None if there is none."""
     last: Mapping[str, str] | None = None
     if transcript is not None and transcript.is_file():
         for line in lines_of(transcript, "turn"):
@@ -59,6 +59,6 @@ def last_code(transcript: Path | None) -> Codes | None:
 
 
 def mean(values: Sequence[float], of: int | None = None) -> float | None:
-    """Over the values, or over `of` of them, what is missing as 0. None: of nothing."""
+    """The mean of the values, or the mean over `of` items with missing ones as 0. None without items."""
     n = len(values) if of is None else of
     return sum(values) / n if n else None

@@ -13,7 +13,7 @@ Interval = tuple[float, float]
 """Low and high end, 95 %."""
 
 Sums = tuple[float, float]
-"""What one cluster adds to a share: to its numerator, to its denominator. 0 <= numerator <= denominator, denominator > 0."""
+"""The contribution of one cluster to numerator and denominator of a share. 0 <= numerator <= denominator, denominator > 0."""
 
 Z95 = 1.959963984540054
 """The normal distribution's 97.5 % quantile."""
@@ -26,18 +26,19 @@ def wilson(k: float, n: float, z: float = Z95) -> Interval:
     p = k / n
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # At 0 and 1 the end is the share itself, which rounding must not move past
+    # At 0 and 1, the end is the share itself; rounding must not move it beyond
     return min(p, max(0.0, centre - half)), max(p, min(1.0, centre + half))
 
 
 def of_share(clusters: Iterable[Sums], *, tasks: float, attempts: int) -> Interval:
-    """Of sum of numerators / sum of denominators, where what lies in one cluster hangs together: attempts at a task, snippets of a paper.
+    """Interval of sum of numerators / sum of denominators, for clusters of dependent observations (attempts at a task, snippets of a paper).
 
-    Wilson's interval with the effective sample size p (1 - p) / V, and with Student's t of one degree of freedom less than
-    there are clusters (Korn and Graubard 1998; Dean and Pagano 2015); V is the linearised variance of a ratio between
-    clusters. The effective size is `attempts` at most. Plain Wilson where each cluster is one outcome; of `tasks`, as if those
-    were independent, where all or none were solved, since no spread between clusters can be seen; and of `attempts` in one cluster,
-    which tells nothing of others.
+    Wilson's interval with the effective sample size p (1 - p) / V, and with Student's t with one degree of freedom less than
+    the number of clusters (Korn and Graubard 1998; Dean and Pagano 2015). V is the linearised variance of a ratio between
+    clusters. The effective size is at most `attempts`.
+
+    Special cases: plain Wilson if each cluster is one outcome; Wilson of `tasks` if all or none were solved, because no spread
+    between clusters can be estimated; Wilson of `attempts` if there is one cluster, for which the interval then applies.
     """
     found = list(clusters)
     total = sum(weight for _, weight in found)
@@ -55,7 +56,7 @@ def of_share(clusters: Iterable[Sums], *, tasks: float, attempts: int) -> Interv
 
 
 def of_difference(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:
-    """Of `second` less `first`, independent shares with their intervals: recovers their variances from the ends
+    """Interval of `second` minus `first`, two independent shares with their intervals, whose ends give the variances
     (MOVER: Newcombe 1998, method 10; Zou and Donner 2008)."""
     (one, (one_low, one_high)), (other, (other_low, other_high)) = first, second
     difference = other - one
@@ -91,8 +92,8 @@ def _within(t: float, freedom: int) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p values of several tests, adjusted so that the chance of any false finding among them stays below the level
-    (Holm 1979), in the order in which they came."""
+    """Adjust the p values of several tests so that the probability of any false finding stays below the level (Holm 1979).
+    The order is kept."""
     order = sorted(range(len(values)), key=values.__getitem__)
     adjusted = [0.0] * len(values)
     highest = 0.0
@@ -103,8 +104,8 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """That one of k attempts, drawn from n of which c passed, passes: 1 - C(n-c, k) / C(n, k), unbiased
-    (Chen et al. 2021, arXiv 2107.03374, equation 1). `ValueError` for k > n."""
+    """Probability that one of k attempts passes, drawn from n of which c passed: 1 - C(n-c, k) / C(n, k), unbiased
+    (Chen et al. 2021, arXiv 2107.03374, equation 1). Raises `ValueError` for k > n."""
     if not 1 <= k <= n:
         raise ValueError(f"pass@{k} needs at least {k} attempts, not {n}")
     return 1.0 - math.comb(n - c, k) / math.comb(n, k)

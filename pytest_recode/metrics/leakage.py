@@ -1,4 +1,4 @@
-"""Leaking: what the words of feedback repeated of what should stay secret, as its audits say (docs/explanation/feedback.md)."""
+"""Leaking: sums of the audits of feedback text (docs/explanation/feedback.md)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pytest_recode.records.transcript_reader import lines_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaking:
-    """Of some feedbacks: how many repeated enough to be cut, the longest runs in tokens, the mean shares.
+    """Sums over several feedbacks: number with cut passages, longest runs in tokens, mean shares.
 
-    `encoded`: of the `passages`, those in another form than the secret has; None where a transcript does not say.
+    `encoded`: the number of `passages` that were encoded; None if a transcript does not record it.
     """
 
     feedbacks: int
@@ -28,7 +28,7 @@ class Leaking:
 
 
 def read(transcript: Path | None) -> tuple[tuple[str, AuditRecord], ...] | None:
-    """Source and audit of each feedback that a transcript tells of; None where there is no transcript."""
+    """Source and audit of each feedback in a transcript; None without a transcript."""
     if transcript is None or not transcript.is_file():
         return None
     found: dict[int, tuple[str, AuditRecord]] = {}

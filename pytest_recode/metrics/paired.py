@@ -1,6 +1,6 @@
 """The paired difference of two rows: an exact test by flipping signs, and the interval of the same test.
 
-Pure functions of the stdlib; what is drawn comes from a fixed seed, so that a report repeats itself.
+Pure functions of the stdlib. Random draws use a fixed seed, so that a report is reproducible.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_BITS = 60_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """What hangs together and is flipped together: a task with its attempts, a paper with its snippets.
+    """A group of dependent observations whose sign is flipped as one: a task with its attempts, a paper with its snippets.
 
     It adds `change` to the numerator of the difference (in -weight … weight), and `weight` (> 0) to its denominator.
     """
@@ -34,7 +34,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Second less first, as a share; `p` < 0.05 exactly where `interval` (95 %) leaves out 0."""
+    """Second minus first, as a share; `p` < 0.05 exactly if `interval` (95 %) excludes 0."""
 
     value: float
     interval: Interval
@@ -42,15 +42,15 @@ class Difference:
 
 
 def paired(units: Sequence[Unit], *, item: Fraction | None = None) -> Difference:
-    """sum of changes / sum of weights, with a two-sided p that neither side is better, and an interval.
+    """Sum of changes / sum of weights, with a two-sided p value of the null hypothesis of no difference, and an interval.
 
-    p: were the two sides alike, each unit's change could as well have had the other sign, so p is the share of all 2^n choices
-    of signs whose sum is as far from 0 as the one that was found (Fisher 1935; Pitman 1937). It is exact; with one attempt at
-    each task it is McNemar's exact test. Beyond some hundred thousand possible sums it comes from 20,000 draws.
+    p: under the null hypothesis, each unit's change could equally well have the opposite sign. p is the share of all 2^n choices
+    of signs whose sum is at least as far from 0 as the observed one (Fisher 1935; Pitman 1937). It is exact; with one attempt at
+    each task it is McNemar's exact test. With more than some hundred thousand possible sums, it is estimated from 20,000 draws.
 
-    interval: the differences that this test does not reject, at 2.5 % on each side, with one item more that changes each way:
-    without those, six tasks that all change would give an interval without width (the same device as Bonett and Price 2012). An
-    end is on that side of 0 on which p puts it. `item` is the weight of each of these two; None: 1.
+    interval: the differences that this test does not reject, at 2.5 % on each side, with one additional item that changes each
+    way. Without these, six tasks that all change would give an interval of width zero (Bonett and Price 2012 do the same). Each
+    end lies on the side of 0 that p implies. `item` is the weight of each additional item; None: 1.
     """
     if not units:
         raise ValueError("no pair to compare")
@@ -81,7 +81,7 @@ def _p(changes: Sequence[Fraction]) -> Fraction:
             for mask in _masks(len(sizes))
         )
         return Fraction(hits + 1, DRAWS + 1)
-    # A product of 1 + x^size as one integer: the coefficients are bit fields, each wide enough for 2^n
+    # The product of all 1 + x^size as one integer; its coefficients are bit fields, each wide enough for 2^n
     field = len(sizes) + 1
     counts = 1
     for size in sizes:
@@ -93,12 +93,15 @@ def _p(changes: Sequence[Fraction]) -> Fraction:
 
 
 _Ratios = list[tuple[float, float]]
-"""A difference, and the share of all subsets of units that have it, ascending; the empty subset has none."""
+"""Pairs of a difference and the share of all subsets of units with it, ascending. The empty subset has no difference."""
 
 
 def _ratios(units: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:
-    """Of all subsets of (change, weight). A shifted difference is rejected on the upper side where too few subsets have a smaller one:
-    flipping a subset's signs leaves the sum as large exactly where the subset's own difference is below the shift."""
+    """The differences of all subsets of (change, weight).
+
+    A shifted difference is rejected on the upper side if too few subsets have a smaller one: flipping a subset's signs leaves the
+    sum as large exactly if the subset's own difference is below the shift.
+    """
     changes = _whole([change for change, _ in units])
     scale = _scale([change for change, _ in units])
     weights, unit = _whole([weight for _, weight in units]), _scale([weight for _, weight in units])
@@ -122,13 +125,13 @@ def _ratios(units: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:
 
 
 def _exactly(changes: Sequence[int], weights: Sequence[int], span: int, rows: int) -> dict[tuple[int, int], float]:
-    """(sum of changes, sum of weights) -> share of all subsets: a polynomial in two variables as one integer, of bytes."""
+    """(sum of changes, sum of weights) -> share of all subsets, by a polynomial in two variables that is one integer."""
     width = len(changes) // 8 + 1
     bits = 8 * width
     offset = -sum(change for change in changes if change < 0)
     counts = 1
     for change, weight in zip(changes, weights, strict=True):
-        # Left out or taken; what falls is counted from its lowest, so that no exponent is negative
+        # Exclude or include the unit; negative changes are counted from their lowest sum, so that no exponent is negative
         taken, left = (weight * span + change, 0) if change >= 0 else (weight * span, -change)
         counts = (counts << taken * bits) + (counts << left * bits)
     data = counts.to_bytes(span * rows * width, "little")
@@ -143,7 +146,7 @@ def _exactly(changes: Sequence[int], weights: Sequence[int], span: int, rows: in
 
 
 def _end(ratios: _Ratios) -> float:
-    """The lowest difference that is not rejected; the empty subset, which is as large as itself, counts with the rest."""
+    """The lowest difference that is not rejected. The empty subset, whose flip changes nothing, counts as well."""
     reached = 1.0 - sum(share for _, share in ratios)
     for ratio, share in ratios:
         reached += share

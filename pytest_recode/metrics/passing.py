@@ -1,4 +1,4 @@
-"""ResearchCodeBench's numbers: Pass@1 and Scaled Pass@1 of any choice of snippets (arXiv 2506.02314)."""
+"""ResearchCodeBench's metrics: Pass@1 and Scaled Pass@1 of any selection of snippets (arXiv 2506.02314)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pytest_recode.metrics.intervals import Interval, Sums, of_difference, of_sh
 from pytest_recode.metrics.paired import Difference, Unit, paired
 
 FEW_PAPERS = 5
-"""With fewer papers than this snippets are taken for independent: three papers tell little of the spread among papers."""
+"""With fewer papers, snippets are treated as independent, because the spread between so few papers cannot be estimated."""
 
 BANDS = ((1, 1), (2, 4), (5, 9), (10, 19), (20, None))
-"""Snippets by code lines, both ends included."""
+"""Ranges of code lines, both ends included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """One choice of snippets. Attempts that could not be played are in no share: `errors` counts them.
+    """The numbers of one selection of snippets. Errors are in no share; `errors` counts them.
 
     A snippet's score is the share of its attempts that pass; with one attempt each, `solved` is a count of snippets.
     """
@@ -30,21 +30,21 @@ class Passed:
     solved: float
     lines: int  # code lines of those snippets
     lines_solved: float
-    errors: int  # attempts
-    errors_only: int  # snippets of which no attempt could be played
+    errors: int  # number of attempts
+    errors_only: int  # snippets whose attempts are all errors
     plain: float | None
     plain_interval: Interval | None
     scaled: float | None
     scaled_interval: Interval | None
-    plain_at_least: float | None  # with what could not be played counted as not passed
+    plain_at_least: float | None  # with errors counted as not passed
     scaled_at_least: float | None
 
 
 def passed(attempts: Iterable[Attempt], *, within: int | None = 1) -> Passed:
     """Pass@1 = mean over snippets of the score; Scaled Pass@1 = sum of lines x score / sum of lines.
 
-    `within=1` is the first turn alone, before any feedback; None is the whole episode. Intervals, 95 %, of both numbers by papers
-    (by snippets, with fewer than FEW_PAPERS of them): `intervals.of_share`.
+    `within=1` is only the first turn, before any feedback; None is the whole episode. The 95 % intervals of both numbers are by
+    papers (with fewer than FEW_PAPERS papers, by snippets): `intervals.of_share`.
     """
     everything = tuple(attempts)
     found = scored(everything, within)
@@ -71,12 +71,12 @@ def passed(attempts: Iterable[Attempt], *, within: int | None = 1) -> Passed:
 
 
 def by_paper(attempts: Iterable[Attempt]) -> dict[str, Passed]:
-    """The scores of every paper, in the order of the attempts."""
+    """The numbers of each paper, in the order of the attempts."""
     return {paper: passed(group) for paper, group in _groups(attempts, lambda snippet: snippet.paper).items()}
 
 
 def by_length(attempts: Iterable[Attempt]) -> dict[str, Passed]:
-    """The scores of snippets of every length in BANDS that occurs."""
+    """The numbers of the snippets in each length range of BANDS that occurs."""
     groups = _groups(attempts, lambda snippet: band(snippet.lines))
     return {name: passed(groups[name]) for name in map(_band_name, BANDS) if name in groups}
 
@@ -87,21 +87,22 @@ def band(lines: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contamination:
-    """Snippets of papers dated after the end of a model's knowledge against the rest."""
+    """Snippets of papers dated after a model's knowledge cutoff, against all others."""
 
     cutoff: str
-    date: str  # which date was compared
+    date: str  # name of the compared date
     after: Passed
     before: Passed
-    undated: int  # snippets whose paper lacks that date: in neither
-    difference: float | None  # Scaled Pass@1 after, less before
+    undated: int  # snippets whose paper lacks that date; on neither side
+    difference: float | None  # Scaled Pass@1 after minus before
     interval: Interval | None  # by papers; None with fewer than FEW_PAPERS on either side
 
 
 def contamination(attempts: Sequence[Attempt], *, date: str = "first_commit_date") -> Contamination | None:
-    """None where the model's cutoff is not known. A cutoff that names a month ends with that month, one that names a year with that year.
+    """Compare snippets after and before the model's knowledge cutoff. None if the cutoff is unknown.
 
-    As the paper does, but with each model's own cutoff; its "contamination-safe" papers are `safe_papers`.
+    A cutoff that names a month or a year means its last day. As in the paper, but with each model's own cutoff; the paper's
+    "contamination-safe" papers are `safe_papers`.
     """
     cutoff = next((attempt.cutoff for attempt in attempts if attempt.cutoff), "")
     if not cutoff:
@@ -128,16 +129,16 @@ def contamination(attempts: Sequence[Attempt], *, date: str = "first_commit_date
 
 
 def last_day(cutoff: str) -> str:
-    """Of "2024", "2024-7" or "2024-07-17", as an ISO date. Raises `ValueError` for anything else."""
+    """The last day of "2024", "2024-7" or "2024-07-17", as an ISO date. Raises `ValueError` for anything else."""
     match = re.fullmatch(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?", cutoff.strip())
     if match is None or not 1 <= int(match[2] or 12) <= 12:
-        raise ValueError(f"{cutoff!r} is no date such as 2024-10 or 2024-10-17")
+        raise ValueError(f"{cutoff!r} is not a date such as 2024-10 or 2024-10-17")
     year, month = int(match[1]), int(match[2] or 12)
     return f"{year}-{month:02}-{int(match[3] or calendar.monthrange(year, month)[1]):02}"
 
 
 def safe_papers(attempts: Iterable[Attempt], *, date: str = "first_commit_date") -> tuple[str, ...]:
-    """Papers dated after the known cutoff of every model here (13 of 20, by first commit, for the 32 published)."""
+    """Papers dated after the known cutoffs of all models in `attempts` (13 of 20, by first commit, for the 32 published)."""
     everything = tuple(attempts)
     ends = [last_day(attempt.cutoff) for attempt in everything if attempt.cutoff]
     papers = {_snippet(attempt).paper: _snippet(attempt).dates.get(date, "") for attempt in everything}
@@ -146,11 +147,11 @@ def safe_papers(attempts: Iterable[Attempt], *, date: str = "first_commit_date")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hard:
-    """The HARD snippets, with how they were found."""
+    """The HARD snippets, and the models and threshold that define them."""
 
     tasks: frozenset[str]
     lines: int
-    models: int  # that were asked
+    models: int  # number of models that vote
     threshold: float
 
 
@@ -158,10 +159,10 @@ THIRD = 1 / 3
 
 
 def hard(published: Mapping[Row, Sequence[Attempt]], *, threshold: float = THIRD) -> Hard | None:
-    """HARD: snippets that a smaller share of the published models than `threshold` passes. None without published results.
+    """HARD: snippets that less than `threshold` of the published models pass. None without published results.
 
-    The benchmark's authors name a HARD subset whose best model reaches 33 % and do not define it; of the shares of the 32
-    models, a third gives that number (docs/reference/metrics.md).
+    The benchmark's authors mention a HARD subset whose best model reaches 33 % and do not define it. A threshold of one third
+    gives that number (docs/reference/metrics.md).
     """
     if not published:
         return None
@@ -177,23 +178,23 @@ def hard(published: Mapping[Row, Sequence[Attempt]], *, threshold: float = THIRD
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ablation:
-    """With the paper against without, over the snippets that were played both ways."""
+    """Results with and without the paper, over the snippets that were played both ways."""
 
     snippets: int
-    unpaired: int  # snippets played one way only
+    unpaired: int  # snippets played only one way
     plain_with: float
     plain_without: float
     scaled_with: float
     scaled_without: float
-    plain: Difference  # Pass@1 with, less without; paired, by papers
-    scaled: Difference  # the same of Scaled Pass@1
-    units: str  # of the test
-    only_with: tuple[str, ...]  # passed with the paper alone, or more often
+    plain: Difference  # Pass@1 with minus without; paired, by papers
+    scaled: Difference  # the same for Scaled Pass@1
+    units: str  # units of the test
+    only_with: tuple[str, ...]  # passed only with the paper, or more often
     only_without: tuple[str, ...]
 
 
 def ablation(with_paper: Iterable[Attempt], without: Iterable[Attempt]) -> Ablation | None:
-    """The difference that the paper in the prompt makes, paired by snippet. None: no snippet was played both ways."""
+    """The effect of the paper in the prompt, paired by snippet. None if no snippet was played both ways."""
     one, other = scored(with_paper, 1), scored(without, 1)
     both = [task for task in one if task in other]
     if not both:
@@ -215,11 +216,11 @@ def ablation(with_paper: Iterable[Attempt], without: Iterable[Attempt]) -> Ablat
 
 
 Scored = Mapping[str, tuple[Snippet, Fraction]]
-"""Task -> its snippet and the share of its played attempts that pass."""
+"""Task -> its snippet, and the share of its played attempts that pass."""
 
 
 def contrast(first: Scored, second: Scored, *, scaled: bool) -> Difference:
-    """`second` less `first` on the snippets that both have, by papers (by snippets, with fewer than FEW_PAPERS of them)."""
+    """`second` minus `first` on the snippets that both have, by papers (with fewer than FEW_PAPERS papers, by snippets)."""
     both = {task: first[task][0] for task in first if task in second}
     by_papers = len({snippet.paper for snippet in both.values()}) >= FEW_PAPERS
     changes: dict[str, tuple[Fraction, int]] = {}
@@ -233,7 +234,7 @@ def contrast(first: Scored, second: Scored, *, scaled: bool) -> Difference:
 
 
 def units(snippets: Iterable[Snippet]) -> str:
-    """What `contrast` takes for independent: "20 papers", "37 snippets"."""
+    """The units that `contrast` treats as independent: "20 papers", "37 snippets"."""
     found = [snippet.paper for snippet in snippets]
     papers = len(set(found))
     return f"{papers} papers" if papers >= FEW_PAPERS else f"{len(found)} snippet{'' if len(found) == 1 else 's'}"
@@ -241,7 +242,7 @@ def units(snippets: Iterable[Snippet]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """What the paper in the prompt did to one snippet: means over `pairs` of rows that differ in nothing else."""
+    """Effect of the paper on one snippet: means over `pairs` of rows with equal other settings."""
 
     task: str
     lines: int
@@ -251,7 +252,7 @@ class Impact:
 
 
 def impact(pairs: Iterable[tuple[Sequence[Attempt], Sequence[Attempt]]]) -> tuple[Impact, ...]:
-    """Of every snippet that a pair of rows (with the paper, without) played both ways; what gained most stands first."""
+    """The impact on each snippet that a pair of rows (with the paper, without) played both ways, largest gain first."""
     scores: dict[str, list[tuple[Snippet, Fraction, Fraction]]] = {}
     for with_paper, without in pairs:
         one, other = scored(with_paper, 1), scored(without, 1)
@@ -277,7 +278,7 @@ def _snippet(attempt: Attempt) -> Snippet:
 
 
 def scored(attempts: Iterable[Attempt], within: int | None) -> dict[str, tuple[Snippet, Fraction]]:
-    """Of what was played; `within` as in `passed`."""
+    """The scores of played attempts, by task; `within` as in `passed`."""
     found: dict[str, list[bool]] = {}
     snippets: dict[str, Snippet] = {}
     for attempt in attempts:
@@ -297,7 +298,7 @@ def _with_errors(attempts: Iterable[Attempt], within: int | None, *, plain: bool
 
 
 def _sums(found: Scored, *, scaled: bool) -> list[Sums]:
-    """Per cluster what it adds to the numerator and to the denominator."""
+    """Each cluster's contribution to numerator and denominator."""
     papers = len({snippet.paper for snippet, _ in found.values()})
     sums: dict[str, Sums] = {}
     for task, (snippet, score) in found.items():
@@ -313,7 +314,7 @@ def _interval(found: Scored, attempts: Sequence[Attempt], *, scaled: bool) -> In
         return None
     played = sum(attempt.played for attempt in attempts)
     lines = [snippet.lines if scaled else 1 for snippet, _ in found.values()]
-    # Of unequal weights as many as equal ones would be that are worth the same (Kish 1965)
+    # The number of equal weights that is worth as much as these unequal ones (Kish 1965)
     return of_share(
         _sums(found, scaled=scaled), tasks=sum(lines) ** 2 / sum(line**2 for line in lines), attempts=played
     )

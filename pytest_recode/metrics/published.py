@@ -1,7 +1,7 @@
-"""What RECODE-H's authors published of their own runs (arXiv 2510.06186), to stand beside a user's.
+"""Results that RECODE-H's authors published (arXiv 2510.06186), for comparison with a user's runs.
 
-Only what could be found is here: Recall@10 at three levels for five models (table 2, by way of notes on the paper), and the shares of
-error types for three (table 3). Every Recall is a whole number of 102 tasks.
+Incomplete: Recall@10 at three levels for five models (table 2, from notes on the paper), and the shares of error types for three
+models (table 3). Every Recall is a whole number of 102 tasks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ TASKS = 102
 TURNS = 10
 
 SETTINGS: Mapping[str, str] = {"turns": "10", "steps": "3", "researcher": "o4-mini", "temperature": "0"}
-"""Of its runs, in the words of a row's settings."""
+"""Settings of the published runs, with the names of a row's settings."""
 
 SOLVED: Mapping[str, Mapping[str, int]] = {
     "GPT-5": {"L0": 30, "L2": 57, "L4": 73},
@@ -21,14 +21,15 @@ SOLVED: Mapping[str, Mapping[str, int]] = {
     "Gemini-2.5-pro": {"L0": 13, "L2": 38, "L4": 60},
     "Claude-Sonnet-4": {"L0": 15, "L2": 34, "L4": 49},
 }
-"""Of 102 tasks, solved within ten turns; table 2."""
+"""Number of the 102 tasks solved within ten turns; table 2."""
 
 ERROR_TYPES: Mapping[str, tuple[float, float, float, float]] = {
     "GPT-5": (11.4, 34.0, 50.3, 4.4),
     "Claude-Sonnet-4": (26.5, 32.3, 33.8, 7.5),
     "DeepSeek-chat": (20.6, 31.6, 40.3, 7.5),
 }
-"""Per cent, sorted by a model; table 3: syntax and runtime, misread paper or instruction, missing knowledge, repository."""
+"""Percentages of T1 to T4, classified by a model; table 3: syntax and runtime, misread paper or instruction, missing knowledge,
+repository."""
 
 
 _YEARS: Mapping[int, str] = {
@@ -39,12 +40,12 @@ _YEARS: Mapping[int, str] = {
     ),
     2025: "4 9 13 19 31 35 38 39 40 45 46 48 49 55 61 64 65 66 72 73 74 75 77 84 86 93 94 95 96 97",
 }
-"""Annotations by the year in which their paper was published: the lists of the authors' metric scripts (revision e5b99e8), which
-name 60 twice, and 70 and 79 never."""
+"""Annotations by the publication year of their paper, from the authors' metric scripts (revision e5b99e8). Their lists contain 60
+twice and omit 70 and 79."""
 
 _YEAR_OF = {int(index): year for year, found in _YEARS.items() for index in found.split()}
 
 
 def year_of(annotation: object) -> int | None:
-    """None: the authors' lists do not have it."""
+    """The publication year of an annotation's paper; None if the authors' lists omit it."""
     return _YEAR_OF.get(annotation) if isinstance(annotation, int) else None

@@ -1,4 +1,4 @@
-"""Check the overall_stats.json that ResearchCodeBench publishes, and make Attempts of it."""
+"""Check the overall_stats.json that ResearchCodeBench publishes, and convert it to Attempts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_recode.records.field_checks import (
 )
 from pytest_recode.records.results import parse_json
 
-# The published file gives one paper's last commit as its first; its papers.yaml of two days later has both.
+# The published file has one paper's last commit as its first; papers.yaml, from two days later, has both dates.
 _MIXED_UP = {"minp": {"first_commit_date": "2025-03-15"}}
 _PAPERS_YAML = {"minp": {"first_commit_date": "2024-11-13", "last_commit_date": "2025-03-15"}}
 
@@ -38,7 +38,7 @@ _STATS = object_of(
 
 
 def fault(data: bytes, stats: Mapping[str, Any]) -> str:
-    """The first wrong key and what it must be, "" if nothing is wrong. `stats` is what `data` holds."""
+    """Describe the first invalid key and its valid values; "" if all are valid. `stats` is the parsed `data`."""
     try:
         parse_json(data, object_pairs_hook=_once)
     except UserError as error:
@@ -47,16 +47,16 @@ def fault(data: bytes, stats: Mapping[str, Any]) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that is there twice, of which Python would take the last."""
+    """Refuse duplicate keys, of which Python would use the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise UserError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice in one object")
+        raise UserError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice in one object")
     return found
 
 
 def _fault(stats: Mapping[str, Any]) -> str:
-    """Compare the values with `_STATS`, and the models of the results with those that have scores."""
+    """Check the values against `_STATS`, and the models of the results against those with scores."""
     found = _STATS(stats)
     if not found:
         named = stats["overall_scores"]
@@ -67,9 +67,9 @@ def _fault(stats: Mapping[str, Any]) -> str:
 
 
 def from_published(stats: Mapping[str, Any], source: str = "published", *, paper: bool = True) -> tuple[Attempt, ...]:
-    """The overall_stats.json of ResearchCodeBench: paper -> model -> snippet -> completions. Its own sums are not read.
+    """Convert the overall_stats.json of ResearchCodeBench: paper -> model -> snippet -> completions. Its sums are ignored.
 
-    `paper`: whether the models were shown it, which the file does not say. Models of one name are told apart by their keys.
+    `paper`: whether the prompts had the paper, which the file does not say. Models with the same name are distinguished by key.
     """
     configs = {key: scores["llm_cfg"] for key, scores in stats["overall_scores"].items()}
     names = [config["pretty_name"] for config in configs.values()]

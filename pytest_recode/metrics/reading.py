@@ -1,4 +1,4 @@
-"""Read the files that a report is made of: results.jsonl of runs, and the results that ResearchCodeBench publishes."""
+"""Read the input files of a report: results.jsonl of runs, and the results that ResearchCodeBench publishes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pytest_recode.metrics.run_notes import interrupted, unreadable
 from pytest_recode.records.record import Record
 from pytest_recode.records.results import RECORD_START, MalformedLineError, parse_json, parse_record
 
-_KINDS = "a results.jsonl, a directory that holds one, or the overall_stats.json of ResearchCodeBench"
+_KINDS = "a results.jsonl, a directory that contains one, or the overall_stats.json of ResearchCodeBench"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file: what it holds, and what a reader must know of it."""
+    """One input file: its attempts, and notes for the reader."""
 
     path: str
     attempts: tuple[Attempt, ...]
@@ -28,13 +28,13 @@ class Source:
 
 
 def read(paths: Sequence[Path]) -> tuple[Source, ...]:
-    """Every file, once, told apart by what is in it. Runs get the name of their directory, or its path where two have one name.
+    """Read every file once; its type is detected from its contents. A run is named after its directory, or its path if two have the same name.
 
-    A copy of another file is left out, with a note. Raises `UserError`, one line, for what is neither, and for what is damaged.
+    A copy of another file is omitted, with a note. Raises `UserError` for other and damaged files.
     """
     chosen = [path for path in dict.fromkeys(paths) if len(paths) == 1 or not _bare(path)]
     sources = [
-        Source(path=str(path), attempts=(), notes=(f"{path}: holds no results.jsonl: it is left out",))
+        Source(path=str(path), attempts=(), notes=(f"{path}: has no results.jsonl and is omitted",))
         for path in dict.fromkeys(paths)
         if path not in chosen
     ]
@@ -45,16 +45,14 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
         if first is None:
             files.append(file)
         else:
-            sources.append(
-                Source(path=str(path), attempts=(), notes=(f"{path}: is a copy of {first}: it is left out",))
-            )
+            sources.append(Source(path=str(path), attempts=(), notes=(f"{path}: is a copy of {first} and is omitted",)))
     names = _names([file.path for file in files])
     several = sum(file.stats is not None for file in files) > 1
     for file, name in zip(files, names, strict=True):
         if file.stats is not None:
             sources.append(_published(file, f"published ({name})" if several else "published"))
         elif not file.data.strip():
-            empty = f"{file.path}: is empty: no episode of it had ended"
+            empty = f"{file.path}: is empty: no episode of the run has ended"
             sources.append(Source(path=str(file.path), attempts=(), notes=(empty, *interrupted(file.path, ()))))
         else:
             sources.append(_run(file.path, name, file.data))
@@ -65,20 +63,20 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
 class _File:
     path: Path
     data: bytes
-    stats: Mapping[str, Any] | None  # where it is published results
+    stats: Mapping[str, Any] | None  # the parsed data, if these are published results
 
 
 def _names(files: Sequence[Path]) -> list[str]:
-    """Of each file the name of its directory; of those that share it the path of the directory, or their own."""
-    names = [(path.resolve().parent.name, str(path.parent), str(path)) for path in files]
+    """Name each file after its directory; if that is not unique, by the directory's path, or by its own path."""
+    choices = [(path.resolve().parent.name, str(path.parent), str(path)) for path in files]
     return [
-        next((name for place, name in enumerate(mine) if [other[place] for other in names].count(name) == 1), mine[-1])
-        for mine in names
+        next((name for i, name in enumerate(names) if [each[i] for each in choices].count(name) == 1), names[-1])
+        for names in choices
     ]
 
 
 def _bare(path: Path) -> bool:
-    """Of recode-out/*, a run that was killed before its first record or only checked tasks: it stops no other."""
+    """Whether `path` is a run that was killed before its first record, or that only validated tasks; it is omitted from recode-out/*."""
     return path.is_dir() and not (path / "results.jsonl").exists() and not any(path.glob("*/results.jsonl"))
 
 
@@ -90,7 +88,7 @@ def _file(path: Path) -> Path:
         return found
     below = sorted(str(path / run.parent.name) for run in path.glob("*/results.jsonl"))
     hint = f": did you mean {below[-1]}, or {path}/*?" if below else f": give {_KINDS}"
-    raise UserError(f"{path}: holds no results.jsonl{hint}")
+    raise UserError(f"{path}: contains no results.jsonl{hint}")
 
 
 def _opened(path: Path) -> _File:
@@ -110,9 +108,13 @@ def _published(file: _File, source: str) -> Source:
     wrong = fault(file.data, file.stats)
     if wrong:
         raise UserError(f"{file.path}: looks like ResearchCodeBench's overall_stats.json, but {wrong}")
-    # As its script run_greedy_wo_paper.sh names the directory; nothing in the file says it
+    # The benchmark's script run_greedy_wo_paper.sh names the directory so; the file itself does not say it
     without = any("wo_paper" in part for part in file.path.resolve().parts)
-    notes = (f"{file.path}: published without the paper in the prompt, as its path says (wo_paper)",) if without else ()
+    notes = (
+        (f"{file.path}: its path contains wo_paper, so it counts as published without the paper in the prompt",)
+        if without
+        else ()
+    )
     return Source(path=str(file.path), attempts=from_published(file.stats, source, paper=not without), notes=notes)
 
 
@@ -120,11 +122,11 @@ def _run(path: Path, name: str, data: bytes) -> Source:
     lines = data.split(b"\n")
     notes, last = [], lines.pop()
     if last.strip():
-        # A line is one write with its newline: what has none was cut off, even where it reads as JSON by chance
+        # A line is one write with its newline: a line without one is truncated, even if it is valid JSON by chance
         if parse_json(last) is None:
             if not lines and last[: len(RECORD_START)] != RECORD_START[: len(last)]:
                 raise UserError(f"{path}: is neither JSON nor JSON lines: give {_KINDS}")
-            notes.append(f"{path}: the last line is cut off (a killed run): it is left out")
+            notes.append(f"{path}: the last line is truncated (a killed run) and is omitted")
         else:
             lines.append(last)
     notes += unreadable(path)
@@ -134,18 +136,21 @@ def _run(path: Path, name: str, data: bytes) -> Source:
     for _, record in records:
         paid_by = payer(record)
         attempt = from_record(record, name, directory=path.parent, shared=paid_by in paid)
-        # Where the episode that paid has left no record, the first that shared its turn stands for it
+        # If the episode that paid has no record, the first one that shared its turn counts as the payer
         paid.add(paid_by)
         if record["nodeid"] in attempts:
-            notes.append(f"{path}: {record['nodeid']} is there twice: the later record counts")
+            notes.append(f"{path}: {record['nodeid']} occurs twice: the later record counts")
         attempts[record["nodeid"]] = attempt
     notes += interrupted(path, attempts)
     return Source(path=str(path), attempts=tuple(_each_once(path, attempts.values(), notes)), notes=tuple(notes))
 
 
 def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Iterable[Attempt]:
-    """Of a run: what other node ids say of the same task and attempt is the same episode, from another root directory; of other
-    files, it is another task of the same name, and no number can hold both."""
+    """Keep one record of each task and attempt of a run.
+
+    Two node ids with equal task files are one episode, played from another root directory. With other files, they are two tasks
+    of the same name, which no number may combine.
+    """
     found: dict[tuple[Row, str, int, Replay | None], Attempt] = {}
     for attempt in attempts:
         key = (attempt.row, attempt.task, attempt.number, attempt.replay)
@@ -154,7 +159,7 @@ def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Ite
             both = f"{other.nodeid} and {attempt.nodeid}"
             if other.digest and attempt.digest and other.digest != attempt.digest:
                 raise UserError(
-                    f"{path}: {both} are two tasks of one name, {attempt.task}: give them ids of their own, or report them apart"
+                    f"{path}: {both} are two tasks named {attempt.task}: give them different ids, or report them separately"
                 )
             notes.append(f"{path}: {both} are one task and attempt, recorded twice: the later record counts")
         found[key] = attempt
@@ -162,7 +167,7 @@ def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Ite
 
 
 def _records(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[int, Record]]:
-    """Every record with the number of its line, checked."""
+    """Yield every record, checked, with its line number."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

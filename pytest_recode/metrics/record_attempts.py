@@ -1,4 +1,4 @@
-"""Make an Attempt of a Record, a line of results.jsonl (schema 1)."""
+"""Convert a Record, a line of results.jsonl (schema 1), to an Attempt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}
 
 
 def from_record(record: Record, source: str, *, directory: Path | None = None, shared: bool = True) -> Attempt:
-    """A line of results.jsonl (schema 1) that lies in `directory`; `shared`: whether another episode has paid for what it shares."""
+    """Convert a record of the results.jsonl in `directory`. `shared`: another episode has paid for its shared first turn."""
     facts = record.get("facts") or {}
     snippet = _snippet(facts)
     costs = record["usage"]
@@ -57,7 +57,7 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, s
 
 
 def _settings(record: Record) -> tuple[tuple[str, str], ...]:
-    """What makes runs incomparable, in the words of options; what says nothing for this agent or policy is left out."""
+    """Settings that must be equal in comparable runs, by option name, without those that do not apply to the agent or policy."""
     found: dict[str, object] = {key: value for key, value in record["settings"].items() if key not in NOT_COMPARED}
     if record["agent"] in ONE_STEP:
         found = {key: value for key, value in found.items() if key not in _OF_STEPS}
@@ -69,7 +69,7 @@ def _settings(record: Record) -> tuple[tuple[str, str], ...]:
 
 
 def _made(record: Record) -> tuple[tuple[str, str], ...]:
-    """What runs of one row may have otherwise, and a reader must know where they have."""
+    """Recorded values that may differ within a row, which reports then show."""
     settings: Mapping[str, object] = record["settings"]
     found = {key.replace("_", " "): settings[key] for key in sorted(NOT_COMPARED) if key in settings}
     if record["feedback"] == "none" or not record["feedback_model"]:
@@ -85,7 +85,7 @@ def _words(value: object) -> str:
 
 
 def _year(record: Record) -> int | None:
-    """Of the task's paper: as the task says, or as RECODE-H's own scripts sort its annotations."""
+    """Publication year of the task's paper, from the task or from RECODE-H's own scripts."""
     if record["format"] == "recode-h":
         return year_of((record.get("facts") or {}).get("annotation"))
     match = re.match(r"\d{4}", record.get("paper_date") or "")
@@ -93,7 +93,7 @@ def _year(record: Record) -> int | None:
 
 
 def _sum_of(record: Record, key: Literal["steps", "unparsed"]) -> int | None:
-    """Over the turns that no other episode played, and over those that were not judged; None where a turn does not have it."""
+    """Sum over the turns that this episode played, including turns without a verdict; None if a turn lacks the value."""
     counts = [turn.get(key) for turn in record["turns"] if not turn.get("shared")]
     known = [count for count in counts if isinstance(count, int)]
     abandoned = record.get("abandoned")
@@ -143,6 +143,6 @@ def _snippet(facts: Mapping[str, Any]) -> Snippet | None:
 
 
 def task_key(task: str, facts: Mapping[str, Any]) -> str:
-    """The name of a task in reports, by its id and the facts of its format: what published results have too."""
+    """The name of a task in reports, from its id and facts; published results use the same names."""
     snippet = _snippet(facts)
     return f"{snippet.paper}/{snippet.name}" if snippet else task

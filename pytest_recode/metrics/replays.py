@@ -1,6 +1,6 @@
-"""Replayed turns: the same state, other feedback. What RECODE-H's `replay-feedback-level` was meant to show.
+"""Replayed turns: the same state with other feedback, as RECODE-H's `replay-feedback-level` intended.
 
-A replayed turn is no episode and is in no number of episodes. It is held against the turn that was really played.
+A replayed turn is not an episode and is in no number of episodes. It is compared with the original turn.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from pytest_recode.records.episode_summary import EpisodeSummary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replays:
-    """Turns of one Row, played anew; in comparisons the turn that was really played is the first side, the replay the second.
+    """Replayed turns of one Row. In comparisons, the original turn is the first side, and the replay the second.
 
-    A pair is a replay that could be played and whose original is at hand: of the rest, `errors` could not be played, and of
-    `unpaired` the stored run is not among the files.
+    A pair is a played replay with its original. `errors` counts replays that could not be played, and `unpaired` those whose
+    stored run is not among the files.
     """
 
     replayed: int
     errors: int
     unpaired: int
-    solved: int  # of all replays that could be played
+    solved: int  # of all played replays
     solving: Comparison | None  # whether every hidden case passed
     gaining: Comparison | None  # whether more hidden cases passed than in the turn before
 
 
 def replays(replayed: Sequence[Attempt], episodes: Iterable[Attempt]) -> Replays:
-    """share = turns that solve (gain) / pairs, on either side."""
+    """Share = turns that solve (gain) / pairs, on each side."""
     found: dict[tuple[str, str], list[Attempt]] = {}
     for one in episodes:
         found.setdefault((Path(one.row.source).name, one.nodeid), []).append(one)
-    # A replay names the directory of its run: of two of that name nobody knows which it was
+    # A replay names the directory of its run; two runs of that name are ambiguous
     originals = {key: same[0] for key, same in found.items() if len(same) == 1}
     pairs = [
         (attempt.task, attempt.turns[-1], *sides)
@@ -63,7 +63,7 @@ def replays(replayed: Sequence[Attempt], episodes: Iterable[Attempt]) -> Replays
 
 
 def _original(replay: Replay, episodes: Mapping[tuple[str, str], Attempt]) -> tuple[TurnScore, TurnScore] | None:
-    """The turn before the one that was played, and that one."""
+    """The turn before the original one, and the original one."""
     episode = episodes.get((replay.run, replay.nodeid))
     if episode is None or not 2 <= replay.turn <= len(episode.turns):
         return None
@@ -72,22 +72,22 @@ def _original(replay: Replay, episodes: Mapping[tuple[str, str], Attempt]) -> tu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """One model's turns, played again at one level: of a run that replays, as its own terminal says it.
+    """One model's turns, replayed at one level: a row of the summary of a run with replays.
 
-    Means over the turns that could be played of the share of hidden cases that passed; None where there was none. `score`
-    counts turns where it says episodes.
+    `before`, `really` and the share of the replays are means over played turns of the share of hidden cases that passed; None
+    without played turns. Where `score` says episodes, it counts turns.
     """
 
     score: Score
-    before: float | None  # after the turn before: where each began
-    really: float | None  # as it was played, with the feedback that it really had
+    before: float | None  # share after the previous turn, where the replay started
+    really: float | None  # share of the original turn, with its own feedback
     again: float | None
 
 
 def replayed(
     records: Iterable[EpisodeSummary], stored: Mapping[tuple[str, int], tuple[float, float]]
 ) -> tuple[Replayed, ...]:
-    """`stored`: of each turn that was played again, by node id and number, the shares `before` and `really`."""
+    """`stored`: the shares `before` and `really` of each replayed turn, by node id and number."""
     groups: dict[tuple[str, str, bool, str], list[EpisodeSummary]] = {}
     for record in records:
         key = (record["model"] or "", record["feedback"], record["paper"], record.get("format", ""))

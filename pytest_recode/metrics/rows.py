@@ -1,4 +1,4 @@
-"""Rows: what is told apart in a report, what is one experiment, and in what two rows differ."""
+"""Rows of a report: group attempts, merge parts of one experiment, and list the differences of two rows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Rows = Mapping[Row, Sequence[Attempt]]
 
 
 def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
-    """Attempts by Row: runs in the order in which they are given, and within a run by model and level, whatever ended first.
+    """Group attempts by Row: runs in the given order, and within a run by model and level.
 
-    Runs of one setting that share no (task, attempt) are parts of one experiment and become one row, named after both, where
-    it is clear which belong together. `differs` of a row says what other rows of its format have otherwise.
+    Runs with the same settings that share no (task, attempt) are parts of one experiment. They become one row, named after both,
+    if their assignment is unambiguous. `differs` of a row lists its differences from other rows of its format.
     """
     found: dict[Row, list[Attempt]] = {}
     for attempt in attempts:
@@ -32,7 +32,7 @@ def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
 
 
 def differences(first: tuple[Row, Sequence[Attempt]], second: tuple[Row, Sequence[Attempt]]) -> list[str]:
-    """In what two rows differ beside their source, each as "turns 10 / 3"; the tasks that had other files are the last."""
+    """List the differences of two rows except their source, each as "turns 10 / 3"; tasks with other files are last."""
     one, other = _facts(*first), _facts(*second)
     found = [
         f"{key} {' + '.join(one[key])} / {' + '.join(other[key])}"
@@ -46,7 +46,7 @@ def differences(first: tuple[Row, Sequence[Attempt]], second: tuple[Row, Sequenc
 
 
 def changed_tasks(first: Sequence[Attempt], second: Sequence[Attempt]) -> list[str]:
-    """Tasks that both played and that had other files then."""
+    """Tasks that both played, with different files."""
     one, other = _digests(first), _digests(second)
     return [task for task in one if one[task] and other.get(task) and one[task] != other[task]]
 
@@ -59,8 +59,8 @@ def _digests(attempts: Sequence[Attempt]) -> dict[str, set[str]]:
 
 
 def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, tuple[str, ...]]:
-    """Everything that is known of how a row was played, by name; several values where its attempts differ. What is not known (of
-    published results) has no entry."""
+    """All known settings and recorded values of a row, by name, with several values if its attempts differ. Unknown ones (of
+    published results) are missing."""
     found: dict[str, set[str]] = {}
     for attempt in attempts:
         for key, value in attempt.made:
@@ -80,21 +80,21 @@ def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, tuple[str, ...]]:
 
 
 _COLUMNS = ("model", "agent", "feedback", "paper")
-"""What tables have a column for."""
+"""Values that have their own column in tables."""
 
 
 def _distinguished(found: Rows) -> dict[Row, tuple[Attempt, ...]]:
-    """Every row with what others of its format have otherwise, and with what its own attempts have otherwise."""
+    """Set `differs` of every row: differences from other rows of its format, and between its own attempts."""
     facts = {row: _facts(row, attempts) for row, attempts in found.items()}
     named: dict[Row, tuple[Attempt, ...]] = {}
     for row, attempts in found.items():
         beside = [facts[other] for other in found if other.format == row.format]
-        told = [
+        differing = [
             f"{key} {' + '.join(values)}"
             for key, values in facts[row].items()
             if key not in _COLUMNS and (len(values) > 1 or any(one.get(key, values) != values for one in beside))
         ]
-        whole = replace(row, differs=", ".join(told))
+        whole = replace(row, differs=", ".join(differing))
         named[whole] = tuple(replace(attempt, row=whole) for attempt in attempts)
     return named
 

@@ -17,35 +17,35 @@ from pytest_recode.records.episode_summary import EpisodeSummary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One model under one policy. Errors are episodes that could not be played: they are in no share."""
+    """The numbers of one model with one policy. Errors are episodes without a verdict, and in no share."""
 
     model: str
     feedback: str
-    paper: bool  # whether it was in the prompt
-    format: str  # of the tasks: two benchmarks of one session are two scores
+    paper: bool  # whether the paper was in the prompt
+    format: str  # of the tasks; each benchmark of a session has its own scores
     simulated: bool
     episodes: int  # solved or unsolved
     solved: int
     errors: int
     interval: Interval  # of the solved share, 95 %, by tasks; by papers where records name them
-    scaled: float | None  # share of the code lines that were asked for (Scaled Pass@1); None where a task counts none
+    scaled: float | None  # solved share of the requested code lines (Scaled Pass@1); None if a task has no line count
     mean_turns: float | None  # of the solved episodes, counted from 1
     cases: float | None  # mean over episodes of the share of hidden cases that the last turn passed
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: float | None  # None: the price of at least one call is not known
+    cost_usd: float | None  # None: the price of at least one call is unknown
     solved_by_turn: tuple[int, ...]  # at [i], episodes solved within i + 1 turns
 
     @property
     def share(self) -> float:
-        """Of the episodes that could be played; 0 where there were none."""
+        """Solved share of the played episodes; 0 without any."""
         return self.solved / self.episodes if self.episodes else 0.0
 
 
 def scores(records: Iterable[EpisodeSummary]) -> tuple[Score, ...]:
     """A Score per model, policy, presence of the paper and format of the tasks, in the order in which they first occur.
 
-    Errors' tokens and costs are counted: they were paid.
+    Tokens and costs of errors are included, because they were paid.
     """
     groups: dict[tuple[str, str, bool, str], list[EpisodeSummary]] = {}
     for record in records:
@@ -81,7 +81,7 @@ def _score(model: str, feedback: str, paper: bool, task_format: str, group: Sequ
 
 
 def _interval(played: Sequence[EpisodeSummary]) -> Interval:
-    """As reports have it. Attempts at a task hang together, and so do the snippets of a paper (`source_paper` of a summary)."""
+    """The interval as in reports: attempts at one task form a cluster, and so do snippets of one paper (`source_paper`)."""
     papers = {record.get("source_paper") for record in played}
     by_papers = len(papers) >= FEW_PAPERS and None not in papers
     sums: dict[str, tuple[int, int]] = {}
@@ -93,7 +93,7 @@ def _interval(played: Sequence[EpisodeSummary]) -> Interval:
 
 
 def _scaled(group: Sequence[EpisodeSummary]) -> float | None:
-    """Of records that tell the `lines` of their tasks, over the whole episode."""
+    """Solved share of code lines over the whole episode, for records that have the `lines` of their tasks."""
     counted = [(record, lines) for record in group if (lines := record.get("lines"))]
     if len(counted) < len(group):
         return None
@@ -116,7 +116,7 @@ def _scaled(group: Sequence[EpisodeSummary]) -> float | None:
 
 
 def case_share(record: EpisodeSummary) -> float:
-    """Of the hidden cases, what the last turn passed."""
+    """Share of the hidden cases that passed in the last turn."""
     last = record["turns"][-1] if record["turns"] else {"passed": 0, "total": 0}
     return last["passed"] / last["total"] if last["total"] else 0.0
 

@@ -23,7 +23,7 @@ from tests.metrics.samples import stats
         ),
         ('"knowledge_cutoff_date": "2024-06"', '"knowledge_cutoff_date": "June"', "knowledge_cutoff_date is 'June'"),
         ('"GPT_4_1": {"llm_cfg"', '"GPT_4_2": {"llm_cfg"', "results.GPT_4_1: overall_scores has no such model"),
-        ('"GPT_4_1_MINI": {"results"', '"GPT_4_1": {"results"', "the key 'GPT_4_1' is there twice in one object"),
+        ('"GPT_4_1_MINI": {"results"', '"GPT_4_1": {"results"', "the key 'GPT_4_1' occurs twice in one object"),
     ],
 )
 def test_published_results_are_checked_too(tmp_path: Path, old: str, new: str, words: str) -> None:

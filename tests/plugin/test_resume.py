@@ -449,7 +449,7 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
     ("folder", "number", "changed", "problem"),
     [
         ("episodes", 1, {"settings": 7}, "settings is 7: must be an object"),
-        ("episodes", 1, {"settings": {"turns": []}}, "settings.turns is no single value"),
+        ("episodes", 1, {"settings": {"turns": []}}, "settings.turns is not a single value"),
         ("episodes", 1, {"agent": None}, "agent is null: must be a text"),
         ("episodes", "usage", {"cost_usd": "much"}, "cost_usd is 'much': must be a number from 0"),
         ("episodes", "turn", {"turn": "1"}, "turn is '1': must be a whole number from 1"),
@@ -614,7 +614,7 @@ def test_a_first_turn_whose_state_is_nonsense_is_played_anew_where_it_is_removed
     [record] = [record for record in results() if record["outcome"] == "error"]
     said = record["error"]["message"]
     assert said.startswith(f"{path}: turn 1: the agent one-shot cannot resume")
-    assert said.endswith("(KeyError: 'turn'): remove it, and this first turn is played again")
+    assert said.endswith("(KeyError: 'turn'): remove it to play this first turn again")
     path.unlink()
     recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume").assert_outcomes(passed=2, deselected=4)
 
@@ -659,7 +659,7 @@ def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
 @pytest.mark.parametrize(
     ("malformed", "problem"),
     [
-        (lambda _: "no JSON", "is no JSON object"),
+        (lambda _: "no JSON", "is not a JSON object"),
         (lambda record: json.dumps(record)[:99], "is damaged"),
         (lambda record: json.dumps({**record, "schema": 2}), "this version reads 1"),
         (lambda record: json.dumps({**record, "outcome": "fine"}), "outcome is 'fine'"),

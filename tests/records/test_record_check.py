@@ -67,8 +67,8 @@ def test_what_a_run_writes_is_right(good: dict[str, Any]) -> None:
         ("attempt", "1", "attempt is '1': must be a whole number from 1"),
         ("attempt", 0, "attempt is 0: must be a whole number from 1"),
         ("paper", "yes", "paper is 'yes': must be true or false"),
-        ("task", 7, "task is 7: must be a text that is not empty"),
-        ("model", "", "model is '': must be a text that is not empty or null"),
+        ("task", 7, "task is 7: must be a nonempty text"),
+        ("model", "", "model is '': must be a nonempty text or null"),
         ("cutoff", "last year", "cutoff is 'last year': must be a date such as 2024-10"),
         ("cutoff", "2024-13", "cutoff is '2024-13': must be a date such as 2024-10"),
         (
@@ -94,11 +94,11 @@ def test_what_a_run_writes_is_right(good: dict[str, Any]) -> None:
             "turns[0].cases[2].outcome is 'skipped': must be passed or failed or error",
         ),
         ("usage.cost_usd", -1, "usage.cost_usd is -1: must be a number from 0 or null"),
-        ("usage.cost_usd", 1e999, "is damaged, no JSON"),
+        ("usage.cost_usd", 1e999, "is damaged: not JSON"),
         ("usage.prompt_tokens", None, "usage.prompt_tokens is null: must be a whole number from 0"),
-        ("usage.completion_tokens", float("nan"), "is damaged, no JSON"),
+        ("usage.completion_tokens", float("nan"), "is damaged: not JSON"),
         ("settings", [], "settings is []: must be an object"),
-        ("settings.turns", [1], "settings.turns is no single value"),
+        ("settings.turns", [1], "settings.turns is not a single value"),
     ],
 )
 def test_a_wrong_value_is_one_line(tmp_path: Path, keys: str, value: Any, words: str) -> None:
@@ -123,7 +123,7 @@ def test_a_large_number_that_json_reads_as_infinity(tmp_path: Path) -> None:
 )
 def test_a_missing_key_is_named(tmp_path: Path, key: str) -> None:
     directory = run(tmp_path / "run", [{name: value for name, value in GOOD.items() if name != key}])
-    words = "is no record of a run" if key in {"schema", "nodeid"} else f"lacks '{key}'"
+    words = "is not a record of a run" if key in {"schema", "nodeid"} else f"lacks '{key}'"
     with pytest.raises(UserError, match=f"line 1: .*{words}"):
         read([directory])
 
@@ -131,7 +131,7 @@ def test_a_missing_key_is_named(tmp_path: Path, key: str) -> None:
 def test_a_line_cut_off_in_the_middle_is_named(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(json.dumps(record("a"))[:99] + "\n" + json.dumps(record("b")) + "\n")
-    with pytest.raises(UserError, match=r"results.jsonl, line 1: is damaged, no JSON: restore it, or delete the line"):
+    with pytest.raises(UserError, match=r"results.jsonl, line 1: is damaged: not JSON: restore it, or delete the line"):
         read([path])
 
 
