@@ -165,8 +165,8 @@ class Answers:
         meant = before if len(drafts) >= len(before) else [draft for draft in before if draft.problems]
         if more and not any(draft.problems for draft in before):
             meant = []
-        said = {draft.fields().get("description") for draft in before}
-        extra = [draft for draft in drafts[len(meant) :] if draft.fields().get("description") not in {None, *said}]
+        known = {draft.fields().get("description") for draft in before}
+        extra = [draft for draft in drafts[len(meant) :] if draft.fields().get("description") not in {None, *known}]
         for old, new in zip(meant, drafts, strict=False):
             if not old.problems:
                 continue
@@ -179,12 +179,12 @@ class Answers:
         before += extra[: MOST_DIFFERENCES - len(before)]
 
     def corrects(self, name: str, draft: Draft) -> bool:
-        """Whether it has a correction that can be of all faults of its interface: not one of its methods."""
+        """Whether the draft has a correction that can fix all faults of its interface: not of one of its methods."""
         code = draft.usable.get("correction")
         return code is not None and self.rules.part(name, code) is not Part.METHODS
 
     def _causes(self) -> None:
-        """Drop what names no cause, and ask for the corrections that no cause makes superfluous."""
+        """Drop invalid causes, and require corrections of records without a valid cause."""
         causes = {
             name: draft.usable["caused_by"]
             for name, drafts in self.drafts.items()
@@ -206,7 +206,7 @@ class Answers:
 
 
 def _goes_round(name: str, causes: Mapping[str, str]) -> bool:
-    """Whether the causes lead from `name` back to it; what only leads to such a circle keeps its cause."""
+    """Whether the causes lead from `name` back to it. An interface that only leads to such a cycle keeps its cause."""
     seen: set[str] = set()
     at = name
     while at in causes and at not in seen:
@@ -216,7 +216,7 @@ def _goes_round(name: str, causes: Mapping[str, str]) -> bool:
 
 
 def category_of(given: object) -> str:
-    """T0 … T4, however a model wrote it; "" where that cannot be told, or where several are named."""
+    """Normalize a model's category to T0 … T4; "" if it is unclear or names several."""
     if isinstance(given, list):
         named = {category_of(each) for each in given}
     elif isinstance(given, int) or (isinstance(given, str) and re.fullmatch(r"\W*[0-4]\W*", given)):
@@ -246,8 +246,8 @@ def _draft(interface: str, record: Record, rules: Rules) -> Draft:
         draft.no_cause = f"its caused_by is not one of {', '.join(rules.known)}"
     for name in WORDS:
         given = _text(record.get(name))
-        kept = given[: 2 * MOST_WORDS]
-        words = cut(kept if name in rules.may_have_code else words_only(kept), MOST_WORDS).strip()
+        start = given[: 2 * MOST_WORDS]
+        words = cut(start if name in rules.may_have_code else words_only(start), MOST_WORDS).strip()
         bare = words if name in rules.may_have_code else left_out(words).replace(LEFT_OUT, "")
         if not re.search(r"[^\W\d_]", bare) or _NOTHING.fullmatch(words):
             draft.problems[name] = f"its {name} has no words"

@@ -1,9 +1,8 @@
 """A model as the researcher: it sees reference and candidate, and fills at least one record per failing interface.
 
-It is given neither hidden tests nor their inputs, unless the run shows their output to the agent as well. As in RECODE-H it is given
-neither the level nor earlier feedback: what it says follows from the candidate alone, and turns of all levels can share it. What it must not
-say below level L4 is looked for in its words: code is taken out, words that repeat the reference are asked for again, and what repeats it
-then is cut.
+It sees neither hidden tests nor their inputs, unless the run shows their output to the agent as well. As in RECODE-H, it sees
+neither the level nor earlier feedback, so its feedback depends only on the candidate, and turns of all levels can share it. Its text is
+checked: code is removed, text that repeats the reference is requested again, and what then still repeats it is cut.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Verdict
 
 MOST_SECTION = 60_000
-"""Characters of each section of the prompt: a candidate may be of any size."""
+"""Maximum characters of each section of the prompt, because a candidate may have any size."""
 MOST_QUOTED = 20_000
-"""Characters of a bad answer that are shown again to the model that gave it."""
+"""Maximum characters of an invalid answer that the next prompt repeats."""
 ATTEMPTS = 2
-"""Calls per failed turn, at most."""
+"""Maximum number of calls per failed turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What came of asking: the items, whether the model wrote any of them, what that cost."""
+    """The result of the calls: the items, whether the model wrote any of them, and the usage."""
 
     items: tuple[FeedbackItem, ...]
     by_model: bool
@@ -44,10 +43,10 @@ class Asked:
 
 
 def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> Researcher:  # noqa: B008  a frozen value
-    """`model` answers every failed turn from level L1 on; at L0 there is nothing to write, and it is not asked.
+    """The researcher that calls `model` for every failed turn from level L1 on; at L0 there is nothing to write.
 
-    Records that are missing or unusable are asked for once more; what is then still missing is derived. A model that cannot be asked is a
-    `ModelError` or `BudgetSpent`, which pass through: that episode is an error, not one with worse feedback.
+    Missing or unusable records are requested once more; what is then still missing is derived. `ModelError` and `BudgetSpent` pass
+    through: if the model cannot be called, the episode is an error, not one with worse feedback.
     """
 
     hidden = secrets_of(parts, task.oracle)
@@ -125,11 +124,11 @@ def _again(answers: Answers, problems: Sequence[str]) -> str:
 
 
 def _items(answers: Answers, derived: Sequence[FeedbackItem]) -> tuple[FeedbackItem, ...]:
-    """Of each failing interface its records, or what is derived; then those of other interfaces."""
+    """The records of each failing interface, or its derived items; then the records of other interfaces."""
     found: list[FeedbackItem] = []
     silent = {name for name in answers.causes() if name not in answers.drafts}
     for draft in (draft for drafts in answers.drafts.values() for draft in drafts):
-        if draft.usable.get("caused_by") in silent:  # else nothing would say what to change
+        if draft.usable.get("caused_by") in silent:  # otherwise nothing would say what to change
             del draft.usable["caused_by"]
     for item in derived:
         first, *more = answers.drafts.get(item.interface) or [Draft()]
@@ -142,8 +141,8 @@ def _items(answers: Answers, derived: Sequence[FeedbackItem]) -> tuple[FeedbackI
 
 
 def _filled(derived: FeedbackItem, draft: Draft, covered: bool) -> FeedbackItem:
-    """A record with what it lacks derived, but for what it need not have: a fault that lies elsewhere is corrected there. `covered`: another
-    record of the interface has its correction."""
+    """Fill the missing fields of a record with derived ones, except those that it does not need: a fault of another interface is
+    corrected there. `covered`: another record of the interface has its correction."""
     item, fields = _item(derived.interface, draft), draft.fields()
     needless: set[str] = set()
     if "caused_by" in fields:
@@ -155,7 +154,7 @@ def _filled(derived: FeedbackItem, draft: Draft, covered: bool) -> FeedbackItem:
         "suggestion",
         "correction",
         "caused_by",
-    }:  # the derived words, and what they allow for
+    }:  # the derived text, and the causes that it mentions
         authors = {**item.authors, **({"caused_by": "derived"} if derived.caused_by else {})}
         item = replace(item, caused_by=derived.caused_by, possible_causes=derived.possible_causes, authors=authors)
     lacking = [name for name in FIELDS if name not in fields and name not in needless and getattr(derived, name)]
@@ -173,7 +172,7 @@ def _item(interface: str, draft: Draft) -> FeedbackItem:
 
 
 def sound(verdict: Verdict) -> tuple[str, ...]:
-    """The interfaces all of whose cases passed."""
+    """The interfaces whose cases all passed."""
     failing = verdict.failing_interfaces
     return tuple(name for name in dict.fromkeys(case.interface for case in verdict.cases) if name not in failing)
 
@@ -185,7 +184,7 @@ def prompt(
     verdict: Verdict,
     style: Style = Style(),  # noqa: B008  a frozen value
 ) -> list[Message]:
-    """What the model is asked. A function of what is the case, so that a run can be repeated."""
+    """The messages for the model. A pure function, so that a run can be repeated."""
     sections = {
         "PAPER": parts.paper or "",
         "INSTRUCTION": parts.instruction,
@@ -194,7 +193,7 @@ def prompt(
         "CANDIDATE": _files(candidate, task.targets),
         "VERDICT": tally(verdict) + (test_output.full(verdict) if style.test_output else ""),
     }
-    # Nobody can write a text that holds its own digest: no section can forge its END.
+    # No text can contain its own digest, so no section can forge its END.
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
     shown = [prompts.SECTION.format(name=name, key=key, text=_bounded(text)) for name, text in sections.items() if text]
     asked = prompts.ASK.format(sections="\n".join(shown), interfaces=", ".join(verdict.failing_interfaces))
@@ -243,7 +242,7 @@ def schema(failing: Sequence[str], others: Sequence[str] = ()) -> Mapping[str, A
 
 
 def _repository(parts: Parts) -> str:
-    """Its files, with the functions and classes of each."""
+    """The files of the repository, with the functions and classes of each."""
     lines = []
     for path, data in parts.repo.items():
         tree = source.parse(data).tree if path.endswith(".py") else None

@@ -1,8 +1,8 @@
-"""Causes: which failing interfaces another failing interface uses, so that nobody is told of a fault that may not be there.
+"""Causes: which failing interfaces another failing interface uses, so that feedback claims no fault where there may be none.
 
-A verdict says which interfaces fail, not where the fault is: a function fails its hidden tests as well if a function that it calls
-is wrong, or if its hidden tests call one. Read on the host from the syntax trees of candidate and repository, the names that each case asked for
-(`Case.uses`) and the frames of the candidate's exceptions. Nothing is executed.
+A verdict names failing interfaces, not the place of the fault: a function also fails its hidden tests if a function that it calls
+is wrong, or if its hidden tests call one. Runs on the host, on the syntax trees of candidate and repository, the names that each
+case used (`Case.uses`) and the frames of the candidate's exceptions. Nothing is executed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Causes:
-    """Of one failing interface, the other failing ones that may be why all its failing cases fail.
+    """The other failing interfaces that may cause all failing cases of one interface.
 
-    `sure`: its own code is the same program as the reference's, so that the fault is in the one of `names`.
-    `mutual`: one of `names` uses this interface too, so that neither comes first.
+    `sure`: its own code is the same program as the reference's, so the fault is in one of `names`.
+    `mutual`: one of `names` also uses this interface, so neither comes first.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class Causes:
 
 
 def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict[str, Causes]:
-    """By failing interface; those of which a failing case uses no other failing interface have no entry."""
+    """Possible causes by failing interface. Interfaces with a failing case that uses no other failing interface have no entry."""
     failing = verdict.failing_interfaces
     if len(failing) < 2 or parts.slot is not None:
         return {}
@@ -66,7 +66,7 @@ def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict
 
 
 def cause_in_words(found: Causes) -> str:
-    """Why nothing is asserted of the interface's own code, as a sentence."""
+    """A sentence that explains why feedback claims no fault of the interface's own code."""
     names, one = listed(found.names), len(found.names) == 1
     return (
         f"it or its hidden tests use {names}, which fail{'s' if one else ''} too: the fault may be there and not here"
@@ -114,7 +114,7 @@ def _used(name: str, verdict: Verdict, program: _Program, reached: Mapping[str, 
     for case in verdict.cases:
         if case.interface == name and case.outcome is Outcome.FAILED:
             direct = case.uses if case.uses is not None else (name,)
-            if name not in direct:  # it goes by code of the repository, which may use any
+            if name not in direct:  # it is used through code of the repository, which may use any interface
                 direct = verdict.failing_interfaces
             start = {name, *(each for each in direct if each in reached), *program.in_frames(case)}
             found = _closure(start, reached) & set(verdict.failing_interfaces) - {name}
@@ -125,7 +125,7 @@ def _used(name: str, verdict: Verdict, program: _Program, reached: Mapping[str, 
 
 
 def _alone(name: str, verdict: Verdict, program: _Program, theirs: _Program, interfaces: Sequence[str]) -> bool:
-    """Whether its failing cases are known to use, besides it and other failing interfaces, only code that is as the reference's."""
+    """Whether the failing cases use only this and other failing interfaces, and code that equals the reference's."""
     known = {name, *verdict.failing_interfaces}
     for case in verdict.cases:
         if case.interface == name and case.outcome is Outcome.FAILED:
@@ -147,8 +147,8 @@ def _closure(start: Set[str], reached: Mapping[str, frozenset[str]]) -> set[str]
     return found
 
 
-class _Made(dict[str, _T]):
-    """Values that are made when they are asked for first: of a repository few files matter."""
+class _Lazy(dict[str, _T]):
+    """Values that are created at first access, because few files of a repository matter."""
 
     def __init__(self, make: Callable[[str], _T]) -> None:
         super().__init__()
@@ -160,14 +160,14 @@ class _Made(dict[str, _T]):
 
 
 class _Program:
-    """The repository with one version of the targets. One of the `failing` interfaces is named, and not looked into, where code uses it."""
+    """The repository with one version of the targets. Uses of `failing` interfaces are recorded, but not followed."""
 
     def __init__(self, targets: Sequence[str], files: Files, interfaces: Sequence[str], failing: Set[str]) -> None:
         self.failing = failing
         self.targets = [target for target in targets if target.endswith(".py")]
         self.modules = {module_of(path): path for path in files if path.endswith(".py")}
-        self.sources = _Made(lambda path: source.parse(files.get(path)))
-        self.bindings = _Made(lambda path: _bindings(self.sources[path]))
+        self.sources = _Lazy(lambda path: source.parse(files.get(path)))
+        self.bindings = _Lazy(lambda path: _bindings(self.sources[path]))
         self.homes: dict[str, tuple[str, tuple[str, ...]]] = {}
         for name in interfaces:
             file = file_of(name, self.targets)
@@ -175,11 +175,11 @@ class _Program:
                 self.homes[name] = (file, path_within(name, file))
 
     def reached(self, interface: str) -> frozenset[str]:
-        """The other failing interfaces that its code names, itself or by way of what it uses of the repository."""
+        """The other failing interfaces that its code uses, directly or through code of the repository."""
         return frozenset(self._walk(interface)[1])
 
     def same(self, other: _Program, interface: str) -> bool:
-        """Whether its code, and what it uses of the repository besides other failing interfaces, is the same program in both."""
+        """Whether its code, and the code of the repository that it uses except other failing interfaces, is the same program in both."""
         if interface not in self.homes or any(self.sources[target].tree is None for target in self.targets):
             return False
         own, theirs = (program._walk(interface)[0] for program in (self, other))
@@ -190,7 +190,7 @@ class _Program:
         )
 
     def in_frames(self, case: Case) -> Iterator[str]:
-        """The interfaces in whose code the candidate's exception passed or was raised."""
+        """The interfaces whose code is in the traceback of the candidate's exception."""
         for frame in case.exception.frames if case.exception is not None else ():
             if match := _FRAME.match(frame):
                 for interface, (file, path) in self.homes.items():
@@ -200,7 +200,7 @@ class _Program:
                         yield interface
 
     def _walk(self, interface: str) -> tuple[dict[Place, list[str]], set[str]]:
-        """What the code at `interface` consists of (each top-level name's statements, as text), and the interfaces it names."""
+        """The code of `interface` (the statements of each top-level name, as text), and the interfaces that it uses."""
         if interface not in self.homes:
             return {}, set()
         file, path = self.homes[interface]
@@ -222,7 +222,7 @@ class _Program:
                     nodes = self.bindings[place[0]].get(place[1], [])
                     code[place] = [source.dumped(each) for each in nodes]
                     pending += [(place[0], each) for each in nodes]
-        if len(path) > 1:  # methods are reached by way of an object
+        if len(path) > 1:  # methods are reached through an object
             attributes = {each.attr for each in ast.walk(start) if isinstance(each, ast.Attribute)}
             for name, (where, at) in self.homes.items():
                 if name in self.failing and where == file and at[:-1] == path[:-1]:
@@ -230,7 +230,7 @@ class _Program:
         return code, named - {interface}
 
     def _rest_of_class(self, file: str, path: tuple[str, ...]) -> Iterator[ast.AST]:
-        """What a method's class has besides the methods that are interfaces."""
+        """The statements of a method's class, except the methods that are interfaces."""
         around = source.definition(self.sources[file], path[:-1])
         taken = {at[-1] for where, at in self.homes.values() if where == file and at[:-1] == path[:-1]}
         for node in around.body if isinstance(around, ast.ClassDef) else ():
@@ -238,7 +238,7 @@ class _Program:
                 yield node
 
     def _places(self, file: str, node: ast.AST) -> Iterator[Place]:
-        """The top-level names of the repository that `node` may mean; imports are followed to their files."""
+        """The top-level names of the repository that `node` may refer to; imports are followed to their files."""
         words = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         words |= {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
         for word in words & self.bindings[file].keys():
@@ -257,14 +257,14 @@ class _Program:
                         yield from self._by_attribute(file, self.modules[alias.name])
 
     def _by_attribute(self, file: str, target: str) -> Iterator[Place]:
-        """What a file may reach of a target that it imports as a module."""
+        """The names of a target that a file may access if it imports the target as a module."""
         tree = self.sources[file].tree
         attributes = {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)} if tree else set()
         for name in attributes & self.bindings[target].keys():
             yield target, name
 
     def _interfaces_at(self, place: Place, user: ast.AST) -> set[str]:
-        """The interfaces that are at, or in, a top-level name; of a class's methods those that `user` names."""
+        """The interfaces at or in a top-level name; for a class, only the methods that `user` names."""
         words = {each.attr for each in ast.walk(user) if isinstance(each, ast.Attribute)}
         return {
             name
@@ -279,7 +279,7 @@ def _bindings(parsed: Source) -> dict[str, list[ast.AST]]:
     found: dict[str, list[ast.AST]] = {}
     for node in parsed.tree.body if parsed.tree is not None else ():
         if isinstance(node, ast.ImportFrom | ast.Import):
-            for alias in node.names:  # each by itself: `from a import b, c` is no use of c where b is used
+            for alias in node.names:  # separately: a use of b in `from a import b, c` is not a use of c
                 one: ast.stmt = ast.Import([alias])
                 if isinstance(node, ast.ImportFrom):
                     one = ast.ImportFrom(node.module, [alias], node.level)
@@ -300,7 +300,7 @@ def _loose(parsed: Source) -> list[str]:
 
 
 def _absolute(file: str, node: ast.ImportFrom) -> str:
-    """The module that a file imports from, its dots resolved."""
+    """The module that a file imports from, with leading dots resolved."""
     if not node.level:
         return node.module or ""
     package = module_of(file).split(".") if file.endswith("__init__.py") else module_of(file).split(".")[:-1]

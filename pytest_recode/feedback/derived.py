@@ -1,6 +1,6 @@
 """Derived feedback: computed from the verdict, the candidate and the reference, without a model and without an author.
 
-Up to level L3 it speaks of names and shapes of code and never quotes the reference; the correction of level L4 is the
+Up to level L3, it mentions names and shapes of code and never quotes the reference; the correction of level L4 is the
 reference's source of the interface.
 """
 
@@ -37,7 +37,7 @@ ADVICE = {
     "timeout": "look in `{name}` for a loop that does not end, and for work on single elements that arrays can do",
     "died": "remove from `{name}` whatever ends the process or needs more memory than there is",
     "protocol": "return from `{name}` plain values: arrays, numbers, text, and lists, tuples or dicts of them",
-    "exception": "mend the line that raises, and check the case in which it does",
+    "exception": "fix the line that raises, and check the case in which it does",
     "no-exception": "look in the instruction for when `{name}` must raise which exception: for bad arguments raise it before any other"
     " work, for a bad result as soon as there is that result",
     "no-warning": "look in the instruction for when `{name}` must warn",
@@ -59,7 +59,7 @@ class Derivation:
 
 
 def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
-    """One item for each failing interface, after those that may be why it fails. `candidate`: the targets that were graded.
+    """One item for each failing interface, after those that may cause its failure. `candidate`: the targets that were graded.
 
     All fields are filled, except those that do not apply: for an interface that is known to fail because of another one (`caused_by`), and
     for one whose code needs no change.
@@ -115,7 +115,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
     if not facts and not right and source.same(source.definition(theirs, path), _stub(parts, file, path)):
         facts, steps = [f"`{name}` is still as the repository came with it"], [f"write `{name}`"]
-    if facts:  # a fault of its own
+    if facts:  # the interface has its own fault
         cause = None
     raised = _raised(cases)
     category = "T2"
@@ -262,19 +262,19 @@ def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:
 
 def _raised(cases: Sequence[Case]) -> list[str]:
     """The places that raised the candidate's exceptions, each once."""
-    said = []
+    places = []
     for case in cases:
         if case.exception is not None:
             frame = case.exception.frames[-1] if case.exception.frames else ""
             place = f" at {frame.partition(': ')[0]}" if frame else ""
-            said.append(" ".join(cut(f"{case.exception.type} is raised{place}", MOST_FRAME).split()))
-    return list(dict.fromkeys(said))[:MOST_NAMES]
+            places.append(" ".join(cut(f"{case.exception.type} is raised{place}", MOST_FRAME).split()))
+    return list(dict.fromkeys(places))[:MOST_NAMES]
 
 
 def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
     failing = set(verdict.failing_interfaces)
     sound = [each for each in dict.fromkeys(case.interface for case in verdict.cases) if each not in failing]
-    # What tests of a shared judge use besides is not known: the fault may be in another interface that fails
+    # What else a shared judge's tests use is unknown: the fault may be in another failing interface
     own = len(failing) == 1 or all(case.uses is not None for case in cases)
     facts = [f"`{name}` is there as it is asked" + (": the fault is in what it does" if own else "")]
     return facts + ([f"no fault was found in {', '.join(sound)}"] if sound else [])
@@ -293,7 +293,7 @@ def _unused_of_repository(parts: Parts, path: Sequence[str], theirs: Source, our
     unused = source.borrowed(ours, wanted) - source.borrowed(theirs, given)
     found = {}
     for file, data in parts.repo.items():
-        # Most files hold none of the names: seeing that in the bytes is a hundredth of parsing them.
+        # Most files contain none of the names; a search of the bytes takes a hundredth of the time to parse them.
         if file.endswith(".py") and file not in parts.reference and any(name.encode() in data for name in unused):
             tree = source.parse(data).tree
             for node in tree.body if tree is not None else ():

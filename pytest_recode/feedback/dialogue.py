@@ -1,7 +1,7 @@
-"""A person is asked in the terminal, field by field.
+"""Ask a person for feedback in the terminal, field by field.
 
-What was said of an interface is kept at once, in a file of the turn, until the whole turn is answered: whatever ends the run in
-between, that is not asked again.
+The answers for each interface are stored at once, in a file of the turn, until the whole turn is answered. If the run ends in
+between, they are not requested again.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from pytest_recode.feedback.person import Request, Words
 from pytest_recode.records.run_directory import replaced, subdirectory
 
 HELP = """\
-You are the researcher. For each field: your words, as many lines as you like, then an empty line; an empty line alone takes the draft.
-Code of a correction ends with a line that is a single dot. Ctrl-C ends the run; --recode-resume asks for what is left."""
+You are the researcher. For each field, write your text, in any number of lines, and end it with an empty line.
+An empty line alone accepts the draft. Code of a correction ends with a line that is a single dot.
+Ctrl-C ends the run; --recode-resume asks for the remaining fields."""
 
-CATEGORIES = "The category is the kind of fault; the first that fits of T1, T4, T0, T2, T3:"
+CATEGORIES = "The category is the kind of fault: the first in the order T1, T4, T0, T2, T3 that applies:"
 
 MOST_DRAFT = 4000
 
@@ -31,13 +32,13 @@ Say = Callable[[str], None]
 Read = Callable[[str], str]
 
 
-def dialogue(request: Request, say: Say, read: Read, *, kept: Path, width: int, first: bool) -> Words:
-    """`read` shows its prompt and gives a line; raises `EOFError` where there are no more. `kept`: a file for what was said so far;
-    `width` of the terminal, in characters; `first`: nobody has been asked in this run before.
+def dialogue(request: Request, say: Say, read: Read, *, stored: Path, width: int, first: bool) -> Words:
+    """Ask for the fields of a request. `read` shows its prompt and returns a line, or raises `EOFError` at the end of the input.
+    `stored`: a file for the answers so far; `width`: of the terminal, in characters; `first`: this is the first request of the run.
 
-    Raises `UserError` where the input ends: what nobody said is no feedback.
+    Raises `UserError` if the input ends, because there is then no feedback.
     """
-    words: dict[str, Mapping[str, str]] = dict(_said(kept, request))
+    words: dict[str, Mapping[str, str]] = dict(_restored(stored, request))
 
     def tell(text: str) -> None:
         say("\n".join(_folded(line, width) for line in text.split("\n")))
@@ -52,17 +53,17 @@ def dialogue(request: Request, say: Say, read: Read, *, kept: Path, width: int, 
         for number, item in enumerate(request.drafts, 1):
             head = f"\nInterface: {item.interface} ({number} of {len(request.drafts)})"
             if item.interface in words:
-                tell(f"{head}: answered before the run was ended")
+                tell(f"{head}: answered before the run was interrupted")
                 continue
             tell(head)
             words[item.interface] = _fields(request, item, tell, say, read)
-            _keep(kept, request, words)
+            _store(stored, request, words)
     except EOFError:
         raise UserError(
-            f"{request.name}: the input ended before the feedback was whole: "
-            "go on with --recode-resume, or answer by files with --recode-feedback-from=files"
+            f"{request.name}: the input ended before the feedback was complete: "
+            "continue with --recode-resume, or answer by files with --recode-feedback-from=files"
         ) from None
-    kept.unlink(missing_ok=True)
+    stored.unlink(missing_ok=True)
     return words
 
 
@@ -70,7 +71,7 @@ def _fields(request: Request, item: FeedbackItem, tell: Say, say: Say, read: Rea
     given: dict[str, str] = {}
     for field in request.fields:
         draft = cut(getattr(item, field), MOST_DRAFT)
-        if field != "category":  # on lines of its own: a long prompt cannot be seen while one types
+        if field != "category":  # on separate lines: a long prompt is not visible while typing
             (say if field == "correction" else tell)(f"draft of the {field}: {draft or '(none)'}")
         while text := _text(field, draft, read):
             given.pop(field, None)
@@ -80,7 +81,7 @@ def _fields(request: Request, item: FeedbackItem, tell: Say, say: Say, read: Rea
                 lost = request.lost(text) if field in WORDS else ""
                 if not lost:
                     break
-                problem = f"{lost}: say it otherwise, or leave it so with an empty line"
+                problem = f"{lost}: write it differently, or accept it with an empty line"
             tell(f"  {problem}")
     return given
 
@@ -100,7 +101,7 @@ def _text(field: str, draft: str, read: Read) -> str:
 
 
 def _folded(line: str, width: int) -> str:
-    """Between words, as far as they are no longer than the terminal is wide; indented as it begins."""
+    """Wrap a line between words to the terminal's width, with the indentation of its start."""
     if len(line) <= width:
         return line
     indent = line[: len(line) - len(line.lstrip())]
@@ -114,26 +115,24 @@ def _folded(line: str, width: int) -> str:
     )
 
 
-def _said(kept: Path, request: Request) -> Words:
-    """What was said of this very turn before the run was cut off. Raises `UserError` where something else wrote it."""
-    if not kept.exists():
+def _restored(stored: Path, request: Request) -> Words:
+    """The stored answers for exactly this turn, from before an interruption. Raises `UserError` if the file is damaged."""
+    if not stored.exists():
         return {}
     try:
-        found = json.loads(kept.read_text("utf-8"))
-        said = {interface: dict(fields) for interface, fields in found["words"].items()}
-        return said if found["turn"] == _turn(request) else {}
+        found = json.loads(stored.read_text("utf-8"))
+        words = {interface: dict(fields) for interface, fields in found["words"].items()}
+        return words if found["turn"] == _turn(request) else {}
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{kept}: is damaged ({type(error).__name__}: {error}): remove it, and all is asked again"
-        ) from None
+        raise UserError(f"{stored}: is damaged ({type(error).__name__}: {error}): remove it to answer again") from None
 
 
-def _keep(kept: Path, request: Request, words: Words) -> None:
-    subdirectory(kept.parent)
-    replaced(kept, json.dumps({"turn": _turn(request), "words": words}))
+def _store(stored: Path, request: Request, words: Words) -> None:
+    subdirectory(stored.parent)
+    replaced(stored, json.dumps({"turn": _turn(request), "words": words}))
 
 
 def _turn(request: Request) -> str:
-    """The same for the same turn alone: an episode that began anew has other code, and needs other words."""
-    told = (request.title, request.interfaces, request.difference, request.fields)
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    """A digest that is equal only for the same turn: an episode that was started again has other code, and needs other feedback."""
+    identity = (request.title, request.interfaces, request.difference, request.fields)
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()

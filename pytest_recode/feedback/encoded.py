@@ -1,4 +1,4 @@
-"""Encoded: passages of a text that give a secret away, but not as it was written; and characters that are no language at all."""
+"""Find encoded passages of a text that contain a secret, and sequences of characters that are not natural language."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pytest_recode.feedback.leaks import RUN, Secret, Span, repeated, secret
 from pytest_recode.feedback.substitution import Shapes, shapes, spelled, substituted
 
 RUN_OF_BYTES = 5
-"""Tokens of a secret in what was decoded from bytes, where the first and last ones may be spoilt. Nobody writes that by chance."""
+"""Minimum tokens of a secret in text decoded from bytes, whose first and last tokens may be damaged. Not a coincidence."""
 
-# What no sentence has: an answer could be carried past a reader in one. Chinese and Japanese part sentences by their own stops alone.
+# A sequence that no sentence has, and that could hide an answer. Chinese and Japanese separate sentences only by their own stops.
 _UNBROKEN = re.compile(r"[^\s\u2026\u3000-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]{120,}")
 _MIXED = re.compile(r"[A-Za-z0-9]{24,}")
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 PIECE = 2.4
-"""Mean length of the words and numbers in a name; those in digits of base 16 and 64 are shorter."""
+"""Minimum mean length of the words and numbers in a name; those in digits of base 16 and 64 are shorter."""
 _NO_WORD = re.compile(r"[b-df-hj-np-tv-xz]{10}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """A secret, ready to be looked for in whatever form."""
+    """A secret, prepared for the search in every form."""
 
     texts: tuple[str, ...]
 
@@ -40,13 +40,13 @@ class Hidden:
 
 
 def encoded(text: str, hidden: Hidden, known: Sequence[Sequence[str]]) -> tuple[Span, ...]:
-    """The passages that say in another form what the secret says and none of `known` (texts, as `words_of`) does; up to the white space around."""
+    """The passages that contain the secret in another form, and that none of `known` (texts, as `words_of`) contains; up to the white space around."""
     return _found(text, hidden, known) if _anything(text, hidden) else ()
 
 
 @lru_cache(maxsize=1 << 10)
 def _anything(text: str, hidden: Hidden) -> bool:
-    """The same words are given turn after turn, and only what is known of the secret changes."""
+    """Whether the text contains anything encoded. Cached, because turns repeat the same text, and only the known texts change."""
     return bool(_found(text, hidden, ()))
 
 
@@ -65,12 +65,12 @@ def _found(text: str, hidden: Hidden, known: Sequence[Sequence[str]]) -> tuple[S
 
 @lru_cache(maxsize=4)
 def _levels(text: str) -> tuple[Sequence[View], ...]:
-    """They are compared with each secret in turn."""
+    """The decoded texts, cached because they are compared with several secrets."""
     return tuple(levels(text))
 
 
 def no_language(text: str, known: Sequence[Sequence[str]]) -> Iterator[Span]:
-    """Runs of characters that are neither words nor names, unless the agent knows them: they can hold anything."""
+    """Sequences of characters that are neither words nor names, unless the agent knows them; they can contain anything."""
     for match in _MIXED.finditer(text):
         piece = match[0]
         short = len(piece) < PIECE * len(_PIECES.findall(piece))
@@ -79,13 +79,13 @@ def no_language(text: str, known: Sequence[Sequence[str]]) -> Iterator[Span]:
 
 
 def unbroken(text: str) -> Iterator[Span]:
-    """Runs of characters longer than any word, formula or address."""
+    """Sequences of characters that are longer than any word, formula or address."""
     for match in _UNBROKEN.finditer(text):
         yield Span(match.start(), match.end(), 1)
 
 
 def _whole(text: str, span: Span) -> Span:
-    """With the rest of the words that it begins and ends in."""
+    """Extend a span to the beginning of its first and the end of its last word."""
     start, end = span.start, span.end
     while start and not text[start - 1].isspace():
         start -= 1

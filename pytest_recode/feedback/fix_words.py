@@ -34,51 +34,55 @@ def used_names(made: Fix, versions: Versions, file: str, path: Sequence[str]) ->
 
 
 def where(made: Fix, names: Sequence[tuple[str, str]], file: str, path: Sequence[str], *, sure: bool) -> list[str]:
-    """Where the fault is, as sentences; [] if nothing can be said. `sure`: the fault can be in no other interface."""
+    """Where the fault is, as sentences; [] if nothing can be phrases. `sure`: the fault can be in no other interface."""
     name = path[-1] if path else file
     is_ = "is" if sure else "may be"
-    said = []
+    phrases = []
     if made.own is not Own.DIFFERENT and path:
-        said.append(f"nothing needs to be changed in the code of `{name}` itself")
+        phrases.append(f"nothing needs to be changed in the code of `{name}` itself")
     listed = ", ".join(_place(each, file) for each in names)
     if made.own is Own.REST_OF_CLASS:
-        said.append(f"the fault {is_} in the rest of its class `{path[0]}`" + (f", or in {listed}" if listed else ""))
+        phrases.append(
+            f"the fault {is_} in the rest of its class `{path[0]}`" + (f", or in {listed}" if listed else "")
+        )
     elif made.own is Own.SAME and names:
-        said.append(f"the fault {is_} in what it uses: {listed}")
+        phrases.append(f"the fault {is_} in what it uses: {listed}")
     elif names:
-        said.append(f"the fault may be in what `{name}` does, or in what it uses: {listed}")
-    said += [_removal(each.file, one) for each, one in _removals(made)]
-    said += [
+        phrases.append(f"the fault may be in what `{name}` does, or in what it uses: {listed}")
+    phrases += [_removal(each.file, one) for each, one in _removals(made)]
+    phrases += [
         f"`{late}` is bound below line {line} of {each.file}, which uses it on import"
         for each in made.differences
         for late, line in each.late
     ]
     if made.own is Own.SAME and not made.differences:
-        said.append(
+        phrases.append(
             f"what it uses of {file} is as it must be, too" if path else f"nothing needs to be changed in {file}"
         )
-    return said
+    return phrases
 
 
 def steps(made: Fix, names: Sequence[tuple[str, str]], versions: Versions, advice: Sequence[str]) -> list[str]:
     """What to change outside the interface's own code, in words. `advice`: on a function, with its `{name}`."""
-    said = []
+    phrases = []
     for file, name in names:
         theirs, authors, before = (
             effective(program.module(file).statements, name)
             for program in (versions.theirs, versions.authors, versions.repository)
         )
         if not theirs:
-            said.append(f"define `{name}` in {file}")
+            phrases.append(f"define `{name}` in {file}")
         elif [each.program for each in before] == [each.program for each in authors]:
-            said.append(f"give `{name}` in {file} back what the repository's version of the file has")
+            phrases.append(f"give `{name}` in {file} back what the repository's version of the file has")
         elif isinstance(theirs[-1].node, Definition):
-            said += [text.format(name=name) for text in advice]
+            phrases += [text.format(name=name) for text in advice]
         else:
-            said.append(f"check `{name}` in {file} against the instruction and the paper")
-    said += [_removing(each.file, one) for each, one in _removals(made)]
-    said += [f"bind `{late}` above line {line} of {each.file}" for each in made.differences for late, line in each.late]
-    return list(dict.fromkeys(said))
+            phrases.append(f"check `{name}` in {file} against the instruction and the paper")
+    phrases += [_removing(each.file, one) for each, one in _removals(made)]
+    phrases += [
+        f"bind `{late}` above line {line} of {each.file}" for each in made.differences for late, line in each.late
+    ]
+    return list(dict.fromkeys(phrases))
 
 
 def _removals(made: Fix) -> list[tuple[Difference, Removal]]:

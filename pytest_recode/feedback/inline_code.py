@@ -1,8 +1,8 @@
-"""Embedded: code within a sentence, which is neither fenced nor in backticks nor on a line of its own.
+"""Find code within a sentence that is neither fenced nor in backticks nor on its own line.
 
-A piece of code is what Python takes as an assignment or a `return` with something to work out on its right, or as an expression
-with more to work out than a sentence holds, and what has a sign in it that no formula has: people write of a method in formulas.
-Two words beside each other, which no Python has, are where code ends.
+A piece is code if Python parses it as an assignment or a `return` with a computation on its right, or as an expression with several
+computations, and if it has notation that formulas do not have, because people describe methods in formulas. Code ends at two adjacent
+words, which Python does not have.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pytest_recode.feedback import source
 LEFT_OUT = "(code left out)"
 
 ENOUGH = 3
-"""Operators, calls and indices of an expression that is code; fewer are a formula, as in "divided by (n - 1) / 2"."""
+"""Minimum operators, calls and indices of an expression that is code; with fewer it is a formula, as in "divided by (n - 1) / 2"."""
 
 MOST_TOKENS = 60
-"""Of one piece: a longer one is two."""
+"""Maximum tokens of one piece; longer code is split."""
 MOST_TRIES = 400
-"""No words are so near to Python: where that many did not help, all is code."""
+"""Maximum parse attempts for one line. If that many fail, the whole line counts as code, because no prose is so similar to Python."""
 
-# What has signs of operators and is none: names in backticks, addresses, files, percentages, orders of growth.
+# Text with operator signs that is not code: names in backticks, addresses, files, percentages, orders of growth.
 _WORDS = re.compile(
     r"`[^`]*`|\w+://\S+|(?<![\w./-])[\w.-]*(?:/[\w.-]+)+\.(?:py|ipynb|md|tex|txt|json|jsonl|ya?ml|toml|csv|npy|npz|sh)\b"
     r"|\d+(?:\.\d+)? ?%|\b[OoΘΩ]\([^()]*(?:\([^()]*\)[^()]*)*\)"
@@ -49,7 +49,7 @@ class _Token(NamedTuple):
 
 
 def left_out(text: str) -> str:
-    """`text` with `LEFT_OUT` in the place of each piece of code in a line of it."""
+    """Replace each piece of code in the lines of `text` by `LEFT_OUT`."""
     return "\n".join(map(_left_out, text.split("\n")))
 
 
@@ -70,7 +70,7 @@ def _pieces(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _end(line: str, stretch: Sequence[_Token], place: int, tries: Iterator[int]) -> int:
-    """Where the longest piece ends that begins at `place`; 0 if none does."""
+    """The end of the longest piece that begins at `place`; 0 without one."""
     if not _begins(stretch, place):
         return 0
     depth, ends = 0, []
@@ -89,7 +89,7 @@ def _end(line: str, stretch: Sequence[_Token], place: int, tries: Iterator[int])
 
 
 def _begins(stretch: Sequence[_Token], place: int) -> bool:
-    """Not at an operator with nothing before it, nor in the middle of a name or at the brackets of a call."""
+    """Whether a piece can begin here: not at an operator without a left operand, in the middle of a name, or at the brackets of a call."""
     token = stretch[place]
     if place and stretch[place - 1].text == ".":
         return False
@@ -115,7 +115,7 @@ def _is_code(piece: str) -> bool:
 
 
 def _no_formula(part: ast.AST) -> bool:
-    """Whether it is written in Python's own way: `**`, `//`, `@`, `a.b`, `a[0]`, `f(x, axis=0)`, a text, a loop, a condition."""
+    """Whether it has notation of Python that formulas do not have: `**`, `//`, `@`, `a.b`, `a[0]`, `f(x, axis=0)`, a text, a loop, a condition."""
     if isinstance(part, ast.BinOp):
         return isinstance(part.op, ast.Pow | ast.FloorDiv | ast.MatMult)
     if isinstance(part, ast.Constant):
@@ -127,7 +127,7 @@ _OWN = (ast.Attribute, ast.Subscript, ast.keyword, ast.Lambda, ast.ListComp, ast
 
 
 def _work(node: ast.expr, more: tuple[type[ast.expr], ...] = ()) -> int:
-    """How much of an expression is to be worked out; nothing without names, for numbers alone are a value."""
+    """The number of computations in an expression; 0 without names, because numbers alone are a value."""
     kinds = (ast.BinOp, ast.Subscript, ast.IfExp, ast.Lambda, ast.ListComp, ast.GeneratorExp, *more)
     parts = list(ast.walk(node))
     if not any(isinstance(part, ast.Name) for part in parts):
@@ -136,20 +136,20 @@ def _work(node: ast.expr, more: tuple[type[ast.expr], ...] = ()) -> int:
 
 
 def _of_call(call: ast.Call) -> int:
-    """`f(x)` may be a formula, `a.f(x)` and `f(x, axis=0)` are none."""
+    """`f(x)` may be a formula; `a.f(x)` and `f(x, axis=0)` are not."""
     return ENOUGH if call.keywords or (call.args and isinstance(call.func, ast.Attribute)) else 1
 
 
 def _stretches(line: str) -> Iterator[list[_Token]]:
-    """Tokens in a row that could be Python: no two words beside each other, none of a sentence's stops between them."""
+    """Sequences of tokens that could be Python: no two adjacent words, and no punctuation of a sentence between them."""
     masked = _JOINED.sub(_joined, _WORDS.sub(lambda match: "\0" * len(match[0]), line))
     found: list[_Token] = []
-    brackets: list[bool] = []  # that are open: whether words such as `for` can be code in them
+    brackets: list[bool] = []  # open brackets: whether words such as `for` can be code in them
     at = 0
     while match := _TOKEN.search(masked, at):
         token = _Token(_kind(match), match[0], *match.span())
         follows = _follows(masked, found[-1] if found else None, token, brackets)
-        at = token.end if follows or not match["text"] else token.start + 1  # what a sentence quotes may be code
+        at = token.end if follows or not match["text"] else token.start + 1  # quoted text may be code
         if not follows and found:
             yield found
         if not follows:
@@ -165,7 +165,7 @@ def _stretches(line: str) -> Iterator[list[_Token]]:
 
 
 def _joined(match: re.Match[str]) -> str:
-    """Words with a hyphen or a stroke: "top-k", "mean/variance", "train/test"; `a/b` and `a-b` may be code."""
+    """Words with a hyphen or a slash: "top-k", "mean/variance", "train/test"; `a/b` and `a-b` may be code."""
     words = re.split("[/+]", match[0])
     prose = all(len(word) > 1 and any(len(part) > 1 for part in word.split("-")) for word in words)
     return "\0" * len(match[0]) if prose else match[0]
@@ -184,7 +184,7 @@ def _starts(line: str, token: _Token) -> bool:
 
 
 def _follows(line: str, before: _Token | None, token: _Token, brackets: Sequence[bool]) -> bool:
-    """Whether Python could have `token` behind `before`, the way it is spaced."""
+    """Whether `token` can follow `before` in Python, with this spacing."""
     if before is None or token.text == "return":
         return False
     if token.kind == "keyword":
@@ -192,7 +192,7 @@ def _follows(line: str, before: _Token | None, token: _Token, brackets: Sequence
     ended = before.kind in {"operand", "close"}
     left, right = _spaced(line, token)
     if token.start > before.end and not line[before.end : token.start].isspace():
-        return False  # something stands between them that is no Python
+        return False  # the text between them is not Python
     if token.kind == "operand":
         return not ended
     if token.kind == "open":
@@ -205,10 +205,10 @@ def _follows(line: str, before: _Token | None, token: _Token, brackets: Sequence
         return before.kind == "close" and not (left or right)
     if _ASSIGNING.fullmatch(token.text):
         return True
-    # "x - y" and "x-y", but no "*x* is": what has space on one side alone is an operator only where it has nothing before it
+    # "x - y" and "x-y", but not "*x* is": a sign with a space on only one side is an operator only at the beginning
     return bool(_OPERATOR.fullmatch(token.text)) and (left == right if ended else not right)
 
 
 def _spaced(line: str, token: _Token) -> tuple[bool, bool]:
-    """Whether there is space before it, and behind it."""
+    """Whether there is a space before the token, and after it."""
     return line[token.start - 1 : token.start].isspace() or not token.start, not line[token.end : token.end + 1].strip()

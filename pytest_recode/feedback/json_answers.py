@@ -1,7 +1,7 @@
 """Read the JSON records of a model's answer, whatever the model put around them.
 
-Models fence JSON, write prose before and behind it, wrap it under other keys, name a field otherwise than they were asked to, and make
-slips: trailing commas, comments, Python's literals, backslashes of LaTeX, an answer that was cut off. What can be read for certain is read.
+Models fence JSON, surround it with prose, wrap it under other keys, use other field names, and make
+mistakes: trailing commas, comments, Python literals, LaTeX backslashes, truncation. Everything unambiguous is accepted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_ANSWER = 1_000_000
-"""Characters; a longer answer is not read."""
+"""Maximum characters of an answer; a longer one is not parsed."""
 MOST_OPENERS = 400
 MOST_DEPTH = 4
 
@@ -32,7 +32,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """`records` have the fields' proper names; `problem` says what is wrong with the answer as a whole, "" for nothing."""
+    """`records` have the proper field names; `problem` is an error of the whole answer, or ""."""
 
     records: Sequence[Record]
     problem: str
@@ -41,7 +41,8 @@ class Found:
 def records(text: str, names: Mapping[str, Sequence[str]]) -> Found:
     """The records in an answer. `names`: other names of each field, in lower case with underscores; "interface" is one of the fields.
 
-    A record that names no interface has the key that it stands below as "under": an object may have interfaces for its keys. Of several whole answers in one text the last counts that speaks of an interface.
+    A record without an interface has the key of its parent object as "under", because the keys may be interfaces. If a text has several
+    complete answers, the last one about each interface counts.
     """
     if not text.strip():
         return Found(records=(), problem="it was empty")
@@ -50,7 +51,7 @@ def records(text: str, names: Mapping[str, Sequence[str]]) -> Found:
     proper = {alias: field for field, aliases in names.items() for alias in (field, *aliases)}
     found, problem = _scanned(text, proper)
     if problem:
-        more, still = _scanned(_mended(text), proper)
+        more, still = _scanned(_fixed(text), proper)
         if len(more) > len(found) or (len(more) == len(found) and not still):
             found, problem = more, still
     if not found:
@@ -60,9 +61,9 @@ def records(text: str, names: Mapping[str, Sequence[str]]) -> Found:
 
 
 def matching(name: object, known: Sequence[str]) -> tuple[str, ...]:
-    """Which of `known` a model means: also in backticks, as a call, as a path, in another case, by its last parts alone, and several of them.
+    """The names of `known` that `name` refers to: one or several, also in backticks, as a call, as a path, in another case, or shortened to the last parts.
 
-    () where none is meant for certain.
+    () if it is ambiguous.
     """
     if isinstance(name, list):
         return tuple(dict.fromkeys(match for each in name for match in matching(each, known)))
@@ -82,14 +83,14 @@ def matching(name: object, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def interfaces_of(record: Record, known: Sequence[str], asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Which of `known` a record is about. One that names nothing is about the only interface that was `asked` for."""
+    """The names of `known` that a record is about. A record without a name is about the only interface in `asked`."""
     given = record.get("interface")
     names = matching(given or record.get("under"), known)
     return asked if not names and not given and len(asked) == 1 else names
 
 
 def _above(part: str, known: Sequence[str]) -> str:
-    """The interface, or that which a part of it is named of: a method of a class that is an interface."""
+    """The interface `part`, or the interface that contains it: a class, for one of its methods."""
     while part:
         if meant := _meant(part, known):
             return meant
@@ -112,7 +113,7 @@ def _meant(part: str, known: Sequence[str]) -> str:
 
 
 def _scanned(text: str, proper: Mapping[str, str]) -> tuple[list[Record], str]:
-    """The records of every JSON value in the text, and what is wrong with the first that cannot be read."""
+    """The records of every JSON value in the text, and the problem of the first invalid one."""
     answers: list[list[Record]] = []
     loose: list[Record] = []
     problem = ""
@@ -126,7 +127,7 @@ def _scanned(text: str, proper: Mapping[str, str]) -> tuple[list[Record], str]:
             if not problem and re.match(r'[{\[]\s*(?:["{\[]|$)', text[opener.start() : opener.start() + 200]):
                 problem = f"its JSON is broken: {error.msg} at line {error.lineno} column {error.colno}"
             continue
-        except (RecursionError, ValueError):  # nested too deep, or a number of thousands of digits
+        except (RecursionError, ValueError):  # nested too deeply, or a number with thousands of digits
             return [], "its JSON cannot be read"
         here = list(_within(value, proper))
         if len(here) == 1 and isinstance(value, dict) and "interface" in _named(value, proper):
@@ -142,7 +143,7 @@ def _scanned(text: str, proper: Mapping[str, str]) -> tuple[list[Record], str]:
 
 
 def _latest(answers: Sequence[Sequence[Record]]) -> list[Record]:
-    """Of each interface what the last answer says that has it."""
+    """The records of each interface from the last answer that has some."""
     last = {
         str(record.get("interface") or record["under"]): place
         for place, answer in enumerate(answers)
@@ -157,7 +158,7 @@ def _latest(answers: Sequence[Sequence[Record]]) -> list[Record]:
 
 
 def _within(value: Any, proper: Mapping[str, str], under: str = "", depth: int = 0) -> Iterator[Record]:
-    """`under`: the interface, or the key, that the value stands below."""
+    """`under`: the key of the value's parent, which may be an interface."""
     if depth > MOST_DEPTH:
         return
     if isinstance(value, list):
@@ -178,7 +179,7 @@ def _within(value: Any, proper: Mapping[str, str], under: str = "", depth: int =
 
 
 def _named(value: Mapping[str, Any], proper: Mapping[str, str]) -> dict[str, Any]:
-    """The fields by their proper names; a proper name wins over another one, and the first over a later one."""
+    """The fields by their proper names. A proper name has priority over other names, and an earlier key over a later one."""
     found: dict[str, Any] = {}
     for exact in (True, False):
         for key, each in value.items():
@@ -192,27 +193,27 @@ def _key(key: str) -> str:
     return re.sub(r"[\W_]+", "_", key.strip().casefold()).strip("_")
 
 
-def _mended(text: str) -> str:
-    """Without trailing commas and comments, with JSON's literals, and with the backslashes that JSON does not have doubled."""
+def _fixed(text: str) -> str:
+    """Fix common errors of JSON: remove trailing commas and comments, convert literals, and double invalid backslashes."""
 
-    def mend(match: re.Match[str]) -> str:
+    def fix(match: re.Match[str]) -> str:
         if match["text"] is not None:
             return _ESCAPE.sub(
                 lambda sign: sign[0] if sign[1][0] in '"\\/bfnrtu' and sign[1] != "u" else "\\" + sign[0], match["text"]
             )
         return _LITERALS.get(match["word"] or "", "")
 
-    return _SLIPS.sub(mend, text)
+    return _SLIPS.sub(fix, text)
 
 
 def _literal(text: str, proper: Mapping[str, str]) -> list[Record]:
-    """Of an answer that is a literal of Python's."""
+    """The records of an answer that is a Python literal."""
     start, end = text.find("{"), text.rfind("}")
     try:
         value = ast.literal_eval(text[start : end + 1]) if 0 <= start < end else None
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return []
-    value = list(value) if isinstance(value, tuple) else value  # the records of a list, without its brackets
+    value = list(value) if isinstance(value, tuple) else value  # a list of records without its brackets
     return list(_within(value, proper)) if _has_text_keys(value) else []
 
 

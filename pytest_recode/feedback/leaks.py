@@ -1,4 +1,4 @@
-"""Find what a text repeats of a secret, in runs of tokens."""
+"""Find runs of tokens that a text repeats from a secret."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ RUN = 8
 LEAST = 4
 """Shorter runs are ignored, because any two texts on the same subject share some."""
 
-# Words, numbers, and every other sign by itself; the same for prose and for Python: either can repeat the other.
+# Words, numbers, and every other sign separately; the same for prose and Python, because either can repeat the other.
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|[^\w\s]")
 
-# Letters of other alphabets that look like Latin ones, and that NFKC leaves as they are.
+# Letters of other alphabets that look like Latin ones, and that NFKC does not change.
 LOOK_ALIKE = str.maketrans(
     "асеорхуіјѕһԁԛԝνοαρικτυεβАВЕКМНОРСТХЅІЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aceopxyijshdqwvoapiktuebABEKMHOPCTXSIJABEZHIKMNOPTYX"
 )
@@ -53,14 +53,14 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated:
-    """What a text repeats of a secret: its longest run in tokens, and where those of at least `RUN` stand, which do not overlap."""
+    """Runs of a secret in a text: the length of the longest in tokens, and the positions of those with at least `RUN`, which do not overlap."""
 
     longest: int
     spans: tuple[Span, ...]
 
 
 def secret(texts: Iterable[str]) -> Secret:
-    """Runs do not go from one text into the next."""
+    """Index several texts. Runs do not continue from one text into the next."""
     tokens: list[str] = []
     for text in texts:
         tokens += words_of(text)
@@ -72,10 +72,11 @@ def secret(texts: Iterable[str]) -> Secret:
 
 
 def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: int = RUN) -> Repeated:
-    """What `text` has of `hidden` that none of `known` (texts, as `words_of`) has.
+    """The runs that `text` repeats from `hidden` and that none of `known` (texts, as `words_of`) has.
 
-    Of a long run counts what is known nowhere, `run` tokens by `run`: who repeats a file of which all but a line is known gives that
-    line away. A run counts if it holds half as many words or numbers as tokens that make it a leak: brackets are nobody's secret.
+    Of a long run, only the parts count in which no `run` consecutive tokens are known: repeating a file of which all but one line is known
+    reveals that line. A run counts only if at least half of the tokens that make it a leak are words or numbers, because
+    brackets reveal nothing.
     """
     tokens = tokenised(text)
     words = [token.text for token in tokens]
@@ -101,7 +102,7 @@ def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: 
 
 
 def leaked(text: str, hidden: str, known: str, *, run: int = RUN) -> tuple[str, ...]:
-    """The runs of at least `run` tokens of `text` that `hidden` has and `known` has not, each as long as it goes."""
+    """The maximal runs of at least `run` tokens of `text` that `hidden` has and `known` does not have."""
     found = repeated(text, secret([hidden]), [words_of(known)], run=run).spans
     return tuple(dict.fromkeys(" ".join(_TOKEN.findall(text[span.start : span.end])) for span in found))
 
@@ -123,7 +124,7 @@ def _folded(token: str) -> str:
 
 
 def _passages(ours: Sequence[int], theirs: Sequence[int], run: int) -> Iterator[tuple[int, int]]:
-    """First place and length of what is covered by `run` tokens in a row that are ours and not theirs; no two overlap."""
+    """Start and length of the passages covered by `run` consecutive tokens that are in `ours` and not in `theirs`, without overlaps."""
     start = stop = 0
     for place, length in enumerate(ours):
         if length < run or theirs[place] >= run:
@@ -138,7 +139,7 @@ def _passages(ours: Sequence[int], theirs: Sequence[int], run: int) -> Iterator[
 
 
 def _tells(words: Sequence[str]) -> Tells:
-    """Whether so many of these from a place on hold the words and numbers that make a run of `run` a leak."""
+    """A function that decides whether a passage has enough words and numbers for a run of `run` tokens to be a leak."""
     counts = list(accumulate((word[0].isalnum() or word[0] == "_" for word in words), initial=0))
 
     def tells(place: int, length: int, run: int) -> bool:
@@ -148,7 +149,7 @@ def _tells(words: Sequence[str]) -> Tells:
 
 
 def _longest(words: Sequence[str], hidden: Secret) -> list[int]:
-    """How many words from each place on are hidden in a row; 0 for fewer than `LEAST`."""
+    """For each place, the number of consecutive words from there that are in the secret; 0 for fewer than `LEAST`."""
     ends: dict[int, int] = {}
     return [
         max(
@@ -163,7 +164,7 @@ def _longest(words: Sequence[str], hidden: Secret) -> list[int]:
 
 
 def _known(words: Sequence[str], wanted: Sequence[int], known: Iterable[Sequence[str]]) -> list[int]:
-    """The same for what is known, which may be a whole repository: only what could matter is looked at."""
+    """The same for known texts, which may be a whole repository; only places that can affect the result are examined."""
     places: dict[Gram, list[int]] = {}
     for place in wanted:
         places.setdefault(tuple(words[place : place + LEAST]), []).append(place)
@@ -180,9 +181,9 @@ def _known(words: Sequence[str], wanted: Sequence[int], known: Iterable[Sequence
 
 
 def _alike(words: Sequence[str], place: int, tokens: Sequence[str], start: int, ends: dict[int, int]) -> int:
-    """How many in a row are the same, from two places on whose first `LEAST` are.
+    """The number of equal consecutive tokens from two places whose first `LEAST` tokens are equal.
 
-    `ends`: by how far the places are apart, where the row ended that was last found there. Places come in order.
+    `ends`: for each distance of the two places, the end of the last run found at that distance. Places come in order.
     """
     apart = start - place
     end = ends.get(apart, 0)

@@ -1,6 +1,6 @@
 """Levels: how much feedback may reveal, and how it is written. Only this module creates the feedback text of an agent.
 
-Nothing of the hidden tests can come in here: of a case only its outcome, its kind and the candidate's own exception are
+Nothing of the hidden tests can get into the text: only outcome, kind and the candidate's own exception of a case are
 read, never its id or its message.
 """
 
@@ -81,18 +81,18 @@ def render(
 ) -> str:
     """The feedback text for an agent after turn `turn` (from 1), at `level` (0 … 4).
 
-    `items`: of the failing interfaces, and perhaps of others. `targets` tell which file a correction belongs to, and `candidate` (the targets that
-    were graded) whether a class in it is whole.
+    `items` are those of the failing interfaces, and possibly of others. `targets` determine the file of a correction, and `candidate` (the graded
+    targets) whether a class in it is complete.
     """
     lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
     lines += exceptions(verdict)
     if level >= 1:
         if len(verdict.failing_interfaces) > 1:
             lines += ["", CONSEQUENCES]
-        told: set[str] = set()
+        shown: set[str] = set()
         for item in items:
-            lines += _item(verdict, item, level, targets, candidate, first=item.interface not in told)
-            told.add(item.interface)
+            lines += _item(verdict, item, level, targets, candidate, first=item.interface not in shown)
+            shown.add(item.interface)
     return "\n".join(lines) + "\n"
 
 
@@ -107,8 +107,8 @@ def tally(verdict: Verdict) -> str:
     for interface in dict.fromkeys(case.interface for case in verdict.cases):
         cases = [case for case in verdict.cases if case.interface == interface]
         failed = sum(case.outcome is not Outcome.PASSED for case in cases)
-        said = f": {'; '.join(kinds(verdict, interface))}" if failed else ""
-        lines.append(f"{interface}: {failed} of {len(cases)} hidden tests fail{said}")
+        symptoms = f": {'; '.join(kinds(verdict, interface))}" if failed else ""
+        lines.append(f"{interface}: {failed} of {len(cases)} hidden tests fail{symptoms}")
     return "\n".join(lines + exceptions(verdict))
 
 
@@ -123,12 +123,12 @@ def corrections(text: str) -> tuple[Correction, ...]:
 def exceptions(verdict: Verdict) -> list[str]:
     """The candidate's own exceptions as indented lines, one per type and place (without a place: per message), the most frequent first.
 
-    The words are the candidate's, so they are bounded, and indented so that no line of them can pass for one of ours.
+    The messages are the candidate's, so they are truncated, and indented so that no line of them can be mistaken for one of the feedback.
     """
     found: dict[tuple[str, tuple[str, ...]], list[Exc]] = {}
     for case in verdict.cases:
         raised = case.exception
-        if raised is not None and case.outcome is Outcome.FAILED:  # an ERROR is not the candidate's
+        if raised is not None and case.outcome is Outcome.FAILED:  # an ERROR is not the candidate's fault
             found.setdefault((raised.type, raised.frames or (raised.message,)), []).append(raised)
     if not found:
         return []
@@ -172,9 +172,9 @@ def _item(
     elif symptom and first:
         lines.append(f"Symptom: {symptom}")
     words = {"Description": item.description, "Analysis": item.analysis, "Suggestion": item.suggestion}
-    for label, said in list(words.items())[:level]:
-        if said.strip() not in {"", symptom}:
-            lines.append(f"{label}: " + said.strip().replace("\n", "\n  "))
+    for label, text in list(words.items())[:level]:
+        if text.strip() not in {"", symptom}:
+            lines.append(f"{label}: " + text.strip().replace("\n", "\n  "))
         if label == "Analysis" and item.caused_by:
             lines.append(f"Cause: The fault is in {item.caused_by}. Nothing needs to be changed here itself.")
     file = file_of(item.interface, targets) or (
@@ -185,7 +185,7 @@ def _item(
     if item.possible_causes and (item.correction.strip() or item.elsewhere):
         lines.append(f"The correction is for the case that the fault is not in {listed(item.possible_causes)} alone.")
     if item.correction.strip():
-        # A block is whole as it is, and derived code is the authors' own, whatever their comments say
+        # A block is always whole, and derived code is the authors' own, whatever its comments say
         known = file_of(item.interface, targets) is None or item.authors.get("correction") == "derived"
         before = source.parse(candidate.get(file))
         part = Part.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
@@ -215,9 +215,9 @@ def _exception(exception: Exc, times: int, *, alike: bool) -> list[str]:
     if times > 1:
         lines[0] += f" ({times} times)" if alike else f" ({times} times, with different messages)"
     frames = exception.frames
-    if len(frames) > MOST_FRAMES:  # the first ones say how it got there, the last ones where it went wrong
-        kept = MOST_FRAMES // 2
-        frames = (*frames[:kept], f"… {len(frames) - 2 * kept} more …", *frames[-kept:])
+    if len(frames) > MOST_FRAMES:  # the first frames show the way, the last ones the place of the error
+        half = MOST_FRAMES // 2
+        frames = (*frames[:half], f"… {len(frames) - 2 * half} more …", *frames[-half:])
     return lines + ["      at " + " ".join(cut(frame, MOST_FRAME).split()) for frame in frames]
 
 

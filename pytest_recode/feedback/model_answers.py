@@ -1,4 +1,4 @@
-"""The fields of a researcher's record: their categories, and what of a text is words and what is code."""
+"""The fields of a researcher's record: categories, and the separation of text and code."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ FIELDS = ("category", *WORDS, "correction")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """What a model researcher may write about, and how. The defaults are this project's; RECODE-H's researcher has the others."""
+    """What a model researcher may comment on, and how. The defaults are this project's; RECODE-H's researcher has the other values."""
 
-    scope: str = "failing"  # or "all": differences of interfaces that pass, too
-    code_from: int = 4  # level from which on what is shown may hold code; 1: all words may
+    scope: str = "failing"  # or "all": also differences of passing interfaces
+    code_from: int = 4  # lowest level whose text may contain code; 1: all text may
     test_output: bool = False  # whether agent and researcher read the hidden tests' own output
 
     @property
     def may_have_code(self) -> frozenset[str]:
-        """The fields of words in which code stays."""
+        """The text fields in which code is allowed."""
         return frozenset(name for level, name in enumerate(WORDS, 1) if level >= self.code_from)
 
 
 class Part(StrEnum):
-    """What a correction is, where it is no whole definition."""
+    """The kind of a correction that is not whole definitions."""
 
     WHOLE = ""
     LINES = "lines of a definition"
@@ -56,14 +56,14 @@ _LEFT_AS_IT_IS = re.compile(
     r"\b(?:unchanged|same|as before|as is|here|code|stays?|remains?|omitted)|unchanged|same as before|as before)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A comment in the place of code: "# ... existing code ...", "# the rest stays the same"."""
+"""A comment that replaces code: "# ... existing code ...", "# the rest stays the same"."""
 
 
 def part_of(code: str, path: Sequence[str] = (), before: source.Source | None = None) -> Part:
-    """Whether a correction is whole definitions, imports and plain values, or else which part of them it is.
+    """Classify a correction: whole definitions, imports and plain values, or a part of them.
 
-    `path` of its interface within the file ("Class", "method"). `before`: the file as the candidate has it; a class of the correction that lacks
-    public methods or decorators that it has there would take them away.
+    `path`: of its interface within the file ("Class", "method"). `before`: the candidate's file. A class of the correction that lacks
+    public methods or decorators of the candidate's class would remove them.
     """
     tree = source.parse(code.encode(errors="replace")).tree
     body = tree.body if tree is not None else []
@@ -87,7 +87,7 @@ def _is_plain_value(node: ast.stmt) -> bool:
 
 
 def _leaves_out(node: ast.AST) -> bool:
-    """Whether three dots stand for statements: beside others, or as all there is of a function that is no overload and not abstract."""
+    """Whether three dots replace statements: next to other statements, or as the body of a function that is neither an overload nor abstract."""
     if not isinstance(node, source.Definition):
         return False
     dots = [
@@ -127,12 +127,12 @@ def words_only(text: str) -> str:
     """`text` without code: fenced blocks, lines that are statements, and inline code beyond a name."""
     text = _FENCED.sub("", text)
     text = _INLINE.sub(lambda match: match[0] if _NAME.fullmatch(match[1]) else LEFT_OUT, text)
-    kept = [line for line in text.split("\n") if not _is_code(line)]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+    prose = [line for line in text.split("\n") if not _is_code(line)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
 
 
 def code_only(text: str) -> str:
-    """A correction without the fences that models put around it, and without the words between those."""
+    """A correction without surrounding fences, and without text between them."""
     fenced = re.finditer(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", text, re.MULTILINE | re.DOTALL)
     code = "\n\n".join(dedent(match[2]).strip("\n") for match in fenced)
     return (code or re.sub(r"\A\s*(?:`{3,}|~{3,})[^\n]*\n", "", text)).strip("\n")
@@ -140,11 +140,11 @@ def code_only(text: str) -> str:
 
 def code_lines(text: str) -> list[str]:
     """The lines of `text` that `words_only` or `left_out` changes, without their fences."""
-    kept = Counter(line.strip() for line in left_out(words_only(text)).split("\n"))
+    unchanged = Counter(line.strip() for line in left_out(words_only(text)).split("\n"))
     found = []
     for line in text.split("\n"):
-        if kept[line.strip()]:
-            kept[line.strip()] -= 1
+        if unchanged[line.strip()]:
+            unchanged[line.strip()] -= 1
         elif line.strip() and not line.lstrip().startswith(("```", "~~~")):
             found.append(line.strip())
     return found
@@ -157,7 +157,7 @@ def _is_code(line: str) -> bool:
     for node in tree.body if tree is not None else ():
         if isinstance(node, ast.AnnAssign) and node.value is None and isinstance(node.target, ast.Name):
             if any(isinstance(part, ast.Call | ast.Subscript | ast.Attribute) for part in ast.walk(node.annotation)):
-                return True  # else "Shape: wrong", which people write above what they say
+                return True  # otherwise a heading such as "Shape: wrong"
         elif not isinstance(node, ast.Expr):
             return True
         elif (
@@ -165,15 +165,15 @@ def _is_code(line: str) -> bool:
             and " -" not in line
             and _only_words(node.value)
         ):
-            continue  # "mean and variance", "mass in grams", "re-normalise": the rest of a line that was wrapped
+            continue  # "mean and variance", "mass in grams", "re-normalise": the rest of a wrapped line of text
         elif isinstance(node.value, ast.Call | ast.BinOp | ast.Compare | ast.Subscript | ast.Lambda | ast.BoolOp):
             return True
     return False
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line that begins like a statement has two words beside each other, which in Python stand in strings and comments alone,
-    or is the head of a block and nothing but words ("with ties:")."""
+    """Whether a line that begins like a statement is prose: it has two adjacent words, which Python has only in strings and comments,
+    or is a block's head with nothing but words ("with ties:")."""
     bare = _QUOTED.sub(" ' ", line).partition("#")[0]
     words = [match[0] for match in re.finditer(r"\w+|[^\w\s]", bare)]
     beside = any(
@@ -188,7 +188,7 @@ _QUOTED = re.compile(r"([\"'])(?:(?!\1)[^\\]|\\.)*\1")
 
 
 def _only_words(node: ast.expr) -> bool:
-    """Names joined by and, or, in, is, not, and hyphens."""
+    """Whether an expression is only names joined by and, or, in, is, not, and hyphens."""
     joined = (ast.And, ast.Or, ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.Not, ast.Sub)
     parts = (ast.Name, ast.Load, ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, *joined)
     return all(

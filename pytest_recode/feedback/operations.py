@@ -50,15 +50,15 @@ def differing(theirs: ast.AST, authors: ast.AST) -> list[str]:
     ours, wanted = _steps(theirs), _steps(authors)
     if max(len(ours), len(wanted)) > MOST_COMPARED:
         return []
-    said = []
+    phrases = []
     matcher = SequenceMatcher(None, [_shape(each) for each in ours], [_shape(each) for each in wanted], autojunk=False)
     for kind, start, end, at, until in matcher.get_opcodes():
         if kind != "equal" and max(end - start, until - at) <= MOST_STATEMENTS:
             here = sum((source.operators(each) for each in ours[start:end]), Counter[str]())
             there = sum((source.operators(each) for each in wanted[at:until]), Counter[str]())
             if phrase := _phrase(_place(ours, start, end), _listed(here - there), _listed(there - here)):
-                said.append(phrase)
-    return said
+                phrases.append(phrase)
+    return phrases
 
 
 def _phrase(place: str, theirs: str, authors: str) -> str:

@@ -1,6 +1,6 @@
-"""A person as the researcher: what there is to see, what is asked, and what is made of the answer.
+"""A person as the researcher: create the request for a failed turn, and make feedback of the answer.
 
-How the person is reached is handed in (`Ask`): in the terminal (`dialogue.py`), or by files (`by_file.py`).
+The caller passes the way to ask (`Ask`): in the terminal (`dialogue.py`), or by files (`by_file.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_recode.feedback.researcher import drafted, in_words, written
 from pytest_recode.task import Files, Parts, Task
 
 MOST_LINES = 400
-"""Of a difference; a candidate may be of any size."""
+"""Maximum lines of a difference, because a candidate may have any size."""
 MOST_LINE = 400
 
 Words = Mapping[str, Mapping[str, str]]
@@ -27,19 +27,17 @@ Words = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One failed turn, as a person is asked about it. All text in it is fit for a terminal."""
+    """A request for feedback on one failed turn. Its text is safe for a terminal."""
 
-    name: str  # of episode and turn, fit for a file
+    name: str  # of episode and turn, a valid file name
     title: str
-    task: str  # its manifest: beside it are instruction, paper and reference
+    task: str  # path of its manifest; instruction, paper and reference are next to it
     verdict: str
-    difference: str  # of the candidate, to the last turn or to the repository
-    drafts: tuple[
-        FeedbackItem, ...
-    ]  # one per failing interface: what is said of it where the person leaves something out
-    fields: tuple[str, ...]  # that the level shows
-    check: Callable[[str, str], str]  # what is wrong with a text for a field; "" where nothing is
-    lost: Callable[[str], str]  # what of words will be cut from them, and why; "" for nothing
+    difference: str  # between the candidate and the last turn, or the repository
+    drafts: tuple[FeedbackItem, ...]  # one per failing interface, for fields that the person omits
+    fields: tuple[str, ...]  # the fields of the level
+    check: Callable[[str, str], str]  # the problem of a text for a field, or ""
+    lost: Callable[[str], str]  # the part of a text that will be cut, with the reason, or ""
 
     @property
     def interfaces(self) -> tuple[str, ...]:
@@ -47,15 +45,15 @@ class Request:
 
 
 Ask = Callable[[Request], Words]
-"""Waits for a person's words: interface -> field -> text; any may be left out. Raises `UserError` where nobody will answer."""
+"""Waits for a person's text: interface -> field -> text; fields may be missing. Raises `UserError` if there will be no answer."""
 
 
 def by_person(
     task: Task, parts: Parts, ask: Ask, *, name: str, waiting: Callable[[], AbstractContextManager[None]]
 ) -> Researcher:
-    """A person answers every failed turn from level L1 on; at L0 there is nothing to write, and nobody is asked.
+    """The researcher that asks a person after every failed turn from level L1 on; at L0 there is nothing to write.
 
-    `name` is that of the episode. `waiting` is entered while the person is at it: that time is not the episode's.
+    `name` is that of the episode. `waiting` is entered while the person writes, so that this time does not count.
     """
     hidden = secrets_of(parts, task.oracle)
 
@@ -78,7 +76,7 @@ def by_person(
         )
         with waiting():
             given = ask(request)
-        items = tuple(_said(item, given.get(item.interface, {})) for item in drafts)
+        items = tuple(_written(item, given.get(item.interface, {})) for item in drafts)
         return written(task, hidden(), turn, level, items, "person")
 
     return answer
@@ -94,15 +92,15 @@ def difference(before: Files, after: Files, names: Sequence[str]) -> str:
         lines += difflib.unified_diff(one, other, f"{name} before", f"{name} now", lineterm="")
     left = len(lines) - MOST_LINES
     shown = [cut(line, MOST_LINE) for line in lines[:MOST_LINES]]
-    return "\n".join(shown + [f"[… {left} more lines]"] * (left > 0)) or "(the candidate is as it was)"
+    return "\n".join(shown + [f"[… {left} more lines]"] * (left > 0)) or "(the candidate has not changed)"
 
 
-def _said(item: FeedbackItem, given: Mapping[str, str]) -> FeedbackItem:
-    """What a person says stands alone: the derived facts of code that cannot run were there to be seen."""
+def _written(item: FeedbackItem, given: Mapping[str, str]) -> FeedbackItem:
+    """Replace the draft by the person's text. Derived facts are not added, because the person has seen them."""
     fields = {name: getattr(item, name) for name in ("category", *WORDS, "correction")}
     words = in_words(given)
-    kept = {name: author for name, author in item.authors.items() if not words or name != "caused_by"}
-    authors = {**kept, **dict.fromkeys(words, "person")}
+    authors = {name: author for name, author in item.authors.items() if not words or name != "caused_by"}
+    authors = {**authors, **dict.fromkeys(words, "person")}
     causes = {} if words else {"caused_by": item.caused_by, "possible_causes": item.possible_causes}
     elsewhere = item.elsewhere if "correction" not in words else {}
     return FeedbackItem(interface=item.interface, **{**fields, **words, **causes}, elsewhere=elsewhere, authors=authors)
@@ -113,17 +111,21 @@ def _lost(faulty: Callable[[str], tuple[str, ...]]) -> Callable[[str], str]:
         code = code_lines(text)
         if code:
             more = f" and {len(code) - 1} more" if len(code) > 1 else ""
-            return f"that has code, which will be left out ({cut(code[0], MOST_LINE)}{more})"
-        return next((f"that {what}, which will be cut" for what in faulty(text)), "")
+            return f"this contains code, which will be removed ({cut(code[0], MOST_LINE)}{more})"
+        return next((f"this text {what}, which will be cut" for what in faulty(text)), "")
 
     return lost
 
 
 def problem(field: str, text: str) -> str:
-    """What is wrong with a person's text for a field; "" where nothing is."""
+    """The problem of a person's text for a field, or ""."""
     if field == "category":
         return "" if text in CATEGORIES else f"choose one of {', '.join(CATEGORIES)}"
     if field == "correction":
         fault = source.parse(text.encode(errors="replace")).problem
         return f"the code {fault}" if fault else ""
-    return "" if in_words({field: text}) else "there are no words in it: code is for the correction, at level L4"
+    return (
+        ""
+        if in_words({field: text})
+        else "this contains only code: write text here, and code in the correction, at level L4"
+    )

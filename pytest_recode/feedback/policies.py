@@ -21,7 +21,7 @@ def parse(spec: str, kind: PolicyKind) -> Policy:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value):
             raise UserError(
-                f"feedback policy '{spec}': '{part}' is no option; write option=value, as in escalate:start=1,max=3"
+                f"feedback policy '{spec}': '{part}' is not an option; write option=value, as in escalate:start=1,max=3"
             )
         if key in options:
             raise UserError(f"feedback policy '{spec}': the option '{key}' is given twice; keep one")
@@ -76,7 +76,7 @@ def _passed(turn: Turn) -> frozenset[str]:
 def _known(policy: str, options: Mapping[str, str], *names: str) -> None:
     for key in options:
         if key not in names:
-            choices = f"its options are {', '.join(names)}" if names else "it takes none; write the name alone"
+            choices = f"its options are {', '.join(names)}" if names else "it has none; write only the name"
             raise UserError(f"feedback policy '{policy}': unknown option '{key}'; {choices}")
 
 

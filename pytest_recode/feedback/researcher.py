@@ -23,7 +23,7 @@ USUALLY = "What usually goes wrong here:"
 def researcher(task: Task, parts: Parts, model: Model | None = None, style: Style = Style()) -> Researcher:  # noqa: B008  a frozen value
     """The researcher for the failed turns of one episode: `model`, in that style, else the task's feedback.yaml, else derived feedback.
 
-    The answer raises `ModelError` and `BudgetSpent` where a model cannot be asked.
+    The researcher raises `ModelError` and `BudgetSpent` if a model cannot be called.
     """
     if model is not None:
         from pytest_recode.feedback.by_model import by_model
@@ -72,7 +72,7 @@ def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[st
 
 
 def _of_consequence(found: Derivation, items: Sequence[FeedbackItem], words: Mapping[str, str]) -> FeedbackItem:
-    """The author's words on an interface that fails by another's fault, or may: none of a fault of its own that are not conditional."""
+    """The author's text on an interface that may fail because of another one: without unconditional claims about its own code."""
     item = found.item
     if item.caused_by or found.right:
         return item
@@ -107,11 +107,11 @@ def written(
     Every researcher's feedback is created here.
     """
     found, audit = audited(items, hidden, turn.targets, style)
-    # Only now: code that is left out cannot be measured
+    # After the audit, which must measure removed code, too
     words = [name for name in WORDS if name not in style.may_have_code]
-    kept = tuple(_changed(item, {name: left_out(getattr(item, name)) for name in words}) for item in found)
-    text = render(turn.verdict, kept, level, turn.number, targets=task.targets, candidate=turn.targets)
-    return Feedback(level=level, text=text, turn=turn.number, items=kept, source=source, audit=audit)
+    cleaned = tuple(_changed(item, {name: left_out(getattr(item, name)) for name in words}) for item in found)
+    text = render(turn.verdict, cleaned, level, turn.number, targets=task.targets, candidate=turn.targets)
+    return Feedback(level=level, text=text, turn=turn.number, items=cleaned, source=source, audit=audit)
 
 
 def _changed(item: FeedbackItem, fields: Mapping[str, Any]) -> FeedbackItem:

@@ -91,7 +91,7 @@ def called(node: ast.AST) -> Counter[str]:
 
 
 def borrowed(source: Source, node: ast.AST) -> set[str]:
-    """What `node` calls that `source` imports, by its name at home: `from a import b as c; c()` borrows "b"."""
+    """The names that `node` calls and `source` imports, by their original names: `from a import b as c; c()` borrows "b"."""
     imported: dict[str, str] = {}
     for each in ast.walk(source.tree) if source.tree is not None else ():
         if isinstance(each, ast.ImportFrom):
@@ -128,22 +128,22 @@ def same(one: ast.AST | None, other: ast.AST | None) -> bool:
 
 
 def pieces(reference: Source, candidate: Source, path: Sequence[str], without: Set[str] = frozenset()) -> str:
-    """The reference's source of the definition at `path`, with what it uses of its file where the candidate differs.
+    """The reference's source of the definition at `path`, with the code of its file that it uses and in which the candidate differs.
 
-    Whole top-level statements, in the file's order, but for those of the names in `without`; the whole file
-    where `path` is empty or the candidate has no syntax tree.
+    Returns whole top-level statements, in file order, without those of the names in `without`; or the whole file,
+    if `path` is empty or the candidate has no syntax tree.
     """
     if reference.tree is None or candidate.tree is None or not path:
         return reference.text
     wanted = {id(node) for node in _needed(reference.tree, path[0])}
     theirs = {name: node for node in candidate.tree.body for name in bound(node)}
-    kept = []
+    needed = []
     for node in reference.tree.body:
         names = bound(node)
         differs = not all(same(node, theirs.get(name)) or _imported(node, theirs.get(name), name) for name in names)
         if path[0] in names or (id(node) in wanted and differs and without.isdisjoint(names)):
-            kept.append(node)
-    return "\n\n\n".join(_groups(reference.text, kept)) if kept else reference.text
+            needed.append(node)
+    return "\n\n\n".join(_groups(reference.text, needed)) if needed else reference.text
 
 
 def _groups(text: str, nodes: Sequence[ast.stmt]) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _groups(text: str, nodes: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 def _needed(tree: ast.Module, name: str) -> list[ast.stmt]:
-    """The top-level statements that `name` needs, directly or not, itself among them."""
+    """The top-level statements that `name` needs, directly or indirectly, including its own."""
     binding: dict[str, list[ast.stmt]] = {}
     for node in tree.body:
         for each in bound(node):
@@ -213,7 +213,7 @@ def _origin(node: ast.stmt, name: str) -> str | None:
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """`body`, and what stands in its conditions: `if x: def f()` defines `f` as well."""
+    """`body` with the statements in its conditions: `if x: def f()` also defines `f`."""
     for node in body:
         yield node
         for field in ("body", "orelse", "handlers", "finalbody"):
@@ -236,7 +236,7 @@ def _text(node: ast.expr) -> str:
 
 
 def dumped(node: ast.AST) -> str:
-    """The tree as text; "" for one too deep to compare, which is thereby equal to no sensible one."""
+    """The tree as text; "" if it is too deep to compare, so that it equals no valid one."""
     try:
         text = ast.dump(node)
         for each in ast.walk(node):

@@ -1,7 +1,7 @@
-"""Substitution: a text written in signs of another kind, one for each of its characters, whatever the signs are.
+"""Find secrets encoded by substitution: one sign for each character, whatever the signs are.
 
-A moved alphabet, letters swapped, numbers, Morse, a word for each letter: all of them repeat a sign exactly where the text repeats a character. So the
-shapes of windows are compared, in which each sign is how far back it last stood, and no list of alphabets is needed.
+A shifted alphabet, swapped letters, numbers, a word for each letter: all of them repeat a sign exactly where the text repeats a character. So
+the shapes of windows are compared, in which each sign is replaced by the distance to its last occurrence; no list of alphabets is needed.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from pytest_recode.feedback.decoded_text import View
 from pytest_recode.feedback.leaks import Span
 
 WINDOW = 32
-"""Signs whose shape is no chance any more."""
+"""Minimum length of a window whose shape is not a coincidence."""
 DISTINCT = 10
-"""Different ones among them: rulers and tables of zeros have the shape of each other."""
+"""Minimum number of different signs in a window, because rulers and tables of zeros have equal shapes."""
 LETTERS = 10
-"""Letters that stand by themselves, one after the other, and are those of a secret."""
+"""Minimum number of separate consecutive letters that equal those of a secret."""
 MOST = 200_000
-"""Characters of a secret whose shapes are kept."""
+"""Maximum characters of a secret whose shapes are stored."""
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shapes:
-    """Of a secret, in two readings: its letters and digits alone, and all that is no white space."""
+    """Shapes of a secret, in two readings: only its letters and digits, and everything except white space."""
 
     readings: tuple[str, ...]
-    places: tuple[Mapping[int, int], ...]  # of each reading: hash of a shape, and where it stands
+    places: tuple[Mapping[int, int], ...]  # for each reading: hash of a shape -> its place
 
 
 def shapes(texts: Iterable[str]) -> Shapes:
@@ -44,8 +44,8 @@ def shapes(texts: Iterable[str]) -> Shapes:
 
 
 def substituted(text: str, view: View, hidden: Shapes, known: Sequence[Sequence[str]]) -> tuple[Span, ...]:
-    """The passages of `text` whose shape, as one of its views, the secret has, and which are not simply known, nor the secret's own words as
-    they stand: the latter are for those to judge who count tokens."""
+    """The passages of `text`, in one of its views, whose shape the secret has. Known passages and unencoded parts of the secret
+    are excluded; `leaks` counts the latter."""
     found: list[Span] = []
     for signs, places, numbers in _shaped(view.text):
         for reading, its in zip(hidden.readings, hidden.places, strict=True):
@@ -63,7 +63,7 @@ def substituted(text: str, view: View, hidden: Shapes, known: Sequence[Sequence[
 
 
 def spelled(view: View, hidden: Shapes, known: Sequence[Sequence[str]]) -> tuple[Span, ...]:
-    """The passages in which each letter stands by itself, and which have the letters of the secret: where its words began is lost."""
+    """The passages of separate letters that are the letters of the secret, whose word boundaries are lost."""
     found: list[Span] = []
     for match in _APART.finditer(view.text):
         places = [place for place in range(*match.span()) if view.text[place].isalnum()]
@@ -80,12 +80,12 @@ _APART = re.compile(r"(?<![^\W_])[^\W_](?:[\W_]{1,8}[^\W_](?![^\W_])){9,}")
 
 @lru_cache(maxsize=64)
 def _shaped(text: str) -> Sequence[tuple[Sequence[str], Sequence[int], Sequence[tuple[int, int]]]]:
-    """The readings of a text, with the hash of each of their shapes: the text is compared with each secret in turn."""
+    """The readings of a text, with the hashes of their shapes. Cached, because the text is compared with several secrets."""
     return [(signs, places, [(at, hash(shape)) for at, shape in _shapes(signs)]) for signs, places in _readings(text)]
 
 
 def _readings(text: str) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
-    """Letters and digits, all signs, and what white space parts; with the place of each."""
+    """Letters and digits, all signs, and pieces between white space, each with its place."""
     for pattern in (r"[^\W_]", r"\S", r"\S+"):
         matches = list(re.finditer(pattern, text))
         signs = [match[0] for match in matches]
@@ -93,10 +93,10 @@ def _readings(text: str) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
 
 
 def _shapes(signs: Sequence[str]) -> Iterator[tuple[int, Shape]]:
-    """Of each window of signs, but for those with few different ones."""
+    """The shape of each window of signs, except windows with few different signs."""
     last: dict[str, int] = {}
-    back: list[int] = []  # how far back the same sign stands; 0: not in the window
-    following: dict[int, int] = {}  # where the sign of a place stands next
+    back: list[int] = []  # distance to the last occurrence of the same sign; 0: not in the window
+    following: dict[int, int] = {}  # next place of the sign at a place
     for place, sign in enumerate(signs):
         before = last.get(sign, -WINDOW)
         following[before] = place
@@ -106,7 +106,7 @@ def _shapes(signs: Sequence[str]) -> Iterator[tuple[int, Shape]]:
         shape = tuple(back[at : at + WINDOW])
         if DISTINCT <= shape.count(0) < WINDOW - 3:
             yield at, shape
-        if at in following:  # what refers to the first sign is the first of its kind in all later windows
+        if at in following:  # a sign that refers to the first one has no earlier occurrence in all later windows
             back[following[at]] = 0
 
 

@@ -1,6 +1,6 @@
 """The hidden tests' own output, for runs that show it with every feedback (`--recode-test-output=full`), as RECODE-H does.
 
-It quotes the tests and their inputs, which no level does: such a run measures something weaker, and its record and summary say so.
+It quotes the tests and their inputs, which no level does. Such a run measures something weaker; record and summary mark it.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from pytest_recode.feedback.levels import cut
 from pytest_recode.verdict import Verdict
 
 MOST = 20_000
-"""Characters of one case's account: all that a grader keeps."""
+"""Maximum characters of one case's report: as much as a grader stores."""
 MOST_OF_ALL = 120_000
-"""Characters of all accounts together: some 30,000 tokens."""
+"""Maximum characters of all reports together: about 30,000 tokens."""
 
 
 def full(verdict: Verdict) -> str:
-    """Every case with its outcome, and what the grader said of those that failed. Indented, so that no line of a candidate's
-    can pass for one of a feedback."""
+    """Every case with its outcome, and the grader's report on failed ones. Indented, so that no line of a candidate
+    can be mistaken for one of the feedback."""
     lines = ["", TESTS_SAID, f"{verdict.passed} of {len(verdict.cases)} passed."]
     room = MOST_OF_ALL
     for case in verdict.cases:
         lines.append(f"{case.outcome.value.upper()} {case.id}")
-        said = cut(case.message.strip("\n"), min(MOST, room)) if room > 0 else "(left out: there is no room for more)"
+        report = cut(case.message.strip("\n"), min(MOST, room)) if room > 0 else "(left out: there is no room for more)"
         if case.message.strip():
-            room -= len(said)
-            lines += [f"    {line}".rstrip() for line in said.split("\n")]
+            room -= len(report)
+            lines += [f"    {line}".rstrip() for line in report.split("\n")]
     return "\n".join(lines) + "\n"

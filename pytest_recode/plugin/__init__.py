@@ -1,7 +1,6 @@
-"""The plugin: the only room that speaks pytest.
+"""The plugin: the only package that imports pytest.
 
-Importing it costs next to nothing, and a session without tasks imports nothing more: whatever is heavier is imported inside
-the hook that needs it.
+Its import is cheap, and a session without tasks imports nothing more: hooks import heavier modules when they need them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 RUN = pytest.StashKey["Run"]()
 
 MARKER = (
-    "recode(task, domain, difficulty, format, model, feedback, attempt, and what the task's format knows of it): "
+    "recode(task, domain, difficulty, format, model, feedback, attempt, and further values from the task's format): "
     "an episode of a research-code task; "
     "select with -m recode or -m \"recode(domain='nlp')\""
 )
@@ -40,7 +39,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
-    """pytest loads conftest.py files of what it is given: those of tasks are not for this process."""
+    """Keep pytest from loading conftest.py files of tasks: they must not run in this process."""
     from pytest_recode.plugin import task_code
 
     here = early_config.invocation_params.dir
@@ -51,7 +50,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     with task_code.not_run(tasks):
         yield
     if any(here.resolve().is_relative_to(task) for task in tasks):
-        # `python -m pytest` in a task puts it on the path: its files would stand in for any library's
+        # `python -m pytest` in a task puts the task on the path, where its files could replace any library
         sys.path[:] = [path for path in sys.path if path not in ("", ".", str(here))]
 
 
@@ -59,7 +58,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Nor are those of directories that are met on the way."""
+    """Keep pytest from loading conftest.py files of task directories that it reaches during collection."""
     if not getattr(collector, "of_tasks", False):
         return (yield)
     from pytest_recode.plugin import task_code
@@ -74,8 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
         if config.inipath.parent.resolve() in task_code.directories(config, [config.inipath.parent]):
             raise pytest.UsageError(
-                f"{config.inipath}: lies in a task's directory, and a task may not configure pytest, which could make it run any"
-                f" program; remove the file, or name a configuration yourself with -c FILE"
+                f"{config.inipath}: is in a task's directory. A task must not configure pytest, because that can run any"
+                f" program: remove the file, or name a configuration yourself with -c FILE"
             )
     config.addinivalue_line("markers", MARKER)
     if options.given(config):
@@ -90,14 +89,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Here, and not with the others: what a conftest.py wants comes before it, xdist's own choice after it."""
+    """Choose the scheduler. Defined here, so that hooks of a conftest.py run first, and xdist's default follows."""
     from pytest_recode.plugin import distributed
 
     return distributed.scheduler(config, log)
 
 
 def run_of(config: pytest.Config) -> Run:
-    """This session's Run, made when something first needs it."""
+    """This session's Run, created at first access."""
     if RUN not in config.stash:
         from pytest_recode.plugin import limits, reruns
         from pytest_recode.plugin.report import Reporter
@@ -105,7 +104,9 @@ def run_of(config: pytest.Config) -> Run:
 
         config.stash[RUN] = run = Run(config)
         config.pluginmanager.register(reruns, "recode-reruns")
-        config.pluginmanager.register(Reporter(run), "recode-reporter")  # the later one is called first
+        config.pluginmanager.register(
+            Reporter(run), "recode-reporter"
+        )  # plugins that are registered later are called first
         config.pluginmanager.register(limits, "recode-limits")
     return config.stash[RUN]
 
@@ -119,7 +120,7 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
         claimed: pytest.Collector = TaskDirectory.from_parent(parent, path=path, manifest=manifest)
         return claimed
     if isinstance(parent, pytest.Session):
-        # below a root directory every directory is met on the way down; that which the root itself lies in is not
+        # collection reaches every directory below the root directory, but not the parents of the root
         for above in path.parents:
             manifest = _manifest(parent.config, above)
             if manifest is not None:
@@ -141,9 +142,9 @@ _MANIFESTS = pytest.StashKey[tuple[str, ...]]()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What the run needs is checked once it is known that there is something to run, and before anything is spent."""
+    """Check the requirements of the run, once there are items to run, and before the first model call."""
     config = session.config
-    # Where -k or -m cannot be read pytest comes here with every item, on its way out
+    # If -k or -m is invalid, pytest calls this with every item before it exits
     wrong = sys.exc_info()[0] is not None
     if RUN in config.stash and not wrong and not hasattr(config, "workerinput"):
         from pytest_recode.plugin.collect import is_ours

@@ -1,4 +1,4 @@
-"""Which agents, models and policies an episode gets, by the names in its settings."""
+"""Choose the agents, models and policies of an episode by the names in its settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def cast(settings: Settings, registry: Registry, model: str | None, policy: str, person: Ask | None) -> Cast:
-    """For one episode. `person` gives the feedback; None: nobody."""
+    """The cast of one episode. `person` gives the feedback; None: no person."""
     from pytest_recode.episode.assembly import Cast
 
     return Cast(
@@ -37,10 +37,10 @@ def model_table(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
 
 
 def lacks_model(settings: Settings, registry: Registry) -> str | None:
-    """None if episodes can run; else why they are skipped, with the option to set."""
+    """None if episodes can run; otherwise the reason why they are skipped, with the option to set."""
     if settings.validate or settings.models or not registry.agent(settings.agent).needs_model:
         return None
-    return "no model was named: give --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
+    return "no model is given: set --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
 
 
 def all_offline(settings: Settings, registry: Registry, by_format: Iterable[Settings]) -> bool:

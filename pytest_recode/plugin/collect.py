@@ -1,4 +1,4 @@
-"""From a manifest to items."""
+"""Collection: from a manifest to items."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class TaskDirectory(pytest.Directory):
-    """A claimed directory: all it yields is its manifest (a Directory that yields items has ids nobody can select), and what
-    of it pytest was given by its path, to say how to choose instead."""
+    """A directory with a manifest. It yields only the manifest, because items of a Directory have ids that cannot be selected; and parts
+    of it that the user named by path, whose error explains how to select tasks instead."""
 
     of_tasks = True
 
@@ -36,7 +36,7 @@ class TaskDirectory(pytest.Directory):
 
 
 class Part(pytest.Directory):
-    """A directory that belongs to a manifest above it: nothing in it is an ordinary test."""
+    """A directory that belongs to a manifest above it, so that it contains no ordinary tests."""
 
     of_tasks = True
 
@@ -49,8 +49,8 @@ class Part(pytest.Directory):
             yield from below
             return
         raise UserError(
-            f"{self.path}: belongs to {self.manifest}, whose tasks are chosen with -k, as in"
-            f" pytest {self.manifest.parent} -k {self.path.name}, or by their ids, {self.manifest}::TASK/…"
+            f"{self.path}: belongs to {self.manifest}: select its tasks with -k, as in"
+            f" pytest {self.manifest.parent} -k {self.path.name}, or by id, {self.manifest}::TASK/…"
         )
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -58,7 +58,7 @@ class Part(pytest.Directory):
 
 
 def belongs(parent: pytest.Collector, path: Path, manifest: Path) -> pytest.Collector | None:
-    """None where the format does not say that `path` is its own: a file of the manifest's name may be anybody's."""
+    """The Part for `path`; None if the format does not claim it, because other projects may have a file of the manifest's name."""
     task_format = run_of(parent.config).registry.format(manifest.name)
     if task_format is None or task_format.owns is None or not task_format.owns(manifest, path):
         return None
@@ -67,8 +67,8 @@ def belongs(parent: pytest.Collector, path: Path, manifest: Path) -> pytest.Coll
 
 
 def _given(parent: pytest.Directory, manifest: Path) -> Iterator[pytest.Collector]:
-    """The directories of the manifest's in this one that pytest was given, or was given something below: without a node
-    for each on the way all it says is "not found"."""
+    """The directories of the manifest in this one that the user named, or below which the user named something. Without a node for each
+    directory on the way, pytest only reports "not found"."""
     on_the_way = partial(parent.session.isinitpath, with_parents=True)
     if on_the_way(parent.path):
         for path in sorted(filter(on_the_way, parent.path.iterdir())):
@@ -77,7 +77,7 @@ def _given(parent: pytest.Directory, manifest: Path) -> Iterator[pytest.Collecto
 
 
 class Manifest(pytest.File):
-    """The file that describes tasks; its items are their episodes."""
+    """A manifest file, whose items are the episodes of its tasks."""
 
     def collect(self) -> Iterator[pytest.Item]:
         run = run_of(self.config)
@@ -106,7 +106,7 @@ class Manifest(pytest.File):
         first = known.setdefault(task.id, self.path)
         if first != self.path:
             raise UserError(
-                f"{self.path}: task id {task.id!r} is taken by {first}: give one of the two another id, "
+                f"{self.path}: task id {task.id!r} is already used by {first}: change one of the two ids, "
                 "or collect one directory at a time"
             )
 
@@ -120,14 +120,14 @@ class Manifest(pytest.File):
         if settings.replay_feedback is not None:
             yield from self._replays(task, prefix, settings)
             return
-        # without a model an item still stands for the task: it is shown, selected, and skipped with the reason
+        # without a model, a task still has an item, which can be selected, and is skipped with the reason
         shown = (settings, replace(settings, paper=False)) if settings.ablation else (settings,)
         for model in settings.models or (None,):
             for policy in settings.feedbacks:
                 for each in shown:
-                    told = "" if each.paper or not settings.ablation else "-no-paper"
+                    suffix = "" if each.paper or not settings.ablation else "-no-paper"
                     for attempt in range(1, settings.attempts + 1):
-                        name = f"{model or settings.agent}-{policy}{told}" + (f"-{attempt}" if attempt > 1 else "")
+                        name = f"{model or settings.agent}-{policy}{suffix}" + (f"-{attempt}" if attempt > 1 else "")
                         facts = {"model": model, "policy": policy, "attempt": attempt}
                         yield self._item(EpisodeItem, f"{prefix}episode[{name}]", task=task, settings=each, **facts)
 
@@ -143,7 +143,7 @@ class Manifest(pytest.File):
                 yield self._item(EpisodeItem, name, task=task, policy=policy, replay=replay, **played)
 
     def _item(self, kind: type[TaskItem], name: str, **facts: Any) -> pytest.Item:
-        # the id is given whole: from the name alone, pytest 9.2 does not find the part in brackets, and --lf forgets the item
+        # pass the whole id: from the name alone, pytest 9.2 does not find the part in brackets, and --lf loses the item
         item: pytest.Item = kind.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", **facts)
         return item
 

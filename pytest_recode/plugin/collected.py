@@ -1,4 +1,4 @@
-"""What collection found out about this run's items. In the controller of pytest-xdist, about the items of its workers."""
+"""Results of collection: tasks, settings and ids of this run's items. In the controller of pytest-xdist, of its workers' items."""
 
 from __future__ import annotations
 

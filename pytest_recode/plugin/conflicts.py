@@ -1,7 +1,7 @@
-"""Conflicts: options that say nothing beside each other.
+"""Conflicts: options that have no effect in combination.
 
-What was typed to no effect is a mistake. An ini is shared by all kinds of runs: what this run has no use for in it is left out of
-the settings.
+An option without effect on the command line is an error. An ini file is shared by all kinds of runs, so its values without effect are
+removed from the settings.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pytest_recode.settings import FROM_STORED_RUN, ONE_STEP, Settings
 
 
 class Conflict(NamedTuple):
-    """`options` say nothing in the runs that `where` is true of. `words` may name the one that was typed, `{option}`, and what is
-    in the settings; `without` are the fields of a run that has them from the ini alone."""
+    """`options` have no effect in runs for which `where` is true. `words` is the message, with the given option as `{option}` and
+    fields of the settings; `without` are the values of fields that only the ini file sets."""
 
     options: tuple[str, ...]
     where: Callable[[Settings], bool]
@@ -36,29 +36,29 @@ _OF_STORED = (
     *(field.replace("_", "-") for field in FROM_STORED_RUN if field != "paper"),
     *("attempts", "feedback-model", "feedback-from", "no-paper", "with-paper"),
 )
-"""What a replay has from the run that it replays."""
+"""Settings that a replay takes from the original run."""
 
 _CONFLICTS = (
     Conflict(
         ("with-paper",),
         lambda run: run.paper and not run.ablation,
-        "--recode-with-paper is for beside --recode-no-paper (each episode both ways): the paper is there without it",
+        "--recode-with-paper requires --recode-no-paper (together, they play each episode both ways): without both, prompts have the paper",
     ),
     Conflict(
         _OF_STORED,
         lambda run: run.replay_feedback is not None,
-        "--recode-{option} is the stored run's with --recode-replay-feedback: leave one of the two out",
+        "--recode-{option} cannot be set with --recode-replay-feedback, which uses the stored run's: leave one of the two out",
     ),
     Conflict(
         ("resume",),
         lambda run: run.resume and run.out is None,
-        "--recode-resume goes on in a directory: name it with --recode-out=DIR",
+        "--recode-resume requires the directory of a run: name it with --recode-out=DIR",
         {"resume": False},
     ),
     Conflict(
         ("model",),
         lambda run: run.validate,
-        "--recode-validate asks no model: leave out --recode-model, or leave out --recode-validate to attempt the tasks",
+        "--recode-validate calls no model: leave out --recode-model, or leave out --recode-validate to attempt the tasks",
         {"models": ()},
     ),
     Conflict(
@@ -70,47 +70,47 @@ _CONFLICTS = (
     Conflict(
         ("validate-seeds",),
         lambda run: run.seed is not None,
-        "--recode-seed names the one seed to grade with: leave out --recode-validate-seeds, or leave out --recode-seed",
+        "--recode-seed sets a single seed: leave out --recode-validate-seeds, or leave out --recode-seed",
         {"validate_seeds": 3},
     ),
     Conflict(
         ("fail-under",),
         lambda run: run.validate,
-        "--recode-fail-under is about solved episodes and --recode-validate has none: leave one of the two out",
+        "--recode-fail-under needs episodes, and --recode-validate plays none: leave one of the two out",
         {"fail_under": None},
     ),
     Conflict(
         _OF_EPISODES,
         lambda run: run.validate,
-        "--recode-{option} is about episodes and --recode-validate plays none: leave one of the two out",
+        "--recode-{option} needs episodes, and --recode-validate plays none: leave one of the two out",
         {"feedback_model": None, "feedback_from": "auto", "max_cost": None},
     ),
     Conflict(
         ("model",),
         lambda run: run.agent in {"reference", "noop"},
-        "--recode-agent={run.agent} asks no model: leave out --recode-model, or choose --recode-agent=recode",
+        "--recode-agent={run.agent} calls no model: leave out --recode-model, or choose --recode-agent=recode",
         {"models": ()},
     ),
     Conflict(
         ("steps",),
         lambda run: run.agent in ONE_STEP,
-        "--recode-agent={run.agent} makes one step a turn: leave out --recode-steps, or choose --recode-agent=recode",
+        "--recode-agent={run.agent} has one step per turn: leave out --recode-steps, or choose --recode-agent=recode",
     ),
     Conflict(
         _OF_MEMORY,
         lambda run: run.agent in ONE_STEP,
-        "--recode-agent={run.agent} sums up nothing and searches nothing: leave out --recode-{option}, or choose"
+        "--recode-agent={run.agent} has no memory to summarize and no search: leave out --recode-{option}, or choose"
         " --recode-agent=recode",
     ),
     Conflict(
         ("test-output",),
         lambda run: run.test_output != "none" and run.feedbacks == ("none",),
-        "--recode-test-output is shown with feedback, and there is none with --recode-feedback=none: leave one of the two out",
+        "--recode-test-output is part of feedback, and --recode-feedback=none has none: leave one of the two out",
     ),
     Conflict(
         ("turns",),
         lambda run: run.feedbacks == ("none",),
-        "--recode-turns says nothing with --recode-feedback=none, which ends after the first turn: leave one of the two out",
+        "--recode-turns has no effect with --recode-feedback=none, which ends after the first turn: leave one of the two out",
     ),
     Conflict(
         ("feedback-model",),
@@ -121,7 +121,7 @@ _CONFLICTS = (
     Conflict(
         ("feedback-scope", "feedback-code"),
         lambda run: run.feedback_model is None,
-        "--recode-{option} is about what --recode-feedback-model writes, and none is given: give one, or leave it out",
+        "--recode-{option} requires --recode-feedback-model: add it, or leave out --recode-{option}",
     ),
     Conflict(
         ("feedback-from",),
@@ -133,7 +133,7 @@ _CONFLICTS = (
 
 
 def checked(config: pytest.Config, made: Settings) -> Settings:
-    """The settings without what says nothing in this run. Raises `pytest.UsageError`, one line, where it was typed."""
+    """Remove settings without effect from the ini file. Raises `pytest.UsageError` with one line for those on the command line."""
     _check_twice(made)
     _check_levels(made)
     typed = {
@@ -157,7 +157,7 @@ def _check_twice(made: Settings) -> None:
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice:
             raise pytest.UsageError(
-                f"--recode-{name}={twice} is given twice: give it once, or --recode-attempts=2 for two episodes of each"
+                f"--recode-{name}={twice} is given twice: keep one, or use --recode-attempts=2 for two episodes of each"
             )
 
 
@@ -169,7 +169,7 @@ def _check_levels(made: Settings) -> None:
 
 
 def _check_researcher(config: pytest.Config, made: Settings) -> None:
-    """Whether a person can be the researcher here."""
+    """Check whether a person can be the researcher in this session."""
     if made.feedback_from == "auto":
         return
     if made.feedback_model:
@@ -179,6 +179,6 @@ def _check_researcher(config: pytest.Config, made: Settings) -> None:
         )
     if made.feedback_from == "person" and config.getoption("dist", "no") != "no":
         raise pytest.UsageError(
-            "--recode-feedback-from=person asks in this terminal, which workers do not have: leave out -n,"
+            "--recode-feedback-from=person asks in this terminal, which workers cannot use: leave out -n,"
             " or answer by files with --recode-feedback-from=files"
         )

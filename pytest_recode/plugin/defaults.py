@@ -1,4 +1,4 @@
-"""The project's own formats, sandboxes, agents, policies and models, registered as anybody's are."""
+"""The project's own formats, sandboxes, agents, policies and models, registered by the same hooks as those of plugins."""
 
 from __future__ import annotations
 

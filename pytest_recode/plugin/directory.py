@@ -97,8 +97,8 @@ def check_place(out: Path, manifests: Iterable[Path]) -> None:
         for root in (manifest.parent.resolve(), manifest.resolve().parent):
             if out.resolve().is_relative_to(root):
                 raise UserError(
-                    f"{out}: these records would lie in the data set {root}, which nothing is written into (they quote its"
-                    " solutions): give --recode-out=DIR, a directory outside of it"
+                    f"{out}: records cannot be written into the data set {root}, because they quote its"
+                    " solutions: give a directory outside of it with --recode-out=DIR"
                 )
 
 
@@ -127,7 +127,7 @@ def claim(
                 if results.exists()
                 else ("other files", "")
             )
-            raise UserError(f"--recode-out={out} holds {what}: give a new or an empty directory{also}")
+            raise UserError(f"--recode-out={out} contains {what}: give a new or an empty directory{also}")
         out.mkdir(parents=True, exist_ok=True)
         if settings.out is None:
             (out.parent / ".gitignore").write_text("*\n")
@@ -184,8 +184,8 @@ def _finished(out: Path) -> Mapping[str, Record]:
 def compact(out: Path) -> None:
     """Remove the errors of an earlier run that this run has retried: their episodes have a later record.
 
-    Reads and writes the whole file: to be called once per run, however many were retried. A run that is killed before leaves both
-    records of an episode; every reader takes the later one.
+    Reads and writes the whole file, so call it once per run. A run that is killed before leaves both records of an episode; every
+    reader uses the later one.
     """
     from pytest_recode.records.results import latest, rewrite
 

@@ -1,4 +1,4 @@
-"""With pytest-xdist: the controller checks the run once and tells its workers what it decided."""
+"""With pytest-xdist: the controller checks the run once, and sends its decisions to the workers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ OURS = re.compile(r"(::|/)(episode|replay|validate)\[")
 
 
 def scheduler(config: pytest.Config, log: Any) -> Any:
-    """Controller: where nothing was said of it, each worker gets neighbouring items, and takes over from others when it is done.
+    """Controller: by default, each worker gets consecutive items, and takes over items of others when it has finished.
 
-    Items of one task, or of one paper, share a warm judge. Handed out one by one, every worker would come to need all of them.
+    Items of one task, or of one paper, share a warm judge. If items were distributed in turn, every worker would need all judges.
     """
-    given = config.known_args_namespace  # xdist has its own default in `option` by now
+    given = config.known_args_namespace  # `option` already has xdist's default
     if given.dist != "no" or given.distload or not options.given(config) or run_of(config).asks:
         return None
     from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
@@ -34,7 +34,7 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
-    """Controller: what the user named on the command line is checked before any worker starts."""
+    """Controller: check the options before any worker starts."""
     if config.getoption("recode_model") and not config.option.collectonly:
         from pytest_recode.plugin import preflight
 
@@ -42,7 +42,7 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
 
 
 def pytest_configure_node(node: Any) -> None:
-    """Controller: name the run and its directory to a worker."""
+    """Controller: send the id and directory of the run to a worker."""
     if options.given(node.config):
         run = run_of(node.config)
         node.workerinput["recode_run"] = run.id
@@ -50,7 +50,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
-    """Controller: the first worker has collected. Nothing has been spent yet."""
+    """Controller: the first worker has collected, and no model has been called yet."""
     config: pytest.Config = node.config
     ours = [nodeid for nodeid in ids if OURS.search(nodeid)]
     if RUN in config.stash and ours:
@@ -62,20 +62,20 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
 
         preflight.prepare(run)
         if first:
-            from pytest_recode.plugin import summary  # a session without tasks loads none of it
+            from pytest_recode.plugin import summary  # not imported in a session without tasks
 
             for line in summary.played_how(run):
                 run.notify(line.removeprefix("recode: "))
 
 
 def speaks(config: pytest.Config) -> bool:
-    """Whether this process tells what collection finds: of the workers, which all collect the same, the first does."""
+    """Whether this process reports the findings of collection. All workers collect the same, so only the first one reports."""
     worker = getattr(config, "workerinput", None)
     return worker is None or worker["workerid"] == "gw0"
 
 
 def stop(config: pytest.Config, reason: str) -> bool:
-    """Controller: hand out no more items and end once every worker has. False where pytest-xdist does not run the session."""
+    """Controller: distribute no more items, and end when every worker has ended. False if pytest-xdist does not run the session."""
     session: Any = config.pluginmanager.get_plugin("dsession")
     if session is None:
         return False
@@ -84,7 +84,7 @@ def stop(config: pytest.Config, reason: str) -> bool:
 
 
 def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
-    """Of the tasks that the workers' items are of, with their ids: their manifests are read again, as the items stay over there."""
+    """The environments of the tasks of these items, with the tasks' ids. Reads the manifests again, because the controller has no items."""
     from pytest_recode.faults import UserError
     from pytest_recode.plugin.environments import placed
 
@@ -112,7 +112,7 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
 
 
 def _manifests(config: pytest.Config, name: str) -> Iterator[Path]:
-    """The files that a node id may begin with: its path counts from the root or, beyond that, from what pytest was given."""
+    """The files that the path of a node id may refer to: relative to the root directory or, outside of it, to an argument of pytest."""
     given = (config.invocation_params.dir / arg.partition("::")[0] for arg in config.args)
     for base in dict.fromkeys(os.path.normpath(each) for each in (config.rootpath, *given)):
         if (path := Path(base, name)).is_file():

@@ -1,4 +1,4 @@
-"""--recode-env: which interpreter or image an environment, as a benchmark calls it, is on this machine."""
+"""--recode-env: the interpreters and images on this machine for the environments that benchmarks name."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pytest_recode.task import Environment
 
 _MOST_TASKS = 6
 _NEAR = 0.9
-"""How like each other names are of which one may be meant for the other: RECODE-H has both test_151 and test_191."""
+"""Minimum similarity of two names for a suggestion: RECODE-H has both test_151 and test_191."""
 _PATH = re.compile(r"[/~.]|.*/bin/|(.*/)?python[\d.]*$")
-"""What is meant to be a path, whether or not it leads anywhere."""
+"""Matches values that are intended as a path, whether or not it exists."""
 
 
 def read(values: Iterable[str], option: str, base: Path) -> tuple[Environment, ...]:
     """One Environment for each name, with its interpreter, its image, or both. Raises `UserError`.
 
-    `base` is what a relative path counts from.
+    Relative paths are relative to `base`.
     """
     found: dict[str, Environment] = {}
     for value in values:
@@ -43,25 +43,26 @@ def read(values: Iterable[str], option: str, base: Path) -> tuple[Environment, .
         known = found.get(name, Environment(name=name))
         if known.python if local else known.image:
             kind = "an interpreter" if local else "an image"
-            raise UserError(f"{option}={value}: {name} has {kind} already; give one of each at most")
+            raise UserError(f"{option}={value}: {name} already has {kind}; give at most one of each")
         found[name] = replace(known, python=str(path)) if local else replace(known, image=where)
     return tuple(found.values())
 
 
 def placed(environment: Environment, known: Iterable[Environment]) -> Environment:
-    """With what --recode-env says of its name. An interpreter is named by the user alone: it is started outside of any sandbox."""
+    """The environment with the interpreter and image that --recode-env gives its name. Only the user names interpreters, because they are
+    started outside of any sandbox."""
     own = next((each for each in known if environment.name and each.name == environment.name), None)
     if own is None:
         return replace(environment, python="")
-    dockerfile = None if own.image else environment.dockerfile  # the user's word comes first
+    dockerfile = None if own.image else environment.dockerfile  # the user's image has priority
     return replace(environment, python=own.python, image=own.image or environment.image, dockerfile=dockerfile)
 
 
 def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iterable[Environment] = ()) -> None:
-    """`wanted`: the tasks of each environment; `sandbox`: the name of one of the project's own, "" for another.
+    """Check that the sandbox can use every environment. `wanted`: the tasks of each environment; `sandbox`: the name of a built-in one, or "".
 
-    Raises `UserError` naming every environment that this sandbox has nothing to run in, and the tasks that need it. It says
-    which of those that were `given` (--recode-env) nothing uses: alone that is no fault, as ini files are for many runs.
+    Raises `UserError` with every environment that has no interpreter or image for this sandbox, and the tasks that need it. The message also
+    lists unused names of `given` (--recode-env), which are not an error by themselves, because ini files serve many runs.
     """
     from pytest_recode.sandboxes.interpreters import interpreter
 
@@ -82,19 +83,23 @@ def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iter
     if missing:
         what = {"docker": "image", "": "interpreter or image"}.get(sandbox, "interpreter")
         place = {"docker": "IMAGE", "": "PATH-or-image"}.get(sandbox, "PATH")
-        told = "; ".join(f"{each.name}{_other(each, sandbox)} is needed by {_listed(tasks)}" for each, tasks in missing)
+        needs = "; ".join(
+            f"{each.name}{_other(each, sandbox)} is needed by {_listed(tasks)}" for each, tasks in missing
+        )
         give = " ".join(f"--recode-env={each.name}={place}" for each, _ in missing)
-        idle = _idle({each.name for each in given} - {each.name for each in wanted}, [each.name for each, _ in missing])
+        unused = _unused(
+            {each.name for each in given} - {each.name for each in wanted}, [each.name for each, _ in missing]
+        )
         raise UserError(
-            f"no {what} is named for {_counted(len(missing))}: {told}.{idle} Give {give}, or choose other tasks with -k"
+            f"no {what} is given for {_counted(len(missing))}: {needs}.{unused} Give {give}, or choose other tasks with -k"
         )
 
 
 def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str) -> str:
-    """One line on tasks whose requirements files ask for what the judging interpreter does not have; "" if there are none.
+    """A line on tasks whose requirements files list packages that the judging interpreter does not have; "" if there are none.
 
-    A warning and no fault: `opencv-python-headless` serves a task that asks for `opencv-python`. What the tests or the reference
-    import and do not find is a fault, and each task's own check finds it before a model is asked.
+    A warning and not an error: `opencv-python-headless` satisfies a task that requires `opencv-python`. If an import of the tests or
+    the reference fails, the task's own check reports it before the first model call.
     """
     from pytest_recode.sandboxes.interpreters import interpreter
     from pytest_recode.sandboxes.requirements import unmet
@@ -108,11 +113,11 @@ def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str)
         described += [f"{task} ({', '.join(packages)})" for task in tasks if packages]
     if not described:
         return ""
-    return f"requirements.txt asks for other packages than are installed, and verdicts may differ: {_listed(described)}"
+    return f"installed packages differ from requirements.txt, so verdicts may differ: {_listed(described)}"
 
 
 def _other(environment: Environment, sandbox: str) -> str:
-    """What it has, and this sandbox has no use for."""
+    """A note on an interpreter or image that this sandbox cannot use."""
     if environment.image and sandbox not in ("", "docker"):
         return f" (the image {environment.image} is for --recode-sandbox=docker, and this run's is {sandbox})"
     if environment.python and sandbox == "docker":
@@ -120,14 +125,14 @@ def _other(environment: Environment, sandbox: str) -> str:
     return ""
 
 
-def _idle(names: Collection[str], missing: Sequence[str]) -> str:
-    """A sentence on names that nothing uses, which may be slips of the pen; the likely ones come first."""
+def _unused(names: Collection[str], missing: Sequence[str]) -> str:
+    """A sentence on unused names, which may be misspelled; likely ones come first."""
     near = {name: difflib.get_close_matches(name, missing, 1, _NEAR) for name in sorted(names)}
-    told = [
+    listed = [
         f"{name} (did you mean {near[name][0]}?)" if near[name] else name
         for name in sorted(near, key=lambda name: not near[name])
     ]
-    return f" No chosen task uses {_listed(told)}." if told else ""
+    return f" No selected task uses {_listed(listed)}." if listed else ""
 
 
 def _counted(number: int) -> str:

@@ -1,6 +1,6 @@
-"""`--recode-fail-under`: unsolved episodes are no failed tests, and one more report says whether enough were solved.
+"""`--recode-fail-under`: unsolved episodes are not failed tests, and an additional report passes if enough were solved.
 
-Terminal, exit status and JUnit all come from these reports, so that they agree.
+Terminal, exit status and JUnit all use these reports, so that they agree.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def excuse(report: pytest.TestReport, data: ReportData) -> None:
 def report(limit: float, records: Sequence[EpisodeSummary], wanted: int) -> tuple[pytest.TestReport, str]:
     """Whether at least `limit` per cent are solved, of `wanted` episodes that should have ended: the report and its text."""
     judged, share = summary.solved(records)
-    below = math.floor(share * 10) / 10  # rounded up, it could show what was not reached
+    below = math.floor(share * 10) / 10  # rounding up could show a share that was not reached
     text = f"recode: {below:.1f} % solved ({judged} judged), at least {limit:g} % wanted"
     if judged < wanted:
         text += f", and {wanted - judged} of {wanted} have no verdict"
@@ -48,7 +48,7 @@ def report(limit: float, records: Sequence[EpisodeSummary], wanted: int) -> tupl
 
 
 def ended(call: pytest.TestReport) -> pytest.TestReport:
-    """The last phase of a report without an item. JUnit reads the properties from it."""
+    """The teardown of a report without an item, from which JUnit reads the properties."""
     return pytest.TestReport(
         nodeid=call.nodeid,
         location=call.location,
@@ -76,14 +76,14 @@ def unrecorded(nodeid: str, reason: str) -> pytest.TestReport:
 
 
 def remember(config: pytest.Config, limit: float, unsolved: Collection[str]) -> None:
-    """Have `--lf` select unsolved episodes, which pytest takes for expected failures. After pytest wrote its own list."""
+    """Make `--lf` select unsolved episodes, which pytest treats as expected failures. Called after pytest wrote its list."""
     cache = getattr(config, "cache", None)
     if cache is not None:
         listed = cache.get(_LASTFAILED, {}) | dict.fromkeys(unsolved, True)
-        listed.pop(_nodeid(limit), None)  # no item can be selected by it
+        listed.pop(_nodeid(limit), None)  # it selects no item
         cache.set(_LASTFAILED, listed)
 
 
 def _nodeid(limit: float) -> str:
-    """The same for each run with this limit, so that a CI system shows its history."""
+    """The node id, equal for each run with this limit, so that a CI system shows its history."""
     return f"recode::at least {limit:g} % solved"

@@ -24,7 +24,7 @@ ASKED = pytest.StashKey[bool]()
 
 
 def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
-    """How to ask a person for feedback; None for `auto`, which asks none."""
+    """The way to ask a person for feedback; None for `auto`, which asks no person."""
     if who == "person":
         from pytest_recode.feedback.dialogue import dialogue
 
@@ -34,7 +34,7 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
             draft = out / "feedback" / f"{request.name}.said.json"
             with _terminal(config):
                 width = shutil.get_terminal_size().columns
-                return dialogue(request, say=print, read=input, kept=draft, width=width, first=first)
+                return dialogue(request, say=print, read=input, stored=draft, width=width, first=first)
 
         return in_terminal
     if who == "files":
@@ -46,12 +46,12 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
 
 
 def check_terminal(config: pytest.Config) -> None:
-    """Raises `UserError` where standard input or output is no terminal."""
+    """Raise `UserError` if standard input or output is not a terminal."""
     with _terminal(config):
         there = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
     if not there:
         raise UserError(
-            "--recode-feedback-from=person asks in the terminal, and this run has none: start it in one,"
+            "--recode-feedback-from=person needs a terminal, and this run has none: start it in one,"
             " or answer by files with --recode-feedback-from=files"
         )
 

@@ -64,7 +64,7 @@ class TaskItem(pytest.Item):
 
 
 class FaultItem(TaskItem):
-    """Stands for what a manifest names and nobody can play, so that the rest can be: an ERROR of one line."""
+    """An item for an entry of a manifest that cannot be loaded: an ERROR of one line, so that the other tasks can run."""
 
     def __init__(self, **rest: Any) -> None:
         super().__init__(**rest)
@@ -135,12 +135,12 @@ class EpisodeItem(RecodeItem):
             attempt=self.attempt,
             replay=self.replay,
         )
-        if kept := run.directory.finished.get(self.nodeid):
+        if stored := run.directory.finished.get(self.nodeid):
             try:
-                check_setup(kept, plan, self.settings, digest(self.task.load()))
+                check_setup(stored, plan, self.settings, digest(self.task.load()))
             except UserError as error:
                 raise self._not_played(error) from None
-            self._finish(kept, finished_before=True)
+            self._finish(stored, finished_before=True)
             return
         if record := self._played_before():
             self._finish(record)
@@ -158,13 +158,13 @@ class EpisodeItem(RecodeItem):
                     self._turn_finished,
                     clock,
                 )
-        except UserError as error:  # what an earlier run left of it cannot be read
+        except UserError as error:  # the stored data of an earlier run is invalid
             raise self._not_played(error) from None
         except (RecordsError, Stopped) as stop:
             run.sandbox.drop()
             raise self._interrupted(str(stop)) from None
         except BaseException as cut:
-            # cut off in the middle of something (Ctrl-C, a time limit): no half-done exchange may meet the next item
+            # interrupted (Ctrl-C, a time limit): the next item must not get a sandbox in the middle of an exchange
             run.sandbox.drop()
             if not isinstance(cut, LimitReached):
                 raise
@@ -174,8 +174,8 @@ class EpisodeItem(RecodeItem):
         self._finish(record)
 
     def _played_before(self) -> Record | None:
-        """The record, where this process has played the episode: a plugin repeats tests, or the session has it twice. The better of two
-        answers is no result."""
+        """The record, if this process has already played the episode, because a plugin repeats tests or the session has it twice. The better of
+        two answers is not a valid result."""
         from pytest_recode.records.transcript import name
         from pytest_recode.records.transcript_reader import ended
 
@@ -190,8 +190,8 @@ class EpisodeItem(RecodeItem):
 
         try:
             left = recover(path, outcome="error", stop="error", error=None)
-        except (OSError, ValueError):  # it had not begun
-            raise self._not_played(UserError(f"{cut} before the episode began: raise that limit")) from None
+        except (OSError, ValueError):  # it had not started
+            raise self._not_played(UserError(f"{cut} before the episode started: raise that limit")) from None
         return ended(path) or cut.record(left)
 
     def _interrupted(self, reason: str) -> Fault:
@@ -238,8 +238,8 @@ class EpisodeItem(RecodeItem):
             "recode_simulated": record["simulated"] or None,
         }
         before = {name for name, _ in self.user_properties}
-        told = {key: value for key, value in facts.items() if value is not None and key not in before}
-        self.user_properties += [_fact(key, value) for key, value in told.items()]
+        added = {key: value for key, value in facts.items() if value is not None and key not in before}
+        self.user_properties += [_fact(key, value) for key, value in added.items()]
 
 
 class ValidateItem(RecodeItem):
@@ -274,7 +274,7 @@ class ValidateItem(RecodeItem):
             run.sandbox.drop()
             error: ErrorRecord = {
                 "kind": "time",
-                "message": f"{cut} before the check came to its end: raise that limit",
+                "message": f"{cut} before the check ended: raise that limit",
             }
             facts["error"] = error
             raise Fault(f"{self.task.id}: {error['message']}") from None

@@ -1,8 +1,8 @@
-"""Limits of an item's time, kept by one alarm in the main thread.
+"""Time limits of an item, enforced by an alarm in the main thread.
 
-Two limits exist. pytest-timeout's (`--timeout`, its ini key, marker and environment variable) is wall-clock time. Where the user
-gave none, the item's own stands behind what the item enforces by itself, on the episode's clock. pytest-timeout asks plugins to
-set its timers; this one does, for items of tasks: pytest-timeout's own signal prints stack traces, and its thread ends the process.
+There are two limits. pytest-timeout's (`--timeout`, its ini key, marker and environment variable) is wall-clock time. If the user sets
+none, the item has a backup limit on the episode's clock, in addition to the limits that it enforces itself. pytest-timeout lets plugins
+set its timers, and this one does for items of tasks: pytest-timeout's own signal prints stack traces, and its thread ends the process.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from pytest_recode.records.record import ErrorRecord, Record
 
 AGAIN = 1.0
-"""Seconds after which an alarm that came too early (the clock stood still meanwhile) comes again, at least."""
+"""Minimum seconds until the next alarm, if an alarm came too early because the clock was stopped in between."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """`name` as messages have it. `clock`: the seconds that count."""
+    """`name` is for messages. `clock` measures the seconds that count."""
 
     seconds: float
     name: str
@@ -37,7 +37,7 @@ class Limit:
 
 
 class LimitReached(Interrupt):
-    """Raised in the main thread, in the middle of whatever it does. It says what the episode was waiting for at that moment."""
+    """Raised in the main thread at any point. Stores what the episode was waiting for at that moment."""
 
     def __init__(self, limit: Limit, clock: Clock) -> None:
         super().__init__(f"{limit.name} ({limit.seconds:g} s) passed")
@@ -46,9 +46,9 @@ class LimitReached(Interrupt):
         self.waited = clock.waited
 
     def fault(self, turns: int) -> ErrorRecord | None:
-        """Why this is no failure of whoever plays, as a record has it; None where it is one. `turns`: how many were graded.
+        """The error for the record; None if the episode is unsolved. `turns`: the number of graded turns.
 
-        It is one where the limit has passed although the waits are left out, at work, after a graded turn.
+        The episode is unsolved if the limit has passed without counting the waits, while the model or agent worked, after a graded turn.
         """
         if self.wait is not None and self.wait.model:
             detail = f"it had not answered when {self}: raise that limit, or lower --recode-call-seconds"
@@ -68,7 +68,7 @@ class LimitReached(Interrupt):
         return None
 
     def record(self, cut: Record) -> Record:
-        """The record of the episode, of which `cut` is what its transcript tells."""
+        """The record of the episode. `cut` is the record recovered from its transcript."""
         error = self.fault(len(cut["turns"]))
         return {
             **cut,
@@ -80,7 +80,7 @@ class LimitReached(Interrupt):
 
 
 class Timer:
-    """Of one item. A limit that passes while nothing is at work is noticed when work begins."""
+    """The timer of one item. A limit that passes outside of `working` is detected when it starts."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -90,7 +90,7 @@ class Timer:
         self._own: Limit | None = None
 
     def start(self, limit: Limit, ignored: Callable[[], bool] = lambda: False) -> bool:
-        """Whether an alarm can be set here: only the main thread has signals."""
+        """Set an alarm. Returns False outside of the main thread, where signals are not available."""
         if threading.current_thread() is not threading.main_thread():
             return False
         began = limit.clock()
@@ -116,7 +116,7 @@ class Timer:
 
     @contextmanager
     def working(self, seconds: float | None) -> Iterator[Clock]:
-        """With a fresh clock. `seconds` are the item's own limit, for where there is no other; None: there is none."""
+        """Work with a new clock. `seconds` is the item's own limit, used if there is no other; None: no limit."""
         self.clock = clock = Clock()
         if not self._set and seconds is not None:
             self._own = Limit(seconds=seconds, name="the time limit of this item", clock=clock)
@@ -131,7 +131,7 @@ class Timer:
                 self.stop()
 
     def restart(self) -> None:
-        """Count the item's own limit from now on, for items of many gradings. A limit of the user's goes on."""
+        """Restart the item's own limit, for items of many gradings. A limit of the user continues."""
         if self._own is not None:
             self.start(self._own, _debugging)
 
@@ -158,4 +158,4 @@ def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
     if not isinstance(timer, Timer):
         return None
     timer.stop()
-    return None  # a timer of pytest-timeout's own may have been set where there is no main thread
+    return None  # outside of the main thread, pytest-timeout may have set its own timer

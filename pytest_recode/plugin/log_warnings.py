@@ -1,4 +1,4 @@
-"""Warnings of this package become warnings of pytest, in the process that runs the items and in the controller."""
+"""Convert log warnings of this package to pytest warnings, in the process that runs the items and in the controller."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 
 
 class RecodeWarning(pytest.PytestWarning):
-    """A warning that is shown at once, while the run goes on."""
+    """A warning that is shown immediately during the run."""
 
 
 class LogToWarnings(logging.Filter):
-    """Passes warnings of this package's logger on as pytest's warnings, and keeps them out of the log that pytest captures.
+    """Converts warnings of this package's logger to pytest warnings, and removes them from the log that pytest captures.
 
-    pytest-xdist sends a worker's warnings to the controller at once.
+    pytest-xdist sends a worker's warnings to the controller immediately.
     """
 
     def __init__(self, config: pytest.Config) -> None:

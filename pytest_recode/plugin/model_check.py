@@ -1,4 +1,4 @@
-"""The models of a run, before anything is spent: known, with their keys, and with a price where there is a limit."""
+"""Check the models of a run before the first call: names, keys, and prices if there is a cost limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def contexts(settings: Settings, ledger: Ledger, table: Mapping[str, Mapping[str, Any]]) -> list[ModelContext]:
-    """One for each model that the run will ask."""
+    """A context for each model that the run will call."""
     return [
         ModelContext(
             name=name,
@@ -30,7 +30,7 @@ def contexts(settings: Settings, ledger: Ledger, table: Mapping[str, Mapping[str
 
 
 def check(asked: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
-    """Raises `UserError`."""
+    """Check names, keys and prices. Raises `UserError`."""
     _before_litellm(asked, registry, notify)
     for context in asked:
         registry.model(context.name).check(context)

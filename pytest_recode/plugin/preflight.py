@@ -1,6 +1,6 @@
 """Checks before a run spends anything: options, models and keys, sandbox, environments, image and the directory of the run.
 
-Called in the controlling process (options also in each worker). What the user has to correct is a `pytest.UsageError` of one line.
+Called in the controlling process (options also in each worker). Errors that the user must correct are a `pytest.UsageError` of one line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Turn errors that the user has to correct into `pytest.UsageError`, of which pytest shows the line alone."""
+    """Convert errors that the user must correct to `pytest.UsageError`, of which pytest shows only the message."""
     try:
         yield
     except (UserError, SandboxError, RecordsError) as error:
@@ -31,7 +31,7 @@ def usage_errors() -> Iterator[None]:
 
 
 def check_models(run: Run) -> None:
-    """Known, with their keys, and with a price where there is a limit. Raises `pytest.UsageError`."""
+    """Check names, keys, and prices if there is a cost limit. Raises `pytest.UsageError`."""
     with usage_errors():
         _check_models(run)
 
@@ -43,13 +43,13 @@ def _check_models(run: Run) -> None:
 
 
 def check_options(run: Run) -> None:
-    """Names that can be checked without asking anybody. Raises `pytest.UsageError`."""
+    """Check names that need no model call or service. Raises `pytest.UsageError`."""
     from pytest_recode.settings import check_memory, for_format
 
     settings = run.settings
     here = str(run.config.invocation_params.dir)
     if ":" in settings.agent and here not in sys.path:
-        sys.path.append(here)  # package.module:Name is sought where the user stands, too
+        sys.path.append(here)  # package.module:Name is also searched for in the current directory
     with usage_errors():
         check_memory(for_format(settings, run.registry.agent(settings.agent).defaults))
         for policy in settings.feedbacks:
@@ -60,7 +60,7 @@ def check_options(run: Run) -> None:
             run.registry.model(model)
         if settings.search_model and run.registry.model(settings.search_model).embedder is None:
             raise UserError(
-                f"--recode-search-model={settings.search_model} makes no vectors: name an embedding model, such as"
+                f"--recode-search-model={settings.search_model} provides no embeddings: name an embedding model, such as"
                 " text-embedding-3-small, or leave it out"
             )
         if not Path(settings.python).is_file():
@@ -71,8 +71,7 @@ def check_options(run: Run) -> None:
 
 
 def prepare(run: Run) -> None:
-    """Once per run, before anything is spent: models known and keys there, a sandbox and the run's image found, the
-    directory made.
+    """Prepare the run, once, before the first model call: check models, keys, sandbox and image, and create the directory.
 
     Raises `pytest.UsageError`.
     """
@@ -82,7 +81,7 @@ def prepare(run: Run) -> None:
 
     if run.config.getoption("dist", "no") == "each":
         raise pytest.UsageError(
-            "--dist=each plays each episode in every worker: give -n alone, or --recode-attempts=N for several episodes of each"
+            "--dist=each plays each episode in every worker: use only -n, or --recode-attempts=N for several episodes of each"
         )
     with usage_errors():
         interpreter(run.settings.python)
@@ -94,7 +93,7 @@ def prepare(run: Run) -> None:
         kind = run.registry.sandbox(run.sandbox.name)
         _check_environments(run)
         _check_image(run)
-        if not run.settings.validate:  # which has nothing to record
+        if not run.settings.validate:  # validation writes no records
             directory.check_place(run.out, _data_sets(run))
             run.claim_directory()
         kind.reap(run.sandbox.context)
@@ -102,32 +101,32 @@ def prepare(run: Run) -> None:
 
 
 def _data_sets(run: Run) -> set[Path]:
-    """The manifests of this run's tasks that are data sets'."""
+    """The manifests of this run that belong to data sets."""
     manifests = {run.collected.tasks[task] for tasks in run.collected.environments.values() for task in tasks}
     return {path for path in manifests if (known := run.registry.format(path.name)) and known.data_set}
 
 
 def _check_environments(run: Run) -> None:
-    """That every environment which a selected task names is there. Raises `UserError`."""
+    """Check that every environment of a selected task is available. Raises `UserError`."""
     from pytest_recode.plugin import environments
 
     name = run.sandbox.name
     own = name if run.registry.own("sandboxes", name) else ""
     environments.check(run.collected.environments, own, run.settings.environments)
-    if _on_this_machine(run) and not run.settings.validate:  # which tells it of each task
+    if _on_this_machine(run) and not run.settings.validate:  # validation reports this for each task
         line = environments.unmet_requirements(run.collected.environments, run.settings.python)
         if line:
             run.notify(line)
 
 
 def _on_this_machine(run: Run) -> bool:
-    """Whether an interpreter of this machine judges."""
+    """Whether an interpreter of this machine runs the tests."""
     name = run.sandbox.name
     return name in ("bubblewrap", "process") and run.registry.own("sandboxes", name)
 
 
 def _check_image(run: Run) -> None:
-    """The image that tasks without one share; a task's own is that task's affair. Raises `UserError`."""
+    """Check the image for tasks without their own; an image of a task is checked by its items. Raises `UserError`."""
     shared = any(not (each.image or each.dockerfile) for each in run.collected.environments)
     if shared and run.sandbox.name == "docker" and run.registry.own("sandboxes", "docker"):
         from pytest_recode.sandboxes.docker_ import find_image
@@ -138,5 +137,5 @@ def _check_image(run: Run) -> None:
             if run.settings.sandbox != "auto":
                 raise
             raise UserError(
-                f"{error}; or give --recode-sandbox=bubblewrap, which needs no image (auto took docker, whose daemon answers)"
+                f"{error}; or use --recode-sandbox=bubblewrap, which needs no image (auto chose docker, because its daemon answers)"
             ) from None

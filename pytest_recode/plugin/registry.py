@@ -1,4 +1,4 @@
-"""What the registering hooks offer, and how a name is chosen from it."""
+"""The registry: entries of the registering hooks, and lookup by name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """Every name that this session knows; import paths are followed when a name is chosen."""
+    """All registered names. Import paths are resolved when a name is chosen."""
 
     offers: Mapping[str, Mapping[str, Any]]
 
@@ -32,7 +32,7 @@ class Registry:
         return found
 
     def agent(self, name: str) -> AgentKind:
-        """A registered name, or `package.module:Name`: an AgentKind, or what makes an Agent from an AgentContext."""
+        """Look up a registered name or `package.module:Name`: an AgentKind, or a callable that makes an Agent from an AgentContext."""
         from pytest_recode.agents import AgentKind
 
         if ":" in name:
@@ -53,12 +53,12 @@ class Registry:
         return kind
 
     def sandboxes(self, chosen: str) -> dict[str, SandboxKind]:
-        """What a choice is made from: all the project's own for `auto`, else the one that was named."""
+        """The candidates for a choice: all built-in sandboxes for `auto`, otherwise the named one."""
         names = defaults.pytest_recode_sandboxes() if chosen == "auto" else (chosen,)
         return {name: self.sandbox(name) for name in names}
 
     def model(self, name: str) -> ModelKind:
-        """By exact name, else by prefix (`sim/`), else the kind that answers to every other name."""
+        """Look up by exact name, then by prefix (`sim/`), then the kind for every other name."""
         offers = self.offers["models"]
         prefix = name.partition("/")[0] + "/"
         if name not in offers and prefix in {known.partition("/")[0] + "/" for known in offers if "/" in known}:
@@ -68,12 +68,12 @@ class Registry:
         return kind
 
     def own(self, what: str, name: str) -> bool:
-        """Whether `name` is the project's own and nobody replaced it."""
+        """Whether `name` is built in and no plugin has replaced it."""
         own: Mapping[str, Any] = getattr(defaults, f"pytest_recode_{what}")()
         return name in own and self.offers[what].get(name) == own[name]
 
     def policy(self, spec: str) -> Policy:
-        """`L3`, `escalate:start=1,patience=2`."""
+        """The policy for `L3`, `escalate:start=1,patience=2` or similar."""
         from pytest_recode.feedback.policies import parse
 
         return parse(spec, self._choose("policies", spec.partition(":")[0], "feedback policy", ""))
@@ -105,7 +105,7 @@ _KINDS = {
 
 
 def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str:
-    """The one sentence for every unknown name."""
+    """The message for an unknown name."""
     names = [choice for choice in choices if choice]
     same = {choice.lower(): choice for choice in names}
     near = difflib.get_close_matches(name.lower(), same, 1)

@@ -49,7 +49,7 @@ class Reporter:
         self._results = ResultsFile(run.out)
         self._session: pytest.Session | None = None
         self._item: pytest.Item | None = None  # the running one
-        self._lost = ""  # why records that were written are missing
+        self._lost = ""  # the reason for missing records
         self._gate = ""  # the result of `--recode-fail-under`
 
     @pytest.hookimpl(wrapper=True)
@@ -116,7 +116,7 @@ class Reporter:
         from pytest_recode.stopping import AWAITED
 
         if distributed.stop(self.run.config, reason):
-            self._say(f"{reason}: waiting up to {AWAITED:.0f} s for the answers under way; Ctrl-C ends the wait")
+            self._say(f"{reason}: waiting up to {AWAITED:.0f} s for answers in progress; Ctrl-C ends the wait")
             self.run.stops.limit(AWAITED + _ENDING)
             return True
         if self._item is not None and not isinstance(self._item, TaskItem):
@@ -232,14 +232,14 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
-        """Print this plugin's warnings at once instead of in the summary, since the user is waiting for what they are about."""
+        """Print this plugin's warnings immediately instead of in the summary, because the user is waiting."""
         terminal: Any = self.run.config.pluginmanager.get_plugin("terminalreporter")
         if warning_message.category is not RecodeWarning or self.run.worker is not None or terminal is None:
             return
         self.run.notify(str(warning_message.message))
-        kept = terminal.stats["warnings"]
-        kept.pop()  # added by the terminal's own hook, which ran before this one
-        if not kept:
+        shown = terminal.stats["warnings"]
+        shown.pop()  # added by the terminal's own hook, which ran before this one
+        if not shown:
             del terminal.stats["warnings"]
 
     def pytest_report_header(self) -> str | None:

@@ -1,4 +1,4 @@
-"""What an item says beyond pytest's own report, as one attribute of it: `report.recode`.
+"""The data that an item attaches to pytest's report, as the attribute `report.recode`.
 
 pytest-xdist sends a report's attributes from worker to controller, so all values are plain JSON types. The item of a task has the same
 attribute while it runs; the reporter moves it to the report.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ValidationData(TypedDict, total=False):
-    """Of one check of one task (`--recode-validate`). `task`, `check` and `error` are always there, the others where it ended."""
+    """Result of one check of one task (`--recode-validate`). `task`, `check` and `error` are always present, the others if the check ended."""
 
     task: str
     check: str
@@ -33,21 +33,21 @@ class ValidationData(TypedDict, total=False):
 
 
 class ReportData(TypedDict, total=False):
-    """Exactly one of these keys, or none in a phase without a result; `finished_before` stands beside `record` alone."""
+    """Exactly one of these keys, or none in a phase without a result; `finished_before` occurs only with `record`."""
 
-    record: Record  # of an episode that ended
-    summary: EpisodeSummary  # in place of `record`, once that is in results.jsonl
-    finished_before: bool  # by an earlier run in the same directory
+    record: Record  # of a finished episode
+    summary: EpisodeSummary  # replaces `record` once it is in results.jsonl
+    finished_before: bool  # an earlier run in the same directory finished the episode
     validation: ValidationData
-    interrupted: str  # why the episode was cut off, by the end of the session
-    not_played: str  # why the episode could not begin
+    interrupted: str  # reason for the interruption of the episode
+    not_played: str  # reason why the episode could not start
     unreadable: str  # the id of a task that could not be read
     gate: str  # the result of --recode-fail-under
-    unrecorded: str  # why the record of a solved episode is lost
+    unrecorded: str  # reason for the missing record of a solved episode
 
 
 NO_DATA: ReportData = {}
-"""Shared by all reports of phases without a result, since pytest keeps each of them."""
+"""Shared by all reports of phases without a result, because pytest keeps each of them."""
 
 
 def attach(report: pytest.TestReport, data: ReportData) -> None:
@@ -55,6 +55,6 @@ def attach(report: pytest.TestReport, data: ReportData) -> None:
 
 
 def data_of(report: object) -> ReportData | None:
-    """None where the report is of no item of this plugin."""
+    """The data of a report; None if it is not of an item of this plugin."""
     found: Any = getattr(report, "recode", None)
     return found if isinstance(found, Mapping) else None  # type: ignore[return-value]

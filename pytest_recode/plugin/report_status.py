@@ -15,7 +15,7 @@ WITH_RESULT = ("call", CRASHED)
 
 
 def report_status(report: pytest.TestReport) -> tuple[str, str, Any] | None:
-    """None where pytest's own status is right."""
+    """The status of a report; None if pytest's own is right."""
     facts = data_of(report)
     if not facts:
         return None

@@ -1,8 +1,8 @@
-"""Each episode is played once, also where a plugin repeats tests: the better of two answers is no result.
+"""Keep plugins from repeating episodes, because the better of two answers is not a valid result.
 
-Registered in every process that meets a task. pytest-rerunfailures is bypassed for recode items, pytest-retry's marker is taken off
-them, and pytest-flakefinder and pytest-repeat multiply none of them. A plugin that runs an item again by itself (flaky) gets the
-result of the first time: see `Run.plays`. Ordinary tests of the session are repeated as those plugins do it.
+Registered in every process that collects a task. Recode items bypass pytest-rerunfailures, lose pytest-retry's marker,
+and are not multiplied by pytest-flakefinder and pytest-repeat. A plugin that runs an item again by itself (flaky) gets the
+first result: see `Run.plays`. These plugins repeat ordinary tests of the session as usual.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pytest_recode.plugin import distributed
 from pytest_recode.plugin.items import TaskItem
 
 _PLUGIN = "rerunfailures"
-_LINE = "not to recode items: each episode is asked once, and --recode-attempts=N asks for more"
+_LINE = "not to recode items: each episode is played once, and --recode-attempts=N plays more"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
-    """Go on without pytest-rerunfailures, which would run the item itself, and more than once."""
+    """Bypass pytest-rerunfailures, which would run the item itself, and more than once."""
     manager = item.config.pluginmanager
     reruns = manager.get_plugin(_PLUGIN)
     if reruns is None or not isinstance(item, TaskItem):
@@ -35,15 +35,15 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def _left_alone() -> None:
-    """The `function` of recode items, which are no functions, while pytest-flakefinder looks for tests to multiply."""
+    """A stand-in for the `function` of recode items, while pytest-flakefinder searches for tests to multiply."""
 
 
-_left_alone._pytest_duplicated = True  # type: ignore[attr-defined]  # as pytest-flakefinder marks what it multiplied before
+_left_alone._pytest_duplicated = True  # type: ignore[attr-defined]  # pytest-flakefinder's mark of functions that it has multiplied already
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    """Let pytest-flakefinder pass over recode items. It reads `item.function` of every item, and the session would end there."""
+    """Make pytest-flakefinder skip recode items. It reads `item.function` of every item, which would fail."""
     ours: list[Any] = [item for item in items if isinstance(item, TaskItem)]
     if not config.getoption("flake_finder_enable", False):
         ours = []
@@ -66,8 +66,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Take the marker of such plugins off recode items: pytest-retry, whose option marks every item, ends the session at one
-    that is no function. The marker is known to whoever collects: with pytest-xdist to the workers, of which the first speaks."""
+    """Remove the `flaky` marker from recode items: pytest-retry's option marks every item, and the session ends at an item
+    that is not a function. With pytest-xdist, the workers collect, and the first one reports."""
     from pytest_recode.plugin.log_warnings import warn
 
     config = session.config

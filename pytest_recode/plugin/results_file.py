@@ -1,4 +1,4 @@
-"""The open results.jsonl of a run. The controller alone has one; workers send it their records on reports."""
+"""The open results.jsonl of a run. Only the controller has one; workers send it their records on reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_recode.records.run_directory import RESULTS, Lines
 
 
 class ResultsFile:
-    """Opened for the first record of this session. Every method but `close` raises `RecordsError`."""
+    """Opened for the first record of this session. Every method except `close` raises `RecordsError`."""
 
     def __init__(self, out: Path) -> None:
         self._out = out

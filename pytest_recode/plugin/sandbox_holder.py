@@ -1,4 +1,4 @@
-"""The sandbox in which this process runs its items. One per process; it keeps warm parents, and is made when an item needs it."""
+"""The sandbox in which this process runs its items. One per process, with warm parents; created when an item needs it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOG = logging.getLogger("pytest_recode")
 
 
 class SandboxHolder:
-    """Chooses the sandbox, makes it, and closes it. `out` is the directory of records, `root` that of the session."""
+    """Chooses, creates and closes the sandbox. `out` is the directory of records, `root` that of the session."""
 
     def __init__(
         self, *, settings: Settings, registry: Registry, collected: Collected, run: str, out: Path, root: Path
@@ -55,7 +55,7 @@ class SandboxHolder:
 
     @functools.cached_property
     def context(self) -> SandboxContext:
-        """Made when the first item runs: by then all is collected, so that all there is to hide is known."""
+        """Created when the first item runs, after collection, when all directories to hide are known."""
         from pytest_recode.sandboxes import SandboxContext
         from pytest_recode.sandboxes.interpreters import interpreter
 
@@ -82,10 +82,10 @@ class SandboxHolder:
         return self._sandbox
 
     def drop(self) -> None:
-        """Close the sandbox; the next item gets a new one. Called at the end, and after an interrupt in the middle of an item."""
+        """Close the sandbox; the next item gets a new one. Called at the end, and after an interrupted item."""
         sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
             try:
                 sandbox.close()
-            except SandboxError as error:  # does not replace what ends here: an interrupt, or the session
-                LOG.warning("%s: what is left of this run is removed by the next one", error)
+            except SandboxError as error:  # do not hide the reason for the end: an interrupt, or the end of the session
+                LOG.warning("%s: the next run removes what remains of this one", error)

@@ -1,6 +1,6 @@
-"""The run of one pytest session: its settings, and the holders of its resources. Made once per process, closed with it.
+"""The run of one pytest session: its settings, and the holders of its resources. Created once per process, and closed with it.
 
-`preflight.py` checks it before anything is spent; `report.py` reports it.
+`preflight.py` checks it before the first model call; `report.py` reports it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LOG = logging.getLogger("pytest_recode")
 
 
 class Run:
-    """What one process knows of the run, and the holders of its resources: directory, sandbox and ledger."""
+    """One process's state of the run, and the holders of its resources: directory, sandbox and ledger."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -55,7 +55,7 @@ class Run:
         self.stops = Stops(self.directory.check)
         self._held = ExitStack()
         self._held.callback(self.directory.close)
-        self._played: set[str] = set()  # ids of episodes that this process has begun
+        self._played: set[str] = set()  # ids of episodes that this process has started
         self._repeats = False
 
     def _replays(self) -> tuple[Replay, ...]:
@@ -71,7 +71,7 @@ class Run:
             for name in settings.models:
                 if name not in models:
                     raise UserError(
-                        f"--recode-model={name} played nothing in {settings.replay_feedback}: choose from {', '.join(models)}"
+                        f"--recode-model={name} has no episodes in {settings.replay_feedback}: choose from {', '.join(models)}"
                     )
         self.settings = replace(settings, models=settings.models or models)
         return tuple(each for each in found if each.facts["model"] in self.settings.models)
@@ -103,22 +103,22 @@ class Run:
                 self.registry.policy(policy)
             if made.feedback_model and made.feedbacks == ("none",) and made.feedbacks != self.settings.feedbacks:
                 raise UserError(
-                    f"--recode-feedback-model has nothing to write for {task_format.name} tasks, which get no feedback unless"
-                    " --recode-feedback says which: give both, or leave --recode-feedback-model out"
+                    f"--recode-feedback-model has nothing to write for {task_format.name} tasks, which get no feedback without"
+                    " --recode-feedback: give both, or leave --recode-feedback-model out"
                 )
             self.collected.by_format[task_format.name] = made
         return self.collected.by_format[task_format.name]
 
     def plays(self, nodeid: str) -> bool:
-        """Whether this process begins this episode for the first time. Warns once if one is begun again."""
+        """Whether this process starts this episode for the first time. Warns once if an episode is started again."""
         if nodeid not in self._played:
             self._played.add(nodeid)
             return True
         if not self._repeats:
             self._repeats = True
             LOG.warning(
-                "%s is run again by pytest or a plugin: its one result stands, since each episode is asked once;"
-                " --recode-attempts=N asks for more", nodeid,
+                "%s is run again by pytest or a plugin: its first result counts, because each episode is played once;"
+                " --recode-attempts=N plays more", nodeid,
             )  # fmt: skip
         return False
 
@@ -148,9 +148,9 @@ class Run:
         self.directory.use(self.stops)
 
     def cut_off(self) -> None:
-        """An episode of this process ended: whatever call it still has open, nobody waits for its answer."""
+        """Abandon open calls of an episode that ended in this process: nothing waits for their answers."""
         if "ledger" in vars(self):
-            with suppress(RecordsError):  # the call's own line is in the file in any event
+            with suppress(RecordsError):  # the line of the call is in the file already
                 self.ledger.abandon("cut off")
 
     @property
@@ -159,7 +159,7 @@ class Run:
         return bool(self.settings.models) and not self.settings.validate
 
     def _check_settings(self, record: EpisodeFacts) -> None:
-        """Raises `UserError` where an earlier run in this directory was another experiment."""
+        """Raise `UserError` if the earlier run in this directory had other settings."""
         from pytest_recode.episode.setup import check_settings
 
         task_format = self.registry.format(Path(record["nodeid"].partition("::")[0]).name)
@@ -168,7 +168,7 @@ class Run:
 
     @property
     def asks(self) -> str | None:
-        """None if episodes can run; else why they are skipped, with the option to set."""
+        """None if episodes can run; otherwise the reason why they are skipped, with the option to set."""
         return casting.lacks_model(self.settings, self.registry)
 
     def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
@@ -178,7 +178,7 @@ class Run:
         return casting.cast(settings, self.registry, model, policy, person)
 
     def model_contexts(self) -> list[ModelContext]:
-        """One for each model that this run asks."""
+        """A context for each model that this run calls."""
         from pytest_recode.plugin import model_check
 
         return model_check.contexts(self.settings, self.ledger, casting.model_table(self.settings))

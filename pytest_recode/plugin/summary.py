@@ -53,7 +53,7 @@ def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[st
     for key in dict.fromkeys(key for key in asked if known and key not in known):
         near = difflib.get_close_matches(key, known, 1)
         guess = f" (did you mean {near[0]}?)" if near else ""
-        lines.append(f"-m recode({key}=…): no task here has {key!r}{guess}: there are {', '.join(known)}")
+        lines.append(f"-m recode({key}=…): no task has {key!r}{guess}: choose from {', '.join(known)}")
     return lines
 
 
@@ -77,7 +77,7 @@ def _how(ours: Settings, own: Settings) -> str:
     if NO_FEEDBACK in own.feedbacks and most.turns > 1:
         parts["turns"] += f" (1 turn with feedback {NO_FEEDBACK})"
     if own.temperature is not None:
-        parts["temperature"] = f"temperature {own.temperature:g} where a model takes one"
+        parts["temperature"] = f"temperature {own.temperature:g} for models that accept one"
     names = {
         "agent": "agent",
         "feedbacks": "feedback",
@@ -86,7 +86,7 @@ def _how(ours: Settings, own: Settings) -> str:
         "temperature": "temperature",
     }
     theirs = [name for field, name in names.items() if getattr(own, field) != getattr(ours, field)]
-    defaults = f" (defaults of this format or agent: {', '.join(theirs)}; options win)" if theirs else ""
+    defaults = f" (defaults of this format or agent: {', '.join(theirs)}; options override them)" if theirs else ""
     return "; ".join(parts.values()) + defaults
 
 
@@ -104,8 +104,8 @@ def same_answers(run: Run, items: Sequence[object]) -> str:
     if not asked:
         return ""
     return (
-        f"--recode-attempts={attempts} at temperature 0 pays {attempts} times for what is mostly one answer ({', '.join(asked)}):"
-        " give a --recode-temperature above 0, such as 0.8, or leave --recode-attempts out"
+        f"--recode-attempts={attempts} at temperature 0 pays {attempts} times for mostly equal answers ({', '.join(asked)}):"
+        " set a --recode-temperature above 0, such as 0.8, or leave --recode-attempts out"
     )
 
 
@@ -143,7 +143,7 @@ def _replay(run: Run, records: Sequence[EpisodeSummary]) -> list[str]:
 
 
 def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
-    """A line on models that were called without the temperature in their records; "" if there are none."""
+    """A line on models that were called without the recorded temperature; "" if there are none."""
     set_for = {record["model"]: record["temperature"] for record in records if record["model"]}
     if "litellm" not in sys.modules:
         return ""
@@ -156,14 +156,14 @@ def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
     for name, temperature in set_for.items():
         if temperature is None or name not in contexts or run.registry.model(name).check is not litellm_.check:
             continue
-        with suppress(litellm().exceptions.BadRequestError):  # a name of a server's own: nothing is left out for it
+        with suppress(litellm().exceptions.BadRequestError):  # a model of the user's server: no parameter is omitted
             model, provider, *_ = litellm().get_llm_provider(entry_of(contexts[name]).model)
             given = {"model": model, "custom_llm_provider": provider, "temperature": temperature, "drop_params": True}
             if "temperature" not in litellm().utils.get_optional_params(**given):
                 found.append(name)
     if not found:
         return ""
-    return f"temperature: asked without one, since they take none: {', '.join(found)} (records have what was set)"
+    return f"temperature: not sent to models that accept none: {', '.join(found)} (records have the value that was set)"
 
 
 def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: str) -> None:
@@ -182,7 +182,7 @@ def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: s
 
 def _lost(terminal: Any, reason: str) -> None:
     """Print that records are missing at the end, and stop counting their episodes as passed."""
-    terminal.line(f"records lost: {reason}: no result of this run is kept", red=True)
+    terminal.line(f"records lost: {reason}: no result of this run is stored", red=True)
     passed = terminal.stats.pop("passed", [])
     for report in passed:
         terminal.stats.setdefault("unrecorded" if _recorded(report) else "passed", []).append(report)
@@ -204,9 +204,8 @@ def write(
     lost: str,
     gate: str,
 ) -> None:
-    """`started`: episodes that were started, skipped ones too; `interrupted`: of those, which were cut off; `unreadable`: tasks that
-    could not be read; `lost`: why records that were written are not there; "": they are; `gate`: what `--recode-fail-under` came to,
-    if it was given."""
+    """Write the summary. `started`: number of started episodes, including skipped ones; `interrupted`: those of them that were interrupted;
+    `unreadable`: tasks that could not be read; `lost`: reason for missing records, or ""; `gate`: result of `--recode-fail-under`, or ""."""
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.directory import begun
     from pytest_recode.render import summary_tables, words
@@ -224,7 +223,7 @@ def write(
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
             counts = ", ".join(f"{count}x {words.error_kind_text(kind)}" for kind, count in faults.items())
-            where = "each cause shown once above" if run.config.option.tbstyle != "no" else "which --tb=no leaves out"
+            where = "each cause shown once above" if run.config.option.tbstyle != "no" else "which --tb=no hides"
             terminal.line(f"errors, {where}: {counts}", red=True)
             for line in words.causes(records):
                 terminal.line(line, red=True)
@@ -237,9 +236,9 @@ def write(
         if shared:
             noun = "episode shares its" if shared == 1 else "episodes share their"
             terminal.line(f"{shared} {noun} first turn with another: paid once, counted in each")
-        walls = {"process": " (limits only, no walls)"}
+        notes = {"process": " (limits only, no isolation)"}
         for name in dict.fromkeys(record["sandbox"] for record in records):
-            terminal.line(f"sandbox: {name}{walls.get(name, '')}")
+            terminal.line(f"sandbox: {name}{notes.get(name, '')}")
         if line := _without_temperature(run, records):
             terminal.line(line)
         for line in (*words.weaker(records), *words.unparsed(records)):

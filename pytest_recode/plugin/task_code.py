@@ -1,7 +1,7 @@
-"""Keeps pytest from running a task's Python files in its own process, which no sandbox surrounds.
+"""Keeps pytest from running a task's Python files in its own process, outside of any sandbox.
 
-pytest imports each conftest.py that it meets while it looks for tests, and those in directories `test*` of what it was given.
-In a task's directory such a file is the task author's: it belongs to the hidden tests, and runs with them in the grader.
+pytest imports each conftest.py in directories that it collects, and those in directories `test*` of its arguments.
+In a task's directory, such a file belongs to the hidden tests, and runs with them in the grader.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import pytest
 
 
 def directories(config: pytest.Config, paths: Collection[Path]) -> frozenset[Path]:
-    """The directories of tasks that pytest may load a conftest.py from when it is given `paths`; resolved.
+    """The resolved directories of tasks from which pytest may load a conftest.py for the arguments `paths`.
 
-    Nothing is imported where no manifest is near.
+    Imports nothing if there is no manifest nearby.
     """
     names = [name for offer in config.hook.pytest_recode_formats() for name in offer]
     found: set[Path] = set()
@@ -35,8 +35,8 @@ def directories(config: pytest.Config, paths: Collection[Path]) -> frozenset[Pat
 
 
 def _of(config: pytest.Config, manifest: Path, near: Sequence[Path]) -> Iterator[Path]:
-    """Those of a manifest. A file of the manifest's name may be anybody's: where the format can tell, it says which are its own."""
-    from pytest_recode.plugin.registry import collect  # a session without tasks loads none of it
+    """The directories of one manifest. Other projects may have a file of that name, so the format decides which directories are its own."""
+    from pytest_recode.plugin.registry import collect  # not imported in a session without tasks
 
     task_format = collect(config.pluginmanager).format(manifest.name)
     if task_format is None or task_format.owns is None:
@@ -53,8 +53,8 @@ def _of(config: pytest.Config, manifest: Path, near: Sequence[Path]) -> Iterator
 
 @contextmanager
 def not_run(tasks: Collection[Path]) -> Iterator[None]:
-    """As long as it lasts, a conftest.py or a package in `tasks` is imported as an empty module, and other modules are not
-    looked for there. What that left on `sys.path` and in `sys.modules` is taken away again."""
+    """Within the block, a conftest.py or a package in `tasks` is imported as an empty module, and other modules are not
+    searched for there. Afterwards, additions to `sys.path` and `sys.modules` are removed."""
     if not tasks:
         yield
         return
@@ -99,7 +99,7 @@ class _Finder:
 
 
 def _package_at(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    """With --import-mode=importlib pytest names the directory of a package, and not the one that it is in."""
+    """Find a package. With --import-mode=importlib, pytest passes the package's directory instead of its parent."""
     for place in map(Path, path or ()):
         if place.name == name.rpartition(".")[2] and (place / "__init__.py").is_file():
             return spec_from_file_location(name, place / "__init__.py", submodule_search_locations=[str(place)])

@@ -1,1 +1,1 @@
-"""What a run writes and reads again: records, transcripts, checkpoints, ledger, the run's directory and its locks."""
+"""Files of a run: records, transcripts, checkpoints, ledger, the run's directory and its locks."""

@@ -40,17 +40,17 @@ class EpisodeSummary(TypedDict):
     turns: tuple[TurnCounts, ...]
     temperature: float | None
     test_output_shown: bool  # with feedback: --recode-test-output=full
-    lines: int | None  # of code that the task asks for; None: its format counts none
-    source_paper: str | None  # of the task, where its format counts lines
-    answers: int  # of the model, in turns that this episode paid for and in those that were cut off
-    unparsed: int  # of these, answers that could not be read as actions
+    lines: int | None  # requested code lines of the task; None: its format does not count them
+    source_paper: str | None  # of the task, if its format counts lines
+    answers: int  # of the model, in turns that this episode paid for, including turns without a verdict
+    unparsed: int  # of these, answers that could not be parsed
     tampering: bool  # in any turn
-    flagged: tuple[str, ...]  # findings that alone keep the episode from being solved
+    flagged: tuple[str, ...]  # findings of a turn in which every case passed, which alone make the episode unsolved
     shared: bool  # whether another episode paid for a turn
 
 
 def episode_summary(record: Record) -> EpisodeSummary:
-    lines = record["facts"].get("lines")  # any format's: it may mean something else there
+    lines = record["facts"].get("lines")  # other formats may use this name for something else
     lines = lines if isinstance(lines, int) else None
     paper = record["facts"].get("paper")
     paid = [turn for turn in record["turns"] if not turn["shared"]]

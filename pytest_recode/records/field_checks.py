@@ -1,7 +1,7 @@
-"""Checks of plain JSON values: each is a function that returns what is wrong with a value, or "".
+"""Checks of plain JSON values: each is a function that returns the problem of a value, or "".
 
 Used for files that a person may have edited: records (`record_check.py`) and published results (`metrics/published_results.py`).
-Only the keys that are named are checked, so that keys that a later version adds do no harm.
+Only named keys are checked, so that later versions can add keys.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LARGEST = 2**53
 _DATE = re.compile(r"\d{4}(-\d{1,2}(-\d{1,2})?)?")
 
 Check = Callable[[Any], str]
-"""What is wrong with a value: "" if nothing is, else ` is 0: must be …`, after the keys that lead to the value."""
+"""Returns "" for a valid value, and otherwise a problem such as ` is 0: must be …`, which follows the path of keys to the value."""
 
 
 def is_date(value: str) -> bool:
@@ -30,7 +30,7 @@ def expect(wanted: str, holds: Callable[[Any], bool]) -> Check:
 
 
 def whole_number(low: int) -> Check:
-    """Require an int from `low` to 2**53; True is none."""
+    """Require an int from `low` to 2**53, but not a bool."""
 
     def holds(value: Any) -> bool:
         return type(value) is int and low <= value <= _LARGEST
@@ -94,14 +94,14 @@ def values_of(check: Check) -> Check:
 
 
 def shown(value: Any) -> str:
-    """The value as a message shows it: JSON words for constants, 40 characters at most."""
+    """The value as messages show it: constants in JSON notation, at most 40 characters."""
     words = repr(value) if isinstance(value, str) else str(value).lower() if value in (True, False) else str(value)
     words = "null" if value is None else words
     return words if len(words) <= 40 else f"{words[:40]}…"
 
 
 TEXT = expect("a text", lambda value: isinstance(value, str))
-NAME = expect("a text that is not empty", lambda value: isinstance(value, str) and bool(value.strip()))
+NAME = expect("a nonempty text", lambda value: isinstance(value, str) and bool(value.strip()))
 FLAG = expect("true or false", lambda value: isinstance(value, bool))
 DOLLARS = expect(
     "a number from 0",

@@ -1,6 +1,6 @@
 """The record of an episode: one line of results.jsonl (schema 1), as types and as functions that make its parts.
 
-The types say what `records.schema.json` says, with the same keys; a test compares the two. Keys that records of earlier versions lack
+The types correspond to `records.schema.json`, with the same keys; a test compares the two. Keys that records of earlier versions lack
 are `NotRequired`. `results.py` checks records that it reads from a file. Transcripts and checkpoints store more of each turn
 (`stored_values.py`). Values are plain JSON types, since records travel from pytest-xdist's workers to the controller.
 """
@@ -40,7 +40,7 @@ class FeedbackItemRecord(TypedDict):
 
 
 class FeedbackRecord(TypedDict):
-    """The feedback that a turn began with, without its text."""
+    """The feedback before a turn, without its text."""
 
     source: str
     model: str | None
@@ -115,7 +115,7 @@ class SettingsRecord(TypedDict):
 
 
 class EpisodeFacts(TypedDict):
-    """What is known of an episode when it begins: the first line of its transcript."""
+    """Values that are known when an episode starts: the first line of its transcript."""
 
     schema: int
     nodeid: str
@@ -202,9 +202,9 @@ def turn(played: Turn) -> TurnRecord:
 
 
 def findings(outcome: str, turns: Sequence[TurnRecord]) -> tuple[str, ...]:
-    """The findings that alone keep an episode from being solved: those of its first turn in which every case passed.
+    """The findings that alone make an episode unsolved: those of its first turn in which every case passed.
 
-    Empty where the outcome is not "unsolved", or rests on failed cases. `turns` as in a record of any version.
+    Empty if the outcome is not "unsolved", or is due to failed cases. `turns` may be of a record of any version.
     """
     if outcome != "unsolved":
         return ()
@@ -213,12 +213,12 @@ def findings(outcome: str, turns: Sequence[TurnRecord]) -> tuple[str, ...]:
 
 
 def passed_but_flagged(outcome: str, turns: Sequence[TurnRecord]) -> bool:
-    """Whether findings of the judge alone make an episode unsolved: in one of its turns every case passed."""
+    """Whether only findings of the judge make an episode unsolved: in one of its turns, every case passed."""
     return bool(findings(outcome, turns))
 
 
 def _origin(given: Feedback) -> FeedbackRecord:
-    """Of the feedback that a turn began with: all but the words."""
+    """The feedback before a turn, without its text."""
     return {
         "source": given.source,
         "model": given.model or None,

@@ -1,6 +1,6 @@
 """Check a record (schema 1) that was read from a file: types, ranges, and that its fields do not contradict each other.
 
-Called by `results.parse_record`, for resuming and for reports alike. Fields that neither of them reads are not checked.
+Called by `results.parse_record`, for resumed runs and reports. Fields that neither of them reads are not checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OUTCOMES = ("passed", "failed", "error")
 
 
 def fault(record: Mapping[str, Any]) -> str:
-    """The first wrong key of a record and what it must be; "" if nothing is wrong."""
+    """Describe the first invalid key of a record and its valid values; "" if all are valid."""
     return (_RECORD(record) or _contradiction(record)).lstrip(".: ")
 
 
@@ -76,7 +76,7 @@ TURN = object_of(
     usage=USAGE,
     feedback_=or_null(object_of(source_=TEXT, items_=list_of(object_of(category=or_null(TEXT))))),
 )
-_SINGLE_VALUES = values_of(lambda value: "" if not isinstance(value, dict | list) else " is no single value")
+_SINGLE_VALUES = values_of(lambda value: "" if not isinstance(value, dict | list) else " is not a single value")
 _SETTINGS = object_of(
     version_=TEXT,
     turns_=whole_number(1),

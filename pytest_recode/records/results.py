@@ -16,14 +16,14 @@ from pytest_recode.records.record_check import fault
 from pytest_recode.records.run_directory import replaced
 
 RECORD_START = b'{"schema"'
-"""How each line of a results.jsonl begins."""
+"""The beginning of each line of a results.jsonl."""
 
 
 class MalformedLineError(Exception):
-    """A line that is no record. The caller knows the file, and names it.
+    """A line that is not a record. The caller adds the file name.
 
-    `foreign`: nothing suggests that a run wrote the line, so that the file may be another one. `remedy`: what to do, if that
-    does not depend on who reads the file.
+    `foreign`: nothing indicates that a run wrote the line, so the file may be of another kind. `remedy`: the next step, if it
+    does not depend on the caller.
     """
 
     def __init__(self, problem: str, *, foreign: bool = False, remedy: str = "") -> None:
@@ -32,7 +32,7 @@ class MalformedLineError(Exception):
 
 
 def parse_json(data: bytes, **hooks: Any) -> Any:
-    """Parse strict JSON. Returns None for anything else, NaN and Infinity included, which Python would accept."""
+    """Parse strict JSON. Returns None for anything else, including NaN and Infinity, which Python would accept."""
     try:
         return json.loads(data, parse_constant=_reject, **hooks)
     except (ValueError, RecursionError):  # a UnicodeDecodeError is a ValueError
@@ -47,16 +47,16 @@ def parse_record(line: bytes) -> Record:
     """Parse and check a line of a results.jsonl. Raises `MalformedLineError`."""
     record = parse_json(line)
     if record is None and line.lstrip().startswith(RECORD_START):
-        raise MalformedLineError("is damaged, no JSON")
+        raise MalformedLineError("is damaged: not JSON")
     if not isinstance(record, dict):
-        raise MalformedLineError("is no JSON object", foreign=True)
+        raise MalformedLineError("is not a JSON object", foreign=True)
     if "schema" not in record or "nodeid" not in record:
-        raise MalformedLineError("is no record of a run", foreign=True)
+        raise MalformedLineError("is not a record of a run", foreign=True)
     if type(record["schema"]) is not int or record["schema"] != SCHEMA:
         found = json.dumps(record["schema"])
         raise MalformedLineError(f"schema {found}: this version reads {SCHEMA}", remedy="update pytest-recode")
     if wrong := fault(record):
-        raise MalformedLineError(f"is no record of schema {SCHEMA}: {wrong}")
+        raise MalformedLineError(f"is not a record of schema {SCHEMA}: {wrong}")
     return cast("Record", record)
 
 
@@ -68,8 +68,8 @@ def read(path: Path) -> list[Record]:
 def latest(path: Path) -> tuple[list[Record], int]:
     """Read the latest record of each episode, and count the older ones. Without a file: ([], 0).
 
-    A last line without a newline is left out: the run was killed while it wrote it. Raises `UserError` for any other line
-    that is no record.
+    A last line without a newline is ignored: the run was killed while it wrote the line. Raises `UserError` for any other line
+    that is not a record.
     """
     if not path.exists():
         return [], 0
@@ -89,5 +89,5 @@ def latest(path: Path) -> tuple[list[Record], int]:
 
 
 def rewrite(path: Path, records: Sequence[Record]) -> None:
-    """Replace the file in one step, so that a run that is killed here loses nothing. Raises `RecordsError`."""
+    """Replace the file atomically, so that a run that is killed here loses nothing. Raises `RecordsError`."""
     replaced(path, "".join(json.dumps(record, ensure_ascii=True) + "\n" for record in records))

@@ -1,7 +1,7 @@
 """Files of a run's directory: a line is in the file when the call returns, and every failure is a `RecordsError`.
 
-Used by every process of a run. A file is checked for still being the one at its path, since a file that was removed takes writes
-without an error for as long as it is open.
+Used by every process of a run. Before writes, a file is compared with the one at its path, because an open file that was removed
+accepts writes without an error.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pytest_recode.records import locks
 
 RESULTS = "results.jsonl"
 CONTROLLER = "controller.lock"
-"""Holds the run's id. The controlling process has it locked for as long as the run may ask models."""
+"""Name of the file with the run's id. The controlling process locks it as long as the run may call models."""
 ROOM = 4 << 20
-"""Bytes that must be free before a model is asked: what the answers under way, their gradings and records may take."""
+"""Bytes that must be free before a model call: the space that answers in progress, their gradings and records may need."""
 
 _STEPS = {
     errno.ENOSPC: "free space there",
-    errno.EDQUOT: "free space there, or have the quota raised",
-    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
+    errno.EDQUOT: "free space there, or raise the quota",
+    errno.EFBIG: "raise the limit on file size (ulimit -f)",
     errno.EROFS: "make the directory writable",
     errno.EACCES: "make the directory writable",
     errno.EPERM: "make the directory writable",
@@ -36,14 +36,14 @@ _STEPS = {
 
 
 def cannot_write(path: Path | str, error: OSError) -> RecordsError:
-    """One line: the file, the system's reason, the next step."""
+    """Create an error with the file, the system's reason and the next step."""
     step = _STEPS.get(error.errno or 0, "check the disk")
     return RecordsError(f"{path} cannot be written ({error.strerror or error}): {step}")
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn every `OSError` of the block into a `RecordsError` that names `path`."""
+    """Convert every `OSError` of the block to a `RecordsError` that names `path`."""
     try:
         yield
     except OSError as error:
@@ -51,14 +51,14 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def subdirectory(path: Path) -> Path:
-    """Create `path` where it is not there; never its parent, which is a run's directory and may have been removed."""
+    """Create `path` if it is missing, but never its parent, which is a run's directory that may have been removed."""
     with writing(path):
         path.mkdir(exist_ok=True)
     return path
 
 
 def replaced(path: Path, text: str) -> None:
-    """Write a whole file in one step, so that a process that is killed here leaves the old one or the new one."""
+    """Write a whole file atomically, so that a process that is killed here leaves the old or the new version."""
     fresh = path.with_suffix(".new")
     with writing(path):
         try:
@@ -70,7 +70,7 @@ def replaced(path: Path, text: str) -> None:
 
 
 class Lines:
-    """A file of JSON lines that only grows. A line is one `write`, so that a killed process leaves whole lines.
+    """An append-only file of JSON lines. A line is one `write`, so that a killed process leaves complete lines.
 
     Raises `RecordsError`, here and in `append`.
     """
@@ -83,13 +83,13 @@ class Lines:
             self._cut()
 
     def _cut(self) -> None:
-        """Remove a torn last line, which a killed run left, so that the next one stands alone."""
+        """Remove an incomplete last line of a killed run, so that the next one starts on its own line."""
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.ftruncate(self._file, self.path.read_bytes().rfind(b"\n") + 1)
 
     def append(self, line: Mapping[str, Any]) -> None:
-        """Lone surrogates (a model may write them) are escaped by JSON itself. A line that does not fit is not begun."""
+        """Append a line. JSON escapes lone surrogates, which a model may write. If the line does not fit, nothing of it remains."""
         data = memoryview((json.dumps(line, ensure_ascii=True) + "\n").encode())
         self.check()
         with writing(self.path):
@@ -102,33 +102,33 @@ class Lines:
                 raise
 
     def check(self) -> None:
-        """Raises `RecordsError` where the file at this path is not the one that lines are written to."""
+        """Raise `RecordsError` if the file at this path is not the open one."""
         with writing(self.path):
             if not same(self._file, self.path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
     def close(self) -> None:
         with writing(self.path):
-            os.close(self._file)  # a network file system may say only here what it could not keep
+            os.close(self._file)  # a network file system may report write errors only here
 
 
 def under_way(out: Path) -> bool:
-    """Whether a run in `out` may still ask models. A run on another machine is seen only where the file system shares locks."""
+    """Whether a run in `out` may still call models. A run on another machine is detected only if the file system shares locks."""
     try:
         file = os.open(out / CONTROLLER, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False  # no run was begun there, or this user may not know of it
+        return False  # no run was started there, or this user has no permission to see it
     with locks.closing(file):
         return not locks.try_acquire(file, shared=True)
 
 
 def same(file: int, path: Path) -> bool:
-    """Whether `path` names the open `file`. Raises `OSError` where it names nothing."""
+    """Whether `path` is the open `file`. Raises `OSError` if nothing is at `path`."""
     return os.path.samestat(os.fstat(file), path.stat())
 
 
 class RunLock:
-    """A process's claim to the directory of its run: checks that it is still there, still this run's, and has free space.
+    """A process's claim to the directory of its run: checks that it still exists, still belongs to this run, and has free space.
 
     The controller, which calls `claim`, holds a lock until `release`; a worker, which calls `join`, waits for that lock.
     """
@@ -139,7 +139,7 @@ class RunLock:
 
     @classmethod
     def claim(cls, out: Path, run: str) -> RunLock:
-        """Mark `out` as run `run`'s, until `release`."""
+        """Mark `out` as the directory of `run`, until `release`."""
         path = out / CONTROLLER
         with writing(path):
             file = locks.open_lock(path)
@@ -150,7 +150,7 @@ class RunLock:
 
     @classmethod
     def join(cls, out: Path, run: str, worker: str) -> RunLock:
-        """Raises `RecordsError` where this process sees another directory than the one that `run` was begun in."""
+        """Join `run` from a worker. Raises `RecordsError` if this process sees another directory than the one of `run`."""
         try:
             file = os.open(out / CONTROLLER, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -182,7 +182,7 @@ class RunLock:
         locks.release(self._file)
 
     def release(self) -> None:
-        """Let every worker know that no model is to be asked any more. Needs no write: the disk may be what is broken."""
+        """Signal every worker to stop model calls. Needs no write, because the disk may be the cause."""
         locks.release(self._file)
 
     def close(self) -> None:
@@ -190,7 +190,7 @@ class RunLock:
 
 
 def room(out: Path) -> int:
-    """Free bytes; as much as is needed where the file system does not know."""
+    """Free bytes; `ROOM` if the file system does not report them."""
     found = os.statvfs(out)
     return found.f_bavail * found.f_frsize if found.f_blocks else ROOM
 

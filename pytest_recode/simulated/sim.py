@@ -241,23 +241,23 @@ class SimModel:
             else []
         )
         plan = [*find, *wrote, "SUBMIT"]
-        said = f"Simulated model {self.name}, turn {work.turn}: {len(self.task.interfaces)} interfaces are asked."
-        return f"reflect: {said}\naction:\n{plan[min(step, len(plan)) - 1]}"
+        reflection = f"Simulated model {self.name}, turn {work.turn}: {len(self.task.interfaces)} interfaces are asked."
+        return f"reflect: {reflection}\naction:\n{plan[min(step, len(plan)) - 1]}"
 
     def _blocks(self) -> str:
         """One answer for the agent `one-shot`: every target in a fence with its path, or the requested part."""
-        said = [f"Simulated model {self.name}."]
+        parts = [f"Simulated model {self.name}."]
         slot = self.parts.slot
         for path, text in self._begun().texts.items():
             if slot is not None and path == slot.path:
                 part = held(text, self.parts.repo[path].decode("utf-8", "replace"), slot)
                 fence = fence_for(part or "")
-                said.append(f"{fence}python\n{part}\n{fence}")
+                parts.append(f"{fence}python\n{part}\n{fence}")
                 continue
             fence = fence_for(text)
             language = "python " if path.endswith(".py") else ""
-            said.append(f"{fence}{language}{path}\n{text.rstrip()}\n{fence}")
-        return "\n\n".join(said)
+            parts.append(f"{fence}{language}{path}\n{text.rstrip()}\n{fence}")
+        return "\n\n".join(parts)
 
     def _summary(self) -> str:
         turn = self._work.turn if self._work else 1

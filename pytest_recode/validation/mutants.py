@@ -40,14 +40,14 @@ class Mutant:
     source: bytes
 
     def diff(self) -> str:
-        """As a person reads it: the line, what stands there, and what the mutant has."""
+        """The mutant for people: the line, the reference's text, and the mutant's text."""
         where = f"{self.path}:{self.line}" + (f" in {self.definition}" if self.definition else "")
         owner = f" ({self.interface})" if self.interface else ""
         return f"{where}{owner}\n    - {self.before}\n    + {self.after}"
 
 
 def mutants(reference: Files, interfaces: Sequence[str]) -> list[Mutant]:
-    """Of all Python targets; no two have the same source."""
+    """The mutants of all Python targets; no two have the same source."""
     found: list[Mutant] = []
     names: Counter[str] = Counter()
     for path, data in reference.items():
@@ -90,7 +90,7 @@ def nearest(name: str, known: Mapping[str, object]) -> str:
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=0.3)), "")
 
 
-# where
+# places of mistakes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +140,11 @@ def _owner(definition: tuple[str, ...], owners: Mapping[tuple[str, ...], str]) -
     return ""
 
 
-# what is displayed
+# display
 
 
 def _statement_text(statement: ast.stmt) -> str:
-    """The statement alone: of a compound one its header."""
+    """The text of a statement; for a compound statement, only its header."""
     text = ast.unparse(statement)
     body = getattr(statement, "body", None)
     if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
@@ -153,7 +153,7 @@ def _statement_text(statement: ast.stmt) -> str:
 
 
 def _first_difference(before: str, after: str) -> tuple[str, str]:
-    """The first line in which they differ; the first line where one is the beginning of the other."""
+    """The first line in which the texts differ; if one is the beginning of the other, the first line."""
     old, new = before.split("\n"), after.split("\n")
     for one, other in zip(old, new, strict=False):
         if one != other:
@@ -161,7 +161,7 @@ def _first_difference(before: str, after: str) -> tuple[str, str]:
     return old[0].strip(), new[0].strip()
 
 
-# what
+# mistakes
 
 _COMPARISONS: dict[type, tuple[type, ...]] = {
     ast.Lt: (ast.LtE, ast.Gt),
@@ -179,7 +179,7 @@ _EXCEPTIONS = {"ValueError": "TypeError", "TypeError": "ValueError", "KeyError":
 
 
 def _mistakes(node: ast.AST) -> Iterator[ast.AST]:
-    """What can stand in the place of `node` by mistake. The same text may come twice; the caller drops it."""
+    """Mistakes that can replace `node`. Two may have the same text; the caller drops duplicates."""
     for _, slip in slips(node):
         yield slip
     match node:
@@ -206,7 +206,7 @@ def _mistakes(node: ast.AST) -> Iterator[ast.AST]:
         case ast.comprehension(target=target, iter=source, ifs=[_, *_], is_async=is_async):
             yield ast.comprehension(target, source, [], is_async)
         case ast.Constant(value=bool()):
-            pass  # `slips` has the other one
+            pass  # `slips` has the other mistake
         case ast.Constant(value=int() as value):
             yield ast.Constant(value + 1)
             if value:

@@ -124,7 +124,7 @@ def _problem(task: Task, check: Check, answer: Answer, verdict: Verdict) -> str:
     if not verdict.solved:
         return ""
     if task.oracle.script:
-        return f"{task.id}: with {answer.name} the tests pass: they say nothing of it (a weak oracle)."
+        return f"{task.id}: the tests pass with {answer.name}: they do not test it (a weak oracle)."
     return (
         f"{task.id}: {answer.name} solves the task: its tests say nothing. "
         "Add cases that only a right implementation passes."

@@ -42,7 +42,7 @@ def asked(request: Request, kept: Path, *typed: str) -> tuple[Words | None, str]
             raise KeyboardInterrupt from None
 
     try:
-        return dialogue(request, shown.append, read, kept=kept, width=80, first=True), "\n".join(shown)
+        return dialogue(request, shown.append, read, stored=kept, width=80, first=True), "\n".join(shown)
     except KeyboardInterrupt:
         return None, "\n".join(shown)
 
@@ -59,7 +59,7 @@ def test_what_was_said_holds_for_the_same_turn(tmp_path: Path) -> None:
     assert asked(REQUEST, kept, "t3", "Half.", "", "t4")[0] is None
     words, shown = asked(REQUEST, kept, "", "")
     assert words == {"a.f": {"category": "T3", "description": "Half."}, "a.g": {}}
-    assert "Interface: a.f (1 of 2): answered before the run was ended" in shown
+    assert "Interface: a.f (1 of 2): answered before" in shown
     assert not kept.exists()
 
 

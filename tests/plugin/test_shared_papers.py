@@ -70,7 +70,8 @@ def test_validation(papers: Path, recode: Run, workers: str) -> None:
     outcomes = result.parseoutcomes()
     assert outcomes.get("failed", 0) == 1  # a weak oracle: without its block the tests pass
     assert outcomes["passed"] == 17
-    assert "with the removed block the tests pass: they say nothing of it (a weak oracle)." in said
+    assert "the tests pass with the removed block" in said
+    assert "(a weak oracle)" in said
     result.stdout.no_fnmatch_line("*taken for tampering*")
 
 
