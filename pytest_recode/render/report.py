@@ -14,11 +14,11 @@ from pytest_recode.verdict import legible
 
 _LISTED = 5
 _MOST_LISTS = 6
-"""Of more rows than this, lists of names below the table are longer than the table."""
+"""With more rows, the lists of names below the table would be longer than the table."""
 
 
 def text(tables: Sequence[Table], notes: Sequence[str], width: int | None = None) -> str:
-    """No line is wider than `width` characters, but for a word that is; None: as wide as it comes."""
+    """Tables as text, wrapped to `width` characters except for longer words; None: no limit."""
     blocks = []
     for table in tables:
         columns, folded, rows = _folded(table)
@@ -28,8 +28,8 @@ def text(tables: Sequence[Table], notes: Sequence[str], width: int | None = None
         if rows:
             lines += aligned(columns, rows) if width is None else in_parts(columns, rows, width)
         blocks.append("\n".join([*lines, *(line for note in _notes(table) for line in within(note, width))]))
-    told = [line for note in notes for line in within(note, width)]
-    return legible("\n\n\n".join([*blocks, *(["\n".join(told)] if told else [])])) + "\n"
+    lines = [line for note in notes for line in within(note, width)]
+    return legible("\n\n\n".join([*blocks, *(["\n".join(lines)] if lines else [])])) + "\n"
 
 
 def markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
@@ -47,7 +47,7 @@ def markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """One table, every row of it; intervals are two columns, per cent throughout."""
+    """One table with all rows; intervals are two columns, and all shares are percentages."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     head: list[str] = []
@@ -67,7 +67,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_json(tables: Sequence[Table], notes: Sequence[str]) -> str:
-    """Every table and row, unrounded; per cent throughout."""
+    """All tables and rows, unrounded; all shares are percentages."""
     whole = {
         "schema": 1,
         "notes": list(notes),
@@ -86,7 +86,7 @@ def as_json(tables: Sequence[Table], notes: Sequence[str]) -> str:
 
 
 def _folded(table: Table) -> tuple[list[Column], list[str], Cells]:
-    """Columns that tell rows apart; of the others what every row has; the cells as people read them."""
+    """The columns in which rows differ; the common values of the other columns; the formatted cells."""
     rows = [row for row in table.rows if table.shown is None or row["row"] in table.shown]
     columns, folded = [], []
     for column in table.columns:
@@ -140,7 +140,7 @@ def _raw(column: Column, value: Any) -> str:
 
 
 def shown(kind: str, value: Any) -> str:
-    """A value as people read it."""
+    """Format a value for people."""
     return _FORMATS[kind](value)
 
 
@@ -149,7 +149,7 @@ def _number(value: float) -> str:
 
 
 def _end(value: float) -> str:
-    """An end near 0 keeps the side on which it lies."""
+    """Round an end of an interval without moving it across 0."""
     return f"{value:.1f}" if value == 0 or abs(value) >= 0.05 else f"{value:.1g}"
 
 

@@ -1,4 +1,4 @@
-"""The tables of ResearchCodeBench on the paper in the prompt: what it is worth, over all snippets and for each of them."""
+"""The tables of ResearchCodeBench on the effect of the paper in the prompt, over all snippets and for each of them."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ def impact(rows: Rows) -> Table | None:
             f"of {plural(len(found), 'snippet')} {better} are solved more often with the paper, {worse} more often without",
         ),
         shown=frozenset({"changed"}),
-        more="snippets without a difference are left out; --format=json has them",
+        more="snippets without a difference are omitted; --format=json has them",
     )
 
 
 def _paper_pairs(rows: Rows) -> list[tuple[Row, Row]]:
-    """Rows that had the paper, each with one that had not and is else the same."""
+    """Pairs of rows with and without the paper whose other settings are equal."""
     return [(row, other) for row in rows for other in rows if row.paper and not other.paper and _alike(row, other)]
 
 

@@ -1,4 +1,4 @@
-"""The table of the final code: how like the reference it is."""
+"""The table of the final code and its similarity to the reference."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ Bert = Callable[[tuple[Pair, ...]], list[float]]
 def table(
     rows: Rows, reference: Callable[[Attempt], Codes | None], *, known: Mapping[str, Set[str]], bert: Bert | None = None
 ) -> Table:
-    """CodeBLEU of the last turn's targets, with and without comments; CodeBERTScore where `bert` computes it.
+    """CodeBLEU of the last turn's targets, with and without comments, and CodeBERTScore if `bert` computes it.
 
-    Raises `UserError` where the package is not installed.
+    Raises `UserError` if the package is not installed.
     """
     found = {row: finals(attempts, reference) for row, attempts in rows.items()}
     lacking = missing(rows, known)
     left = any(one.no_code or one.no_reference for one in found.values())
-    notes = [
-        "CodeBLEU, % of 1: means over the episodes whose code and reference are at hand (docs/reference/metrics.md)"
-    ]
+    notes = ["CodeBLEU, % of 1: means over the episodes with code and reference (docs/reference/metrics.md)"]
     if left:
         notes.append(
-            "no code: the transcript is gone, or there was no turn; no reference: the task is not below --tasks;"
+            "no code: the transcript is missing, or there was no turn; no reference: the task is not in --tasks;"
             " 'the rest as 0' counts both, and errors, as 0"
         )
     return Table(

@@ -1,4 +1,4 @@
-"""The tables of dates: ResearchCodeBench's papers and the ends of models' knowledge, RECODE-H by publication year."""
+"""The tables of dates: ResearchCodeBench's papers and models' knowledge cutoffs, RECODE-H by publication year."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_recode.render.report_table import Rows, Table, columns, identities, 
 
 
 def tables(snippets: Rows, own: Rows) -> dict[str, Callable[[], Table | None]]:
-    """How to make each table, by its name: of rows with snippets (published ones too), and of runs; None: there is nothing to say."""
+    """Functions that create the tables of rows with snippets (also published ones) and of runs, by name. They return None without data."""
     of_recode_h = {row: attempts for row, attempts in own.items() if row.format == "recode-h"}
     return {
         **(
@@ -29,9 +29,11 @@ def _found(rows: Rows) -> Timeline:
 
 
 def _timeline(found: Timeline) -> Table:
-    notes = ["models before: those whose knowledge ends before that date; a cutoff that names a month ends with it"]
+    notes = [
+        "models before: models whose knowledge ends before that date; a cutoff that names a month means its last day"
+    ]
     if found.unknown:
-        notes.append(f"no cutoff known: {', '.join(found.unknown)}")
+        notes.append(f"no known cutoff: {', '.join(found.unknown)}")
     kinds = {"arxiv_v1_date": "arXiv v1", "first_commit_date": "first commit", "last_commit_date": "last commit"}
     return Table(
         name="timeline",
@@ -96,9 +98,9 @@ def _after(kind: str, papers: Iterable[Any]) -> dict[str, int]:
 
 def _years(rows: Rows) -> Table:
     groups = [(row, year, group) for row, attempts in rows.items() for year, group in by_year(attempts).items()]
-    notes = ["years: the lists in the authors' metric scripts, which name annotation 60 twice, in one year"]
+    notes = ["years: from lists in the authors' metric scripts, which contain annotation 60 twice, in one year"]
     if any(year is None for _, year, _ in groups):
-        notes.append("unknown: 70 and 79, which these lists leave out, and what is no annotation of theirs")
+        notes.append("unknown: 70 and 79, which these lists omit, and tasks that are not annotations of RECODE-H")
     return Table(
         name="years",
         title="RECODE-H by publication year of the paper",

@@ -28,9 +28,9 @@ from pytest_recode.render.report_table import (
 
 
 def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], Table | None]]:
-    """How to make each table of rows with turns (those of runs, not of published results), by its name; None: there is nothing to say.
+    """Functions that create the tables of rows with turns (of runs, not of published results), by name. They return None without data.
 
-    `known`: format -> tasks that there are, played or not.
+    `known`: format -> all its tasks, played or not.
     """
     if not rows:
         return {}
@@ -53,25 +53,25 @@ def _episodes(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
     notes = []
     faulty = any(one.errors for one in found.values())
     if faulty:
-        notes.append("errors: episodes that could not be played to their end; they are in no share but the last ones")
+        notes.append("errors: episodes without a verdict; they are in no share except the last ones")
     if any(one["missing"] for one in beside.values()):
         notes.append(
-            "missing: tasks that another row has, or --tasks; --common compares on the tasks that every row played"
+            "missing: tasks that another row or --tasks has; --common compares only tasks that every row played"
         )
     mixed = [name(row) for row, one in found.items() if one.mixed]
     if mixed:
         notes.append(f"verdicts of two kinds of isolation are mixed in: {'; '.join(mixed)}")
     if any(one.tampering for one in found.values()):
-        notes.append("tampering: episodes in which a candidate did something to its judge; such a turn is not solved")
+        notes.append("tampering: episodes in which a candidate interfered with its judge; such a turn is not solved")
     if any(one.flagged for one in found.values()):
         notes.append(
-            "passed but flagged: unsolved episodes with a turn in which every case passed: a finding of the shared judge alone makes them"
-            " unsolved. Read the findings: where they are all wrong, this many more are solved (docs/explanation/oracle-shared.md)"
+            "passed but flagged: episodes that are unsolved only because of findings of the shared judge: every case of a turn passed."
+            " Read the findings: if all are wrong, this many more episodes are solved (docs/explanation/oracle-shared.md)"
         )
     settings, theirs = beside_published(found)
     by_others = _published_rows(theirs) if any(row.format == "recode-h" for row in found) else []
     if by_others:
-        notes.append("published: Recall@10 of 102 tasks, RECODE-H's table 2; its other cells could not be found")
+        notes.append("published: Recall@10 of 102 tasks, RECODE-H's table 2; its other cells were not available")
     return Table(
         name="episodes",
         title="Episodes: solved within all turns, and how",
@@ -161,12 +161,12 @@ def _curves(found: Mapping[Row, Episodes], beside: _Beside, longest: int) -> Tab
             for row, one in found.items()
             for what, values in (("recall", one.recall), ("cases", one.cases_by_turn))
         ),
-        notes=("an episode that ended early keeps what it had; -: the row was given fewer turns",),
+        notes=("an episode that ended early keeps its last value; -: the row had a lower limit on turns",),
     )
 
 
 def _given(row: Row, one: Episodes) -> int:
-    """How many turns its episodes could have: what a further one would have solved nobody knows."""
+    """The limit on turns of the row's episodes; later turns are unknown."""
     turns = dict(row.settings).get("turns", "")
     return max(int(turns) if turns.isdecimal() else 0, one.turns)
 
@@ -194,10 +194,10 @@ def _costs(found: Mapping[Row, Episodes]) -> Table:
     if shared:
         notes.append(
             "paid: a first turn that several episodes share is counted once, in the row that played it;"
-            " tokens, cost and what is per solved count it for each episode, as if it had played alone"
+            " tokens, cost and values per solved task count it for each of these episodes"
         )
     if unknown:
-        notes.append("cost -: the price of at least one call is not known")
+        notes.append("cost -: the price of at least one call is unknown")
     return Table(
         name="costs",
         title="What it took: every episode's tokens and dollars, also of those that were not solved",
@@ -258,5 +258,5 @@ def _attempts(rows: Rows, beside: _Beside) -> Table | None:
             *(columns("percent", **{f"pass_at_{k}_at_least": f"errors as failed, @{k}" for k in ks}) if faulty else ()),
         ),
         rows=tuple(found),
-        notes=("of tasks: those with k attempts that could be played; with fewer there is no estimate",),
+        notes=("of tasks: those with at least k played attempts; with fewer there is no estimate",),
     )

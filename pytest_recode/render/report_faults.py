@@ -1,4 +1,4 @@
-"""The tables of what was wrong: by the exception that was raised, and as the researcher sorted it."""
+"""The tables of failures: error classes, feedback categories, and answers that could not be parsed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_recode.render.report_table import (
 
 
 def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], Table | None]]:
-    """How to make each table, by its name; None: there is nothing to say. `known`: format -> tasks that there are."""
+    """Functions that create the tables, by name. They return None without data. `known`: format -> all its tasks."""
     if not rows:
         return {}
     beside = {row: counts(rows[row], lacking) for row, lacking in missing(rows, known).items()}
@@ -36,9 +36,9 @@ def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], 
 
 
 def _errors(rows: Rows, beside: Mapping[Row, Mapping[str, int]]) -> Table:
-    notes = ["by the type of the exception that most failed cases of the last turn have (docs/reference/metrics.md)"]
+    notes = ["by the exception type of most failed cases of the last turn (docs/reference/metrics.md)"]
     if any(attempt.snippet for attempts in rows.values() for attempt in attempts):
-        notes.append("published for ResearchCodeBench, sorted by a model, over 32 models: functional 58.6 %")
+        notes.append("published for ResearchCodeBench, classified by a model, over 32 models: functional 58.6 %")
     return Table(
         name="errors",
         title="What unsolved episodes failed with",
@@ -67,10 +67,10 @@ def _categories(rows: Rows) -> Table | None:
         return None
     by_others = _published_rows() if any(row.format == "recode-h" for row in found) else []
     notes = [
-        "T0 structure, T1 correctness, T2 paper or instruction, T3 knowledge, T4 repository; an item of feedback per failing interface"
+        "T0 structure, T1 correctness, T2 paper or instruction, T3 knowledge, T4 repository; one item of feedback per failing interface"
     ]
     if by_others:
-        notes.append("published: RECODE-H's table 3, sorted afterwards by a model, without T0")
+        notes.append("published: RECODE-H's table 3, classified afterwards by a model, without T0")
     return Table(
         name="categories",
         title="What was wrong, as the researcher sorted it: shares of the items of feedback",
@@ -86,7 +86,7 @@ def _categories(rows: Rows) -> Table | None:
 
 
 def _answers(rows: Rows) -> Table | None:
-    """How many answers of a model could not be read as actions."""
+    """The number of answers that could not be parsed, by row."""
     found = {row: attempts for row, attempts in rows.items() if any(one.answers for one in attempts)}
     if not found:
         return None
@@ -101,14 +101,14 @@ def _answers(rows: Rows) -> Table | None:
         ),
         rows=tuple({**identity(row), **_unparsed(attempts)} for row, attempts in found.items()),
         notes=(
-            "nothing of such an answer is done, and it costs a step (docs/reference/agents.md); turns that another episode played are not counted",
+            "nothing of such an answer is executed, and it costs a step (docs/reference/agents.md); turns that another episode played are not counted",
         ),
     )
 
 
 def _unparsed(attempts: Sequence[Attempt]) -> dict[str, Any]:
-    told = [(one.answers, one.unparsed) for one in attempts if one.answers is not None and one.unparsed is not None]
-    answers, unparsed = (sum(counts) for counts in zip(*told, strict=True)) if told else (0, 0)
+    counted = [(one.answers, one.unparsed) for one in attempts if one.answers is not None and one.unparsed is not None]
+    answers, unparsed = (sum(counts) for counts in zip(*counted, strict=True)) if counted else (0, 0)
     share = 100 * unparsed / answers if answers else None
     return {"answers": answers, "unparsed": unparsed, "unparsed_percent": share, "steps_lost": unparsed}
 

@@ -1,4 +1,4 @@
-"""The tables of what came of feedback: adopted or not, resolved or not, by level and by category; what words repeated."""
+"""The tables of feedback: adoption and resolution by level and by category, and leaks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEVELS = ("L1", "L2", "L3", "L4")
 CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
 
 Judge = Callable[[Rows], tuple[Mapping[Row, Sequence[Advice]], Sequence[str]]]
-"""What a model says of the same items, and notes on that; it is asked when a table is."""
+"""A model's judgements of the same items, and notes; called when a table needs them."""
 
 _NUMBERS = (
     Column(key="items", head="items", kind="count"),
@@ -31,7 +31,7 @@ _NUMBERS = (
 
 
 def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Table | None]]:
-    """How to make each table of feedback, by its name; None: there was none."""
+    """Functions that create the tables of feedback, by name. They return None without feedback."""
 
     @cache
     def by_rules() -> dict[Row, tuple[list[Advice], int]]:
@@ -45,9 +45,9 @@ def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Tab
         ruled = by_rules()
         judged, notes = by_model()
         lost = sum(missing for _, missing in ruled.values())
-        said = [*notes, "by rule: from verdicts and from what the agent changed (docs/reference/metrics.md)"]
+        all_notes = [*notes, "by rule: from verdicts and from the agent's changes (docs/reference/metrics.md)"]
         if lost:
-            said.append(f"{plural(lost, 'episode')} left out: the transcript is gone")
+            all_notes.append(f"{plural(lost, 'episode')} omitted: the transcript is missing")
         lines = [
             {**identity(row), "judge": judge, key: group, **_numbers(chosen)}
             for row in rows
@@ -62,7 +62,7 @@ def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Tab
             title=title,
             columns=(*IDENTITY, Column(key="judge", head="by", fold=True), Column(key=key, head=key), *_NUMBERS),
             rows=tuple(lines),
-            notes=tuple(said),
+            notes=tuple(all_notes),
         )
 
     return {
@@ -116,8 +116,8 @@ def _leaks(rows: Rows) -> Table | None:
         ),
         rows=tuple(lines),
         notes=(
-            "longest: tokens in a row that instruction, paper, repository and candidate do not have",
-            "encoded: in another form than reference and tests have, or no language; in no longest run and no share",
+            "longest: consecutive tokens that instruction, paper, repository and candidate do not have",
+            "encoded: passages that are encoded or not natural language; in no longest run and no share",
         ),
     )
 

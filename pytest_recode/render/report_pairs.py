@@ -1,4 +1,4 @@
-"""The tables of pairs: rows against each other, and replayed turns against those that were really played."""
+"""The tables of pairs: rows against each other, and replayed turns against the original ones."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from pytest_recode.render.report_table import (
 def tables(
     rows: Rows, replayed: Rows, episodes: Iterable[Attempt], *, base: Row | None = None
 ) -> dict[str, Callable[[], Table | None]]:
-    """How to make each table, by its name; None: there is nothing to say. `episodes` are all that replays can have come from.
+    """Functions that create the tables, by name. They return None without data. `episodes` contain the original turns of replays.
 
-    `rows` may hold published ones. `base` is compared with every other row of its format; None: rows that differ in one thing.
+    `rows` may include published ones. `base` is compared with every other row of its format; None: compare rows that differ in one thing.
     """
     return {
         **({"comparisons": lambda: _comparisons(rows, base)} if rows else {}),
@@ -41,15 +41,15 @@ def tables(
 
 
 def base_row(rows: Rows, text: str) -> Row:
-    """The row that `text` names: its model, or any part of the row's name. Raises `UserError`, with the choices."""
+    """The row whose model is `text`, or whose name contains it. Raises `UserError` with the choices."""
     chosen = [row for row in rows if text == row.model] or [row for row in rows if text.lower() in name(row).lower()]
     if len(chosen) == 1:
         return chosen[0]
     names = [name(row) for row in chosen or rows]
     listed = "; ".join(names[:_NAMED]) + (f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     if chosen:
-        raise UserError(f"--base={text}: {len(chosen)} rows are called so: give more of one: {listed}")
-    raise UserError(f"--base={text}: no such row: there are {listed}")
+        raise UserError(f"--base={text}: {len(chosen)} rows match: give a longer part of one name: {listed}")
+    raise UserError(f"--base={text}: no such row: the rows are {listed}")
 
 
 def _contrast(result: Comparison) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _comparisons(rows: Rows, base: Row | None) -> Table | None:
         return None
     notes = [_AGREE]
     if any(one["solved_in"] == "first turn" for one in found):
-        notes.append("published results have one turn: such pairs are compared by what the first turn solved (Pass@1)")
+        notes.append("published results have one turn: such pairs are compared by the first turn (Pass@1)")
     return Table(
         name="comparisons",
         title="Rows against each other, task by task, on what both played",
@@ -119,12 +119,12 @@ def _comparisons(rows: Rows, base: Row | None) -> Table | None:
     )
 
 
-_AGREE = "p and 95 % come from one test: 0 lies outside 95 % exactly where p < 0.05 (docs/reference/metrics.md)"
+_AGREE = "p and 95 % come from one test: the interval excludes 0 exactly if p < 0.05 (docs/reference/metrics.md)"
 _NAMED = 8
 
 
 def _adjusted(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """With p adjusted for how many there are in this table."""
+    """Add p values adjusted for the number of comparisons in this table."""
     tested = [one for one in found if one.get("p") is not None]
     adjusted = holm([one["p"] for one in tested])
     for one, p in zip(tested, adjusted, strict=True):
@@ -137,9 +137,10 @@ def _against(base: Row, rows: Rows) -> list[tuple[Row, Row]]:
 
 
 def _pairs(rows: Rows) -> list[tuple[Row, Row]]:
-    """Models at each level, levels of each model, with the paper against without, one run against its repetition, one setting against another:
-    rows that differ in one thing, the first such row against each other one. What differs from all in more is compared with the first
-    row of its format. A published row is compared with the run of a model of its name; where there is none, every published row with the first.
+    """The default pairs: rows that differ in one thing (model, level, paper, run, a setting), the first such row against each other one.
+
+    A row that differs from all others in more than one thing is compared with the first row of its format. A published row is compared with
+    the run of a model of its name; without such a run, every published row is compared with the first row.
     """
     own = [row for row in rows if not row.published]
     pairs: list[tuple[Row, Row]] = []
@@ -154,10 +155,12 @@ def _pairs(rows: Rows) -> list[tuple[Row, Row]]:
         if row is not first_row and not any(row in pair for pair in pairs):
             pairs.append((first_row, row))
     for task_format in {row.format: None for row in own}:
-        mine = [row for row in own if row.format == task_format]
+        of_format = [row for row in own if row.format == task_format]
         theirs = [row for row in rows if row.published and row.format == task_format]
-        named = [(one, row) for row in mine for one in theirs if plain(row) == plain(one) and row.paper == one.paper]
-        pairs += named or [(mine[0], one) for one in theirs if mine[0].paper == one.paper]
+        named = [
+            (one, row) for row in of_format for one in theirs if plain(row) == plain(one) and row.paper == one.paper
+        ]
+        pairs += named or [(of_format[0], one) for one in theirs if of_format[0].paper == one.paper]
     return list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
 
 
@@ -170,7 +173,7 @@ _FREE: tuple[dict[str, Any], ...] = (
     {**_SAME, "settings": ()},
     {**_SAME, "agent": ""},
 )
-"""What two rows may differ in, each time all else being the same."""
+"""The single differences of two rows with equal other values."""
 
 
 def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
@@ -200,9 +203,9 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
                     **(_contrast(result) if result else {"pairs": 0, "unpaired": one.unpaired, "lost": [], "won": []}),
                 }
             )
-    notes = ["a replayed turn is a single turn from where a stored one began; it is in no number of episodes"]
+    notes = ["a replayed turn is a single turn that starts where a stored one started; it is in no number of episodes"]
     if any(one["unpaired"] for one in found):
-        notes.append("unpaired: give the run that was replayed as a further FILE")
+        notes.append("unpaired: add the replayed run as another FILE")
     return Table(
         name="replays",
         title="Replayed turns: the same state with other feedback, against the turn that was really played",

@@ -1,4 +1,4 @@
-"""The tables of ResearchCodeBench: what is scored by snippets and their code lines."""
+"""The tables of ResearchCodeBench, by snippets and their code lines."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def tables(
     hard_threshold: float,
     known: Mapping[str, Set[str]],
 ) -> dict[str, Callable[[], Table | None]]:
-    """How to make each table, by its name; None: there is nothing to say.
+    """Functions that create the tables, by name. They return None without data.
 
-    `rows` are reported; `everything` holds more, and defines HARD; `detail` are the rows of which people see papers and lengths;
-    `known`: format -> tasks that there are, played or not.
+    `rows` are reported; `everything` has more rows, which define HARD; `detail` are the rows shown in papers and lengths;
+    `known`: format -> all its tasks, played or not.
     """
     if not rows:
         return {}
@@ -74,13 +74,13 @@ def _scores(rows: Rows, lacking: Mapping[Row, int]) -> Table:
     faulty = any(one.errors for one, _ in found.values())
     notes = []
     if faulty:
-        notes.append("errors: attempts that could not be played to their end; they are in no share but the last two")
+        notes.append("errors: attempts without a verdict; they are in no share except the last two")
     if any(lacking.values()):
         notes.append(
-            "missing: snippets that other rows have, or --tasks; --common compares on the snippets that every row played"
+            "missing: snippets that other rows or --tasks have; --common compares only snippets that every row played"
         )
     if later:
-        notes.append("Pass@1 is the first turn alone, before any feedback")
+        notes.append("Pass@1 is only the first turn, before any feedback")
     return Table(
         name="scores",
         title=f"ResearchCodeBench: Pass@1 and Scaled Pass@1, {plural(len(everything), 'snippet')}",
@@ -143,7 +143,7 @@ def _contaminations(rows: Rows, everything: Rows, date: str) -> Table:
         )
     notes = [f"safe: the {plural(len(safe), 'paper')} dated after every cutoff known here: {', '.join(safe) or 'none'}"]
     if unknown:
-        notes.append(f"no cutoff known: {', '.join(unknown)}")
+        notes.append(f"no known cutoff: {', '.join(unknown)}")
     return Table(
         name=f"contamination-{kind}",
         title=f"Contamination: papers whose {kind} commit is after the end of the model's knowledge, against the rest",
@@ -169,7 +169,7 @@ def _of_papers(attempts: Sequence[Attempt], papers: Sequence[str]) -> list[Attem
 
 
 def _voters(everything: Rows) -> Rows:
-    """The published models, with the paper; of several files those of the first."""
+    """The published models with the paper; with several files, those of the first."""
     found = {row: attempts for row, attempts in everything.items() if row.published and row.paper}
     first = next((row.source for row in found), "")
     return {row: attempts for row, attempts in found.items() if row.source == first}
@@ -186,7 +186,7 @@ def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
             columns=shares,
             rows=(),
             notes=(
-                "HARD needs the published results: give outputs/20llms_greedy/*/overall_stats.json of a clone as a further FILE",
+                "HARD needs the published results: give outputs/20llms_greedy/*/overall_stats.json of a clone as another FILE",
             ),
         )
     on_hard = {row: passed(one for one in group if one.task in found.tasks) for row, group in rows.items()}
@@ -215,13 +215,13 @@ def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
         ),
         notes=(
             "the benchmark's authors do not define HARD: this is our definition (docs/reference/metrics.md)",
-            "without own vote: HARD of the other published models; what a model fails is easier to become HARD by its own vote",
+            "without own vote: HARD by the votes of the other published models, because a model's own failures make snippets HARD",
         ),
     )
 
 
 def _without_own_vote(row: Row, attempts: Sequence[Attempt], published: Rows, threshold: float) -> Passed:
-    """On the HARD snippets of the published models but that of its name."""
+    """The row on the snippets that are HARD by the published models with other names."""
     others = {one: group for one, group in published.items() if plain(one) != plain(row)}
     found = passing.hard(others, threshold=threshold)
     return passed(one for one in attempts if found is not None and one.task in found.tasks)

@@ -17,26 +17,29 @@ Rows = Mapping[Row, Sequence[Attempt]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """`kind` says what the values are: "text", "count", "percent", "points" (per cent, with a sign), "rate" (0 to 1), "number" (two digits),
-    "money" (US dollars), "p", "interval" (two percents), "list" (of texts: below the table, for people)."""
+    """A column of a Table.
+
+    `kind`: "text", "count", "percent", "points" (percentage points, with a sign), "rate" (0 to 1), "number" (two digits), "money"
+    (US dollars), "p", "interval" (two percentages), "list" (of texts, shown below the table in text and Markdown).
+    """
 
     key: str
     head: str
     kind: str = "text"
-    fold: bool = False  # said once above the table where every row has the same
+    fold: bool = False  # moved above the table if all rows have the same value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows map the columns' keys to values; None: there is no such number."""
+    """A table of a report, with raw values. Rows map the columns' keys to values; None means no value."""
 
     name: str
     title: str
     columns: tuple[Column, ...]
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
-    shown: frozenset[str] | None = None  # `row` values that people see; machines get every row. None: all
-    more: str = "--model=NAME shows other rows, --format=json all of them"  # said where rows are not shown
+    shown: frozenset[str] | None = None  # values of `row` in text and Markdown; CSV and JSON have every row. None: all
+    more: str = "--model=NAME shows other rows, --format=json all of them"  # note if some rows are hidden
 
 
 def columns(kind: str, **heads: str) -> tuple[Column, ...]:
@@ -55,7 +58,7 @@ IDENTITY = (
 
 
 def identities(rows: Iterable[Row]) -> tuple[Column, ...]:
-    """What tells `rows` apart; of several benchmarks, which one it is."""
+    """The columns that identify `rows`, including the benchmark if there are several."""
     several = len({row.format for row in rows}) > 1
     return (*IDENTITY, *(columns("text", format="benchmark") if several else ()))
 
@@ -76,21 +79,21 @@ def identity(row: Row) -> dict[str, Any]:
 
 
 def beside_published(rows: Iterable[Row]) -> tuple[dict[Row, str], str]:
-    """What rows of runs, and RECODE-H's own beside them, have otherwise: the cells of `settings`."""
+    """The cells of `settings`: differences between rows of runs, and from RECODE-H's published rows."""
     theirs = published.SETTINGS
-    told: dict[Row, str] = {}
+    settings: dict[Row, str] = {}
     differing: dict[str, None] = {}
     for row in rows:
-        mine = dict(row.settings)
-        other = [key for key, value in theirs.items() if row.format == "recode-h" and mine.get(key, value) != value]
+        own = dict(row.settings)
+        other = [key for key, value in theirs.items() if row.format == "recode-h" and own.get(key, value) != value]
         differing |= dict.fromkeys(other)
-        parts = [*(f"{key} {mine[key]}" for key in other), *filter(None, row.differs.split(", "))]
-        told[row] = ", ".join(dict.fromkeys(parts))
-    return told, ", ".join(f"{key} {value}" for key, value in theirs.items() if key in differing)
+        parts = [*(f"{key} {own[key]}" for key in other), *filter(None, row.differs.split(", "))]
+        settings[row] = ", ".join(dict.fromkeys(parts))
+    return settings, ", ".join(f"{key} {value}" for key, value in theirs.items() if key in differing)
 
 
 def published_identity(model: str, feedback: str, settings: str = "") -> dict[str, Any]:
-    """Of a row of RECODE-H's own tables."""
+    """The identity of a row of RECODE-H's published tables."""
     return {
         "settings": settings or None,
         "model": model,
@@ -105,7 +108,7 @@ def published_identity(model: str, feedback: str, settings: str = "") -> dict[st
 
 
 def name(row: Row) -> str:
-    """One line that tells a row from the others."""
+    """One line that identifies a row."""
     differs = f", {row.differs}" if row.differs else ""
     return (
         f"{row.model}, {row.feedback}, {'with' if row.paper else 'without'} paper, {row.agent}{differs} ({row.source})"
@@ -130,7 +133,7 @@ def plural(n: int, noun: str) -> str:
 
 
 COUNTS = columns("count", played="of", errors="errors", missing="missing")
-"""What stands beside every share: of how many, and what is not in it."""
+"""Columns next to every share: its denominator, and what is not in it."""
 
 
 def counts(attempts: Sequence[Attempt], missing: int) -> dict[str, int]:
@@ -139,7 +142,7 @@ def counts(attempts: Sequence[Attempt], missing: int) -> dict[str, int]:
 
 
 def missing(rows: Rows, known: Mapping[str, Set[str]]) -> dict[Row, int]:
-    """Of every row, the tasks that it lacks and another row of its format has, or that `known` has: format -> tasks."""
+    """For each row, the number of tasks that it lacks and that another row of its format, or `known` (format -> tasks), has."""
     everything: dict[str, set[str]] = {}
     for row, attempts in rows.items():
         everything.setdefault(row.format, set(known.get(row.format, ()))).update(tasks(attempts))
@@ -147,7 +150,7 @@ def missing(rows: Rows, known: Mapping[str, Set[str]]) -> dict[Row, int]:
 
 
 def common(rows: Rows) -> dict[Row, tuple[Attempt, ...]]:
-    """Every row on the tasks alone of which every row of its format could play an attempt."""
+    """Restrict every row to the tasks of which every row of its format has a played attempt."""
     shared: dict[str, set[str]] = {}
     for row, attempts in rows.items():
         played = tasks(attempt for attempt in attempts if attempt.played)
@@ -156,13 +159,13 @@ def common(rows: Rows) -> dict[Row, tuple[Attempt, ...]]:
 
 
 def changed_files(rows: Rows) -> list[str]:
-    """A note for every row that played tasks whose files were others in an earlier row."""
+    """A note for every row with tasks whose files differ from those of an earlier row."""
     notes = []
     for place, (row, attempts) in enumerate(rows.items()):
         for other, before in list(rows.items())[:place]:
             if other.format == row.format and (changed := changed_tasks(before, attempts)):
                 named = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
-                notes.append(f"other files of the same task: {named} in {name(row)} than in {name(other)}")
+                notes.append(f"task files differ: {named} in {name(row)} and in {name(other)}")
                 break
     return notes
 

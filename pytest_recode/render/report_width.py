@@ -1,4 +1,4 @@
-"""Tables in a terminal: aligned, and no wider than it is."""
+"""Tables in a terminal: aligned, and not wider than the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pytest_recode.render.report_table import Column
 
 LEFT = {"text"}
-"""Kinds of columns whose cells stand to the left; numbers stand to the right."""
+"""Kinds of columns with left-aligned cells; numbers are right-aligned."""
 _GAP = "  "
 
 Cells = Sequence[Sequence[str]]
@@ -28,7 +28,7 @@ def aligned(columns: Sequence[Column], rows: Cells) -> list[str]:
 def narrowed(
     columns: Sequence[Column], folded: Sequence[str], rows: Cells, width: int
 ) -> tuple[list[Column], list[str], Cells]:
-    """As many columns as it takes are said once above the table, of those in which several rows have the same, the last ones first."""
+    """Move as many columns with equal values as necessary above the table, from the last one on."""
     shown = list(range(len(columns)))
     above: list[str] = []
     for place in reversed(shown[1:] if len(rows) > 1 else []):
@@ -42,7 +42,7 @@ def narrowed(
 
 
 def in_parts(columns: Sequence[Column], rows: Cells, width: int) -> list[str]:
-    """What is too wide goes on below, with the columns again that tell rows apart; where those leave no room, a line per row and value."""
+    """Continue a table that is too wide below, with its identifying columns repeated; if these leave no room, write a line per row and value."""
     widths = _widths(columns, rows)
     names = next((at for at, column in enumerate(columns) if column.kind not in LEFT), len(columns))
     head = list(range(names))
@@ -62,7 +62,7 @@ def in_parts(columns: Sequence[Column], rows: Cells, width: int) -> list[str]:
 
 
 def within(text: str, width: int | None) -> list[str]:
-    """Lines of whole words."""
+    """Wrap text between words."""
     if width is None or len(text) <= width:
         return [text]
     return textwrap.wrap(

@@ -30,7 +30,7 @@ COLUMNS: Mapping[str, Callable[[Score], str]] = {
 """Columns of the summary, in their order: head -> cell of a row. docs/explanation/concepts.md explains each head."""
 
 LINES_ONLY = "scaled %"
-"""The column that is left out unless a task counts code lines."""
+"""The column that is omitted unless a task counts code lines."""
 
 REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
     "model": lambda found: _name(found.score),
@@ -48,7 +48,7 @@ REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
 
 
 def summary(scores: Sequence[Score]) -> list[str]:
-    """Lines, without a trailing newline each. Each benchmark of several has rows of its own."""
+    """Lines without trailing newlines. With several benchmarks, each has its own rows."""
     if len({score.format for score in scores}) > 1:
         scores = [replace(score, model=f"{score.model} [{score.format}]") for score in scores]
     counts_lines = any(score.scaled is not None for score in scores)
@@ -58,25 +58,25 @@ def summary(scores: Sequence[Score]) -> list[str]:
     if turns > 1:
         head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
         lines += ["", *_table([head, *(_curve(score, turns) for score in scores)])]
-    if told := _ablation(scores):
-        lines += ["", *told]
+    if ablation := _ablation(scores):
+        lines += ["", *ablation]
     return [*lines, *_marks(scores)]
 
 
 def replay(run: str, found: Sequence[Replayed]) -> list[str]:
-    """The summary of a session that plays stored turns of `run` again."""
+    """The summary of a session that replays turns of `run`."""
     return [
-        f"replay of {run}: single stored turns and no episodes, each once more from where it began, its feedback cut to the level",
+        f"replay of {run}: single turns, not episodes, each played again from its starting point with its feedback cut to the level",
         "",
         *_table([REPLAY_COLUMNS, *([cell(each) for cell in REPLAY_COLUMNS.values()] for each in found)]),
         "",
-        "cases %: hidden cases that pass after the turn before, after this turn as it was played then, and as it was replayed now",
+        "cases %: hidden cases that pass before the turn, after the original turn, and after the replay",
         *_marks([each.score for each in found]),
     ]
 
 
 def _marks(scores: Sequence[Score]) -> list[str]:
-    """What the marks of a table mean, where it has them."""
+    """Explanations of the marks in a table, if it has any."""
     lines = []
     if any(score.simulated for score in scores):
         lines += [
@@ -84,12 +84,12 @@ def _marks(scores: Sequence[Score]) -> list[str]:
             "* simulated: an offline model that breaks and repairs the reference; it says nothing about a real one",
         ]
     if any(score.cost_usd is None for score in scores):
-        lines += ["", "cost ?: the price of at least one call is not known"]
+        lines += ["", "cost ?: the price of at least one call is unknown"]
     return lines
 
 
 def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A row per task and check, with the seconds of its slowest grading; then what is weak, and what mutants say."""
+    """A row per task and check, with the seconds of its slowest grading; then weak findings, and results of mutants."""
     rows = [("task", "check", "finding", "slowest s")]
     for fact in facts:
         finding = "error" if fact["error"] else "wrong" if fact["problem"] else "weak" if fact["warning"] else "right"
@@ -105,7 +105,7 @@ def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
         for line in ["", f"{fact['task']}: survives every case: {survivor}"]
     ]
     share = (
-        [f"small mutations that the tests notice: {noticed} of {tried}, {100 * noticed / tried:.1f} %"] if tried else []
+        [f"small mutations that the tests detect: {noticed} of {tried}, {100 * noticed / tried:.1f} %"] if tried else []
     )
     oracles = [fact["task"] for fact in facts if fact["check"] == "removed" and fact.get("problem")]
     blind = [f"weak oracles ({len(oracles)}), which pass without the block: {', '.join(oracles)}"] if oracles else []
@@ -127,7 +127,7 @@ def _name(score: Score) -> str:
 
 
 def _ablation(scores: Sequence[Score]) -> list[str]:
-    """What the paper was worth, where a model played with it and without."""
+    """The effect of the paper, for models that played with it and without."""
     found = {(score.model, score.feedback, score.paper): score for score in scores if score.episodes}
     return [
         f"without the paper, {model} {feedback}: {100 * (without.share - score.share):+.1f} points "

@@ -14,7 +14,7 @@ _MOST_WORDS = 120
 
 
 def status(record: Record | EpisodeSummary) -> str:
-    """The status beside a node id; SOLVED@2 means solved in turn 2."""
+    """The status next to a node id; SOLVED@2 means solved in turn 2."""
     if record["outcome"] == "solved":
         return f"SOLVED@{record['solved_turn']}"
     return {"unsolved": "UNSOLVED", "error": "ERROR"}[record["outcome"]]
@@ -26,7 +26,7 @@ def unsolved(record: Record, out: Path) -> str:
     last = turns[-1] if turns else None
     why = {
         "turns": f"not solved in {_count(len(turns), 'turn')}",
-        "time": f"not solved in the time it has ({_count(len(turns), 'turn')} in {record['seconds'] - record.get('waited', 0):.0f} s)",
+        "time": f"not solved within its time limit ({_count(len(turns), 'turn')} in {record['seconds'] - record.get('waited', 0):.0f} s)",
     }.get(record["stop"], f"not solved: stopped by {record['stop']}")
     lines = [f"{why} by {_who(record)}", ""]
     lines += [
@@ -43,8 +43,8 @@ def unsolved(record: Record, out: Path) -> str:
         lines += _of_the_answer(record, turns[-1]["cases"], out) if record["agent"] == "one-shot" else []
     for turn in turns:
         if turn["tampering"]:
-            lines += ["", f"tampering in turn {turn['turn']}, which is not solved by it:"]
-            lines += [f"  {told}" for told in turn["tampering"]]
+            lines += ["", f"tampering in turn {turn['turn']}, which therefore is not solved:"]
+            lines += [f"  {finding}" for finding in turn["tampering"]]
     return "\n".join([*lines, "", f"transcript: {out / record['transcript']}"])
 
 
@@ -61,19 +61,19 @@ def fault(record: Record, out: Path) -> str:
 
 KINDS = {
     "model:auth": "the model's key was refused",
-    "model:unknown-model": "the model is not known there",
-    "model:rate-limit": "the model's provider wants fewer calls",
+    "model:unknown-model": "the provider does not know the model",
+    "model:rate-limit": "the provider limits the rate of calls",
     "model:timeout": "the model did not answer in time",
     "model:connection": "the model could not be reached",
     "model:server": "the model's server failed",
-    "model:bad-request": "the model's provider refused the request",
-    "time": "a time limit passed while something was waited for, or before a turn was graded",
+    "model:bad-request": "the provider refused the request",
+    "time": "a time limit passed during a wait, or before a turn was graded",
     "budget": "--recode-max-cost was spent",
     "sandbox": "a sandbox could not start, or died",
     "grader": "the hidden tests gave no verdict",
     "user": "an error of yours: a task, a file or an option to correct",
     "worker": "a worker of pytest-xdist died",
-    "internal": "the agent, or pytest-recode itself, raised what nobody foresaw",
+    "internal": "the agent, or pytest-recode itself, raised an unexpected exception",
 }
 
 
@@ -83,15 +83,15 @@ def error_kind_text(kind: str) -> str:
 
 
 def unread(tasks: int) -> str:
-    return f"could not be read: {_count(tasks, 'task')}, of which no episode was made and no number tells"
+    return f"could not be read: {_count(tasks, 'task')}, without an episode, and in no number"
 
 
 def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:
-    """`facts` are those of the episodes that the run in the directory `run` has turns of."""
+    """A line on a replay without turns. `facts`: of the episodes with stored turns in the directory `run`."""
     names = list(dict.fromkeys(fact["task"] for fact in facts))
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return (
-        f"nothing was replayed: no stored turn of {run} is of a task that was selected here; it has turns of"
+        f"nothing was replayed: {run} has no stored turn of a selected task; it has turns of"
         f" {', '.join(names[:MOST_NAMES])}{more}"
     )
 
@@ -108,26 +108,25 @@ def causes(records: Sequence[EpisodeSummary]) -> list[str]:
             continue
         names = list(dict.fromkeys(record["task"] for record in group))
         more = f" and {_count(len(names) - MOST_NAMES, 'more task')}" if len(names) > MOST_NAMES else ""
-        said = message.strip().splitlines()
-        words = said[-1] if all(each["error"] and each["error"]["kind"] == "internal" for each in group) else said[0]
+        texts = message.strip().splitlines()
+        words = texts[-1] if all(each["error"] and each["error"]["kind"] == "internal" for each in group) else texts[0]
         short = words if len(words) <= _MOST_WORDS else f"{words[:_MOST_WORDS]} …"
         lines.append(f"  {_count(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {short}")
     return lines
 
 
 def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
-    """Of a run's records, which verdicts rest on less than others. `tampering` is true where a turn had any, `flagged` holds the
-    findings that alone kept an episode from being solved, `test_output_shown` is true where the agent was shown the tests' output."""
+    """Lines on records whose verdicts are weaker evidence than others, or not comparable with other runs."""
     lines = []
     counts = Counter(record["isolation"] for record in records if record["turns"])
     if counts["shared"]:
-        told = ", ".join(f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: name != "shared"))
-        lines.append(f"isolation: {told}: verdicts of shared judging are weaker (docs/explanation/oracle.md)")
+        kinds = ", ".join(f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: name != "shared"))
+        lines.append(f"isolation: {kinds}: verdicts of shared judging are weaker (docs/explanation/oracle.md)")
     shown = sum(record["test_output_shown"] for record in records)
     if shown:
         lines.append(
             f"hidden tests: {_count(shown, 'episode')} with their output in the feedback (--recode-test-output=full), which"
-            " quotes tests and inputs: not to be compared with runs without"
+            " quotes tests and inputs: do not compare it with runs without"
         )
     names = [record["nodeid"].rpartition("::")[2] for record in records if record["tampering"]]
     if names:
@@ -137,7 +136,7 @@ def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
 
 
 def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
-    """Per model, how many of its `answers` could not be read as actions; nothing where all could."""
+    """A line with the number of answers per model that could not be parsed; nothing if all could."""
     if not any(record["unparsed"] for record in records):
         return []
     answers, failed = Counter[str](), Counter[str]()
@@ -145,19 +144,19 @@ def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
         if record["model"]:
             answers[record["model"]] += record["answers"]
             failed[record["model"]] += record["unparsed"]
-    told = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
+    failures = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
     return [
-        f"answers that could not be parsed: {told}; nothing of them was done, and each cost a step, with one-shot the turn (docs/reference/agents.md)"
+        f"answers that could not be parsed: {failures}; nothing of them was executed, and each cost a step, with one-shot the turn (docs/reference/agents.md)"
     ]
 
 
 def _flagged(records: Sequence[EpisodeSummary]) -> list[str]:
-    """Where a finding may be wrong, a reader has to see it: what was found stands beside each episode."""
+    """Lines with the findings of each flagged episode, because a finding may be wrong."""
     found = [(record["nodeid"].rpartition("::")[2], record["flagged"]) for record in records if record["flagged"]]
     if not found:
         return []
     lines = [
-        f"passed but flagged: {_count(len(found), 'episode')}: every case passed, and findings of the shared judge alone make it"
+        f"passed but flagged: {_count(len(found), 'episode')}: every case passed, and only findings of the shared judge make it"
         " unsolved; read them (docs/explanation/oracle-shared.md)"
     ]
     for name, findings in found[:MOST_NAMES]:
@@ -176,7 +175,7 @@ def _count(n: int, noun: str) -> str:
 
 
 def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]]]:
-    """Interfaces that fail: of how many cases how many, and with what, each once."""
+    """Failing interfaces, with their numbers of failed and of all cases, and the distinct reasons."""
     found: dict[str, list[CaseRecord]] = {}
     for case in cases:
         found.setdefault(case["interface"], []).append(case)
@@ -190,17 +189,17 @@ def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]
 
 
 def _of_the_answer(record: Record, cases: Sequence[CaseRecord], out: Path) -> list[str]:
-    """What of the last answer, which is all that `one-shot` has, was no code that could be taken, and what would help."""
+    """Lines on the last answer of `one-shot`, if it had no usable code or the wrong indentation, with the next step."""
     from pytest_recode.records.transcript_reader import last_step
 
     step = last_step(out / record["transcript"])
     lines = []
     if step is not None and step.get("files") == []:
-        cut = ": it was cut off at the model's limit of output" if step.get("finish") == "length" else ""
-        lines = ["", f"the last answer held no whole block of code, so that nothing was taken from it{cut}"]
+        cut = ": it was truncated at the model's output limit" if step.get("finish") == "length" else ""
+        lines = ["", f"the last answer had no complete block of code, so nothing was written{cut}"]
     elif any(case["exception"] == "IndentationError" for case in cases) and "snippet" in record["facts"]:
         moved = record["settings"]["reindent"]
         lines = (
-            ["", "the answer stands at another indentation: --recode-reindent moves such answers"] if not moved else []
+            ["", "the answer has the wrong indentation: --recode-reindent corrects such answers"] if not moved else []
         )
     return lines

@@ -102,7 +102,7 @@ def test_a_run_that_replays_says_what_passed_before_then_and_now() -> None:
     assert (low.before, low.really, low.again) == (0.25, 0.75, 0.375)
     assert (high.before, high.really, high.again, high.score.errors) == (0.0, 0.5, 1.0, 1)
     lines = [line.split() for line in summary("old/run", [low, high])]
-    assert " ".join(lines[0]).startswith("replay of old/run: single stored turns and no episodes, each once more")
+    assert " ".join(lines[0]).startswith("replay of old/run: single turns")
     assert ["m", "*", "L0", "2", "0", "25.0", "75.0", "37.5", "22", "1.00", "0"] in lines
     assert ["m", "*", "L4", "1", "1", "0.0", "50.0", "100.0", "22", "1.00", "1"] in lines
     assert any("simulated:" in line for line in lines)

@@ -230,6 +230,6 @@ def test_an_episode_that_is_cut_off_at_work_after_a_graded_turn_is_unsolved(
     result.assert_outcomes(failed=1)
     [record] = results()
     assert (record["outcome"], record["stop"], len(record["turns"])) == ("unsolved", "time", 1)
-    assert "not solved in the time it has (1 turn in " in words(result)
+    assert "not solved within its time limit (1 turn in " in words(result)
     assert "still failing: answer.half" in words(result)
     assert "Stack of" not in words(result)

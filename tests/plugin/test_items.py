@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.messages import assert_message
+
 from .conftest import words
 
 Run = Callable[..., pytest.RunResult]
@@ -68,16 +70,16 @@ def test_a_key_that_no_task_has_is_said_with_those_there_are(
     """It selects nothing, as pytest has it, or with `not` everything."""
     make_task()
     given = ("--recode-model=sim/graduate", "--recode-feedback=none", workers)
-    said = (
-        "recode: -m recode(domian=…): no task here has 'domian' (did you mean domain?):"
-        " there are attempt, difficulty, domain, feedback, format, model, task"
-    )
+    subject = "recode: -m recode(domian=…)"
+    parts = ("'domian'", "did you mean domain", "attempt, difficulty, domain, feedback, format, model, task")
     result = recode(*given, "-m", "recode(domian='nlp')")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert words(result).count(said) == 1
-    assert said in words(recode(*given, "-m", "recode and not (slow or recode(task='tiny', domian='nlp'))"))
+    assert words(result).count(subject) == 1
+    assert_message(words(result), subject, *parts)
+    result = recode(*given, "-m", "recode and not (slow or recode(task='tiny', domian='nlp'))")
+    assert_message(words(result), subject, *parts)
     for right in ("recode(domain='nlp')", "recode(feedback='none', attempt=1)", "slow or other(domian='nlp')"):
-        assert "no task here has" not in words(recode(*given, "-m", right))
+        assert "did you mean" not in words(recode(*given, "-m", right))
 
 
 def test_without_a_model_items_are_skipped_and_nothing_is_written(
@@ -87,9 +89,7 @@ def test_without_a_model_items_are_skipped_and_nothing_is_written(
     before = set(pytester.path.rglob("*"))
     result = recode(workers, "-rs")
     result.assert_outcomes(skipped=1)
-    assert "no model was named: give --recode-model=NAME, for example --recode-model=sim/graduate (offline)" in words(
-        result
-    )
+    assert_message(words(result), "no model", "--recode-model=NAME", "--recode-model=sim/graduate")
     own = {"stdout", "stderr", "runpytest-0", "runpytest-current"}  # what pytester itself leaves
     assert {path.name for path in set(pytester.path.rglob("*")) - before} - own == set()
 

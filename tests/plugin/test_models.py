@@ -52,7 +52,7 @@ def test_a_real_conversation_is_solved_in_turn_two(
         assert record["usage"] == {"prompt_tokens": 22, "completion_tokens": 14, "cost_usd": None}
         assert not record["simulated"]
     assert "local escalate 2/2 100.0 34.2 to 100.0 2.0 100.0 72 ? 0" in words(result)
-    assert "cost ?: the price of at least one call is not known" in words(result)
+    assert_message(words(result), "cost ?", "the price of at least one call")
 
 
 def test_a_model_that_makes_nothing_of_it_is_unsolved_not_an_error(
@@ -89,10 +89,7 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
     result.assert_outcomes(passed=4)
     told = {(record["model"], turn["steps"], turn["unparsed"]) for record in results() for turn in record["turns"]}
     assert told == {("clumsy", 2, 1), ("neat", 1, 0)}
-    assert (
-        "answers that could not be parsed: clumsy 2 of 4, neat 0 of 2; nothing of them was done, and each cost a step"
-        in words(result)
-    )
+    assert_message(words(result), "answers that could not be parsed", "clumsy 2 of 4, neat 0 of 2", "each cost a step")
     whole = [sys.executable, "-m", "pytest_recode.cli", "report", "out", "--format=json"]
     tables = json.loads(pytester.run(*whole).stdout.str())["tables"]
     [table] = [table for table in tables if table["name"] == "answers"]

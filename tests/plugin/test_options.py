@@ -474,4 +474,4 @@ def test_the_sandbox_is_the_one_that_was_named(make_task: MakeTask, recode: Run,
     assert record["outcome"] == "solved", words(result)
     assert record["sandbox"] == kind
     assert record["isolation"] == ("process" if kind == "process" else "separate")
-    assert f"sandbox: {kind}{' (limits only, no walls)' if kind == 'process' else ''} records: " in words(result)
+    assert f"sandbox: {kind}{' (limits only, no isolation)' if kind == 'process' else ''} records: " in words(result)

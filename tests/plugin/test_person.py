@@ -325,16 +325,10 @@ def test_where_nobody_can_be_asked_that_is_a_usage_error(make_task: MakeTask, re
     make_task()
     result = recode(*PERSON, "--recode-feedback=L1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert (
-        "--recode-feedback-from=person asks in the terminal, and this run has none: start it in one,"
-        " or answer by files with --recode-feedback-from=files" in words(result)
-    )
+    assert_message(words(result), "--recode-feedback-from=person", "terminal", "--recode-feedback-from=files")
     result = recode(*PERSON, "-n2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert (
-        "--recode-feedback-from=person asks in this terminal, which workers do not have: leave out -n,"
-        " or answer by files with --recode-feedback-from=files" in words(result)
-    )
+    assert_message(words(result), "--recode-feedback-from=person", "leave out -n", "--recode-feedback-from=files")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def pytest_runtest_makereport(item):
     return (yield)
 """
 
-STANDS = "is run again by pytest or a plugin: its one result stands, since each episode is asked once"
+STANDS = "is run again by pytest or a plugin: its first result counts, because each episode is played once"
 
 
 def better(request: Request) -> Any:
@@ -108,7 +108,7 @@ def test_the_marker_of_plugins_that_repeat_tests_is_taken_off(
     pytester.makeconftest(MARKED)
     result = recode(workers, "--recode-agent=reference", "--recode-out=out", "-p", "no:rerunfailures")
     result.assert_outcomes(passed=1)
-    line = "recode: the flaky marker applies to ordinary tests, not to recode items: each episode is asked once"
+    line = "recode: the flaky marker applies to ordinary tests, not to recode items: each episode is played once"
     assert words(result).count(line) == 1
 
 

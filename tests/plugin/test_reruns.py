@@ -63,7 +63,7 @@ def pytest_runtest_call(item):
     return (yield)
 """
 
-REFUSED = "not to recode items: each episode is asked once, and --recode-attempts=N asks for more"
+REFUSED = "not to recode items: each episode is played once, and --recode-attempts=N plays more"
 
 
 def once(request: Request) -> Any:

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_recode.formats.researchcodebench import FORMAT
 from tests.chat_server import ChatServer, Request, say
+from tests.messages import assert_message
 
 from .conftest import words
 
@@ -76,10 +77,10 @@ def test_attempts_that_ask_for_one_answer_are_told_once(
         )  # fmt: skip
     told = [line for line in result.outlines if "--recode-attempts=2 at temperature 0" in line]
     assert len(told) == said
-    assert all("(openai/tiny-1): give a --recode-temperature above 0" in line for line in told)
+    assert all("(openai/tiny-1): set a --recode-temperature above 0" in line for line in told)
 
 
-NO_BLOCK = "the last answer held no whole block of code, so that nothing was taken from it"
+NO_BLOCK = "the last answer had no complete block of code, so nothing was written"
 
 
 @pytest.mark.parametrize(
@@ -92,13 +93,13 @@ NO_BLOCK = "the last answer held no whole block of code, so that nothing was tak
         (
             "```python\n  weight = 1\n```",
             "stop",
-            "(IndentationError) the answer stands at another indentation: --recode-",
+            "(IndentationError) the answer has the wrong indentation: --recode-",
         ),
         ("I refuse.", "stop", f") {NO_BLOCK} transcript"),
         (
             "```python\n    weight =",
             "length",
-            f") {NO_BLOCK}: it was cut off at the model's limit of output transcript",
+            f") {NO_BLOCK}: it was truncated at the model's output limit transcript",
         ),
     ],
 )
@@ -107,7 +108,7 @@ def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: 
     ask(answer, "-k", "decay", f"--recode-test-seconds={seconds}", finish=finish)
     text = " ".join(capfd.readouterr().out.split())
     assert said in text
-    assert ("another indentation" in text) is ("another indentation" in said)
+    assert ("wrong indentation" in text) is ("wrong indentation" in said)
     assert (NO_BLOCK in text) is (NO_BLOCK in said)
 
 
@@ -115,7 +116,7 @@ def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: 
 def test_a_model_that_takes_no_temperature_is_named(ask: Ask, args: tuple[str, ...], capfd: Any, workers: str) -> None:
     requests = ask("No.", workers, "-k", "floor", "--recode-model=gpt-5-mini", *args)
     assert sorted("temperature" in request.body for request in requests) == [bool(args), True]
-    line = "temperature: asked without one, since they take none: gpt-5-mini (records have what was set)"
+    line = "temperature: not sent to models that accept none: gpt-5-mini"
     assert (line in capfd.readouterr().out) is not bool(args)
 
 
@@ -198,14 +199,14 @@ def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
     result.stdout.fnmatch_lines(
         [f'{weights}:13: the block "decay by age" has no closing tag; add # </paper2code name="decay by age"> after it']
     )
-    assert "could not be read: 1 task, of which no episode was made and no number tells" in result.stdout.str()
+    assert_message(words(result), "could not be read: 1 task", "no episode", "no number")
     assert "not played" not in result.stdout.str()
 
 
 def test_where_no_task_could_be_read_that_is_said_too(papers: Path, recode: Run, workers: str) -> None:
     for name in ("running-moments/lib/weights.py", "shrinkage/shrink.py"):
         (papers / name).unlink()
-    said = "could not be read: 2 tasks, of which no episode was made and no number tells"
+    said = "could not be read: 2 tasks, "
     for option in ("--recode-agent=reference", "--recode-validate"):
         result = recode(workers, option)
         result.assert_outcomes(errors=2)
@@ -222,7 +223,7 @@ def test_records_may_not_lie_among_the_papers(
     result = recode("-p", "no:cacheprovider", "-k", "floor", "--recode-agent=reference", *given)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert f"{papers / out if out else papers / 'recode-out'}" in words(result)
-    assert f"would lie in the data set {papers}, " in words(result)
+    assert_message(words(result), f"data set {papers}", "--recode-out=DIR")
     assert sorted(papers.rglob("*")) == before
 
 

@@ -101,9 +101,7 @@ def test_a_task_does_not_configure_pytest(bench: Path, run_pytest: Run, name: st
     (bench / "sinkhorn" / name).write_text(f"{section}\naddopts = -v\n")
     result = run_pytest(*RUN, "bench/sinkhorn")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        [f"*sinkhorn/{name}: lies in a task's directory, and a task may not configure pytest*-c FILE"]
-    )
+    result.stderr.fnmatch_lines([f"*sinkhorn/{name}: is in a task's directory*must not configure pytest*-c FILE"])
     assert run_pytest(*RUN, "-c", f"bench/sinkhorn/{name}", "bench/sinkhorn").ret == 0
     assert run_pytest(*RUN, "bench").ret == 0
 
@@ -133,7 +131,7 @@ def test_an_environment_is_named_by_the_task_and_placed_by_the_user(bench: Path,
     result = run_pytest(*run)
     assert result.ret != 0
     result.stderr.fnmatch_lines(
-        ["*no interpreter is named for an environment: mine is needed by sinkhorn. Give --recode-env=mine=PATH*"]
+        ["*no interpreter is given for an environment: mine is needed by sinkhorn. Give --recode-env=mine=PATH*"]
     )
     result = run_pytest(*run, f"--recode-env=mine={sys.executable}")
     assert result.ret == 0, result.stdout.str()

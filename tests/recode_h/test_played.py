@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import venv
@@ -16,6 +15,7 @@ import pytest
 
 from pytest_recode.metrics.reading import read
 from tests.chat_server import ChatServer, Request, say
+from tests.messages import assert_message
 from tests.plugin.conftest import words
 from tests.plugin.test_options import marked
 from tests.plugin.test_outcomes import SCHEMA
@@ -91,9 +91,8 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
     assert "annotation_5: no such folder; download it, or select other tasks with -k" in words(result)
     # nor does a report pass over it, which has the records alone
     [source] = read([pytester.path / "out"])
-    assert source.notes == (
-        f"{pytester.path / 'out'}: could not be read when it ran, and in no number here: annotation_5; --tasks counts them as missing",
-    )
+    [note] = source.notes
+    assert_message(note, f"{pytester.path / 'out'}", "could not be read", "annotation_5", "--tasks")
 
 
 @pytest.mark.parametrize("given", [(), ("--recode-out=annotations/out",)])
@@ -108,11 +107,7 @@ def test_records_may_not_lie_in_the_data_set(
     common = ("-p", "no:cacheprovider", workers, "-k", "annotation_2", ENVIRONMENTS[1], "--recode-agent=reference")
     result = recode(*common, *given)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert re.search(
-        rf"ERROR: {dataset}/\S+: these records would lie in the data set {dataset}, which nothing is written into \(they quote its"
-        r" solutions\): give --recode-out=DIR, a directory outside of it",
-        words(result),
-    )
+    assert_message(words(result), f"ERROR: {dataset}", f"data set {dataset}", "--recode-out=DIR")
     recode(*common[:-1]).assert_outcomes(skipped=1, deselected=deselected)
     recode(*common, "--recode-out=../out").assert_outcomes(passed=1, deselected=deselected)
     assert list(tree(dataset)) == before
@@ -235,10 +230,8 @@ def test_a_folder_given_by_its_path(dataset: Path, recode: Run, workers: str, pl
     """pytest alone says "not found … no match in any of"."""
     result = recode(workers, f"dataset/{place}", "--recode-agent=reference")
     manifest = dataset / "annotation_meta.jsonl"
-    assert (
-        f"{dataset / place}: belongs to {manifest}, whose tasks are chosen with -k, as in pytest {dataset} -k {Path(place).name},"
-        f" or by their ids, {manifest}::TASK/…"
-    ) in words(result)
+    choices = (f"pytest {dataset} -k {Path(place).name}", f"{manifest}::TASK/…")
+    assert_message(words(result), f"{dataset / place}: belongs to {manifest}", *choices)
     assert "not found" not in words(result)
     assert "Traceback" not in words(result)
     result.assert_outcomes(errors=1)
@@ -252,10 +245,8 @@ BOTH = "test_151 is needed by annotation_2; test_common1 is needed by annotation
 def test_environments_without_a_mapping_are_one_usage_error(dataset: Path, recode: Run, workers: str) -> None:
     result = recode(workers, "--recode-agent=reference", "--recode-out=out")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert (
-        f"no interpreter is named for 2 environments: {BOTH}. Give --recode-env=test_151=PATH --recode-env=test_common1=PATH,"
-        " or choose other tasks with -k"
-    ) in words(result)
+    options = "--recode-env=test_151=PATH --recode-env=test_common1=PATH"
+    assert_message(words(result), "no interpreter is given for 2 environments", BOTH, options, "-k")
     assert "Traceback" not in words(result)
     assert not (dataset.parent / "out").exists()
 
@@ -268,35 +259,35 @@ def test_a_data_set_outside_of_the_root_is_checked_before_as_well(
     """Its node ids say nothing of where it lies."""
     monkeypatch.chdir(pytester.mkdir("here"))
     given = (workers, "--rootdir=.", place, "--recode-agent=reference")
-    assert f"no interpreter is named for 2 environments: {BOTH}. Give" in words(recode(*given))
+    assert f"no interpreter is given for 2 environments: {BOTH}. Give" in words(recode(*given))
     result = recode(*given, *ENVIRONMENTS, "--recode-out=../dataset/out")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert f"would lie in the data set {dataset}, which" in words(result)
+    assert_message(words(result), f"data set {dataset}", "--recode-out=DIR")
 
 
 def test_only_what_is_selected_needs_its_environment(
     dataset: Path, recode: Run, results: Results, workers: str
 ) -> None:
     result = recode(workers, "-k", "annotation_2", "--recode-agent=reference", "--recode-out=out")
-    assert "no interpreter is named for an environment: test_151 is needed by annotation_2. Give" in words(result)
+    assert "no interpreter is given for an environment: test_151 is needed by annotation_2. Give" in words(result)
     recode(
         workers, "-k", "annotation_2", ENVIRONMENTS[1], "--recode-agent=reference", "--recode-out=out"
     ).assert_outcomes(passed=1)
 
 
 def test_a_name_that_nothing_uses(dataset: Path, recode: Run, workers: str) -> None:
-    """It may be a slip of the pen where another one is missing; alone it is there for other runs of the same ini file."""
+    """It may be misspelled if another one is missing; otherwise it is for other runs with the same ini file."""
     slips = [f"--recode-env={name}={sys.executable}" for name in ("test_281", "test_common")]
     given = (workers, "-k", "annotation_1", "--recode-agent=reference", *slips)
     result = recode(*given)
-    assert (
-        "no interpreter is named for an environment: test_common1 is needed by annotation_1."
-        " No chosen task uses test_common (did you mean test_common1?), test_281. Give --recode-env=test_common1=PATH, or"
-    ) in words(result)
+    assert_message(
+        words(result),
+        "test_common1 is needed by annotation_1",
+        "uses test_common (did you mean test_common1?), test_281",
+        "--recode-env=test_common1=PATH",
+    )
     told = words(recode(*given[:1], "-k", "annotation_2", *given[3:]))
-    assert (
-        "No chosen task uses test_281, test_common. Give" in told
-    )  # which is another one, as much as it looks like test_151
+    assert "uses test_281, test_common. Give" in told  # which is another one, as much as it looks like test_151
     recode(*given, *ENVIRONMENTS).assert_outcomes(passed=1, deselected=3 if workers == "-n0" else 0)
 
 
@@ -333,7 +324,7 @@ def test_a_mapping_that_is_none(dataset: Path, recode: Run, value: str) -> None:
 
 def test_a_mapping_given_twice(dataset: Path, recode: Run) -> None:
     result = recode(ENVIRONMENTS[0], ENVIRONMENTS[0], "--recode-agent=reference")
-    assert f"{ENVIRONMENTS[0]}: test_common1 has an interpreter already; give one of each at most" in words(result)
+    assert f"{ENVIRONMENTS[0]}: test_common1 already has an interpreter; give at most one of each" in words(result)
 
 
 def test_an_image_is_not_for_a_local_sandbox(dataset: Path, recode: Run) -> None:

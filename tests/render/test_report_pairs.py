@@ -14,6 +14,7 @@ from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.render import report, report_pairs
 from pytest_recode.render.report_table import Rows, Table
+from tests.messages import assert_message
 from tests.metrics.samples import own_run, record, run, snippet, stats
 
 TASKS = "abcdefgh"
@@ -57,10 +58,12 @@ def test_a_base_is_compared_with_every_other_row(tmp_path: Path) -> None:
     grid = [one for model in "mn" for level in ("L0", "L4") for one in played(model, level, 4)]
     found = read_rows(run(tmp_path / "run", grid))
     assert pairs(comparisons(found, "n, L4")) == [("n, L4", other) for other in ("m, L0", "m, L4", "n, L0")]
-    with pytest.raises(UserError, match=r"--base=m: 2 rows are called so: give more of one: m, L0, .*; m, L4"):
+    with pytest.raises(UserError) as several:
         report_pairs.base_row(found, "m")
-    with pytest.raises(UserError, match=r"--base=x: no such row: there are m, L0"):
+    assert_message(str(several.value), "--base=m", "2 rows", "m, L0", "m, L4")
+    with pytest.raises(UserError) as unknown:
         report_pairs.base_row(found, "x")
+    assert_message(str(unknown.value), "--base=x", "no such row", "m, L0")
 
 
 def test_ten_turns_against_three_are_named(tmp_path: Path) -> None:

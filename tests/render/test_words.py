@@ -39,9 +39,9 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
     assert weaker(records) == [
         "isolation: shared 8: verdicts of shared judging are weaker (docs/explanation/oracle.md)",
         "hidden tests: 1 episode with their output in the feedback (--recode-test-output=full), which quotes tests and inputs:"
-        " not to be compared with runs without",
+        " do not compare it with runs without",
         "tampering: 7 episodes: m-1, m-2, m-3, m-4, m-5 and 2 more",
-        "passed but flagged: 2 episodes: every case passed, and findings of the shared judge alone make it unsolved;"
+        "passed but flagged: 2 episodes: every case passed, and only findings of the shared judge make it unsolved;"
         " read them (docs/explanation/oracle-shared.md)",
         "  m-1: a.py, line 1: import of gc (and 1 more)",
         "  m-2: a.py, line 1: import of gc (and 1 more)",
