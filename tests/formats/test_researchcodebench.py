@@ -296,7 +296,7 @@ def test_nothing_of_a_folder_is_an_ordinary_test(pytester: pytest.Pytester, pape
         assert "test_inner" not in result.stdout.str()
     os.chdir(papers / "running-moments")
     pytester.runpytest_inprocess("-p", "no:cacheprovider").stdout.fnmatch_lines(
-        [f"{papers}/running-moments: belongs to {papers}/papers.yaml, select its tasks with -k, *-k running-moments, *"]
+        [f"{papers}/running-moments: belongs to {papers}/papers.yaml: select its tasks with -k, *-k running-moments, *"]
     )
 
 

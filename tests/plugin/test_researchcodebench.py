@@ -199,7 +199,7 @@ def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
     result.stdout.fnmatch_lines(
         [f'{weights}:13: the block "decay by age" has no closing tag; add # </paper2code name="decay by age"> after it']
     )
-    assert_message(words(result), "could not be read: 1 task", "no episode", "no number")
+    assert_message(words(result), "could not be read: 1 task", "without an episode")
     assert "not played" not in result.stdout.str()
 
 

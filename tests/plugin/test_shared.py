@@ -82,7 +82,7 @@ def test_verdicts_of_two_kinds_are_told_apart(shared: Path, make_task: MakeTask,
 
 def test_a_run_without_such_tasks_says_nothing_of_it(make_task: MakeTask, recode: Run) -> None:
     make_task("apart")
-    assert "isolation" not in words(recode("--recode-agent=reference"))
+    assert "isolation:" not in words(recode("--recode-agent=reference"))
 
 
 def test_tampering_is_counted_and_named_and_told(
