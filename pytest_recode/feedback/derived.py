@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import partial_file, source
-from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first
+from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first, listed
 from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
 from pytest_recode.feedback.fixes import Fix, Own, Versions, fix, raised_on_import
@@ -277,7 +277,7 @@ def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
     # What else a shared judge's tests use is unknown: the fault may be in another failing interface
     own = len(failing) == 1 or all(case.uses is not None for case in cases)
     facts = [f"`{name}` is there as it is asked" + (": the fault is in what it does" if own else "")]
-    return facts + ([f"no fault was found in {', '.join(sound)}"] if sound else [])
+    return facts + ([f"no fault was found in {listed(sound)}"] if sound else [])
 
 
 def _advice(cases: Sequence[Case], name: str) -> list[str]:

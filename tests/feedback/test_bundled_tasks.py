@@ -9,6 +9,7 @@ import pytest
 
 from pytest_recode.episode import Move, Turn
 from pytest_recode.feedback import source
+from pytest_recode.feedback.audit import audited, secrets
 from pytest_recode.feedback.derived import ADVICE
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.leaks import leaked
@@ -132,3 +133,33 @@ def test_l4_corrects_every_failing_interface(manifest: Path, who: str) -> None:
         assert not code.problem
         path = path_within(interface, correction.file)
         assert not path or source.definition(code, path) is not None
+
+
+@pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
+@pytest.mark.mostly_slow(one_in=4)
+def test_the_audit_cuts_nothing_of_what_the_rules_say(manifest: Path) -> None:
+    """Each interface fails alone, and each but one, although the code is right: what is said then is names and advice."""
+    task, parts = read(manifest)
+    (right, *_) = sorted((manifest.parent / "proofs/right").iterdir())
+    code = {path: (right / path).read_bytes() for path in task.targets}
+    hidden = secrets(parts, task.oracle)
+    for name in task.interfaces:
+        for failing in ({name}, set(task.interfaces) - {name}):
+            cases = tuple(
+                Case(
+                    id=each,
+                    interface=each,
+                    outcome=Outcome.FAILED if each in failing else Outcome.PASSED,
+                    kind="mismatch" if each in failing else "",
+                    uses=(),
+                )
+                for each in task.interfaces
+            )
+            if not failing:
+                continue
+            turn = Turn(number=1, feedback=None, move=Move(), verdict=Verdict(cases=cases, seed=1), targets=code)
+            items = from_task(task, parts, parts.feedback or {})([turn], 4).items
+            kept, _ = audited(items, hidden, code)
+            for before, after in zip(items, kept, strict=True):
+                for part in ("description", "analysis", "suggestion"):
+                    assert getattr(after, part) == getattr(before, part)

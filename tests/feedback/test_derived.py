@@ -142,7 +142,7 @@ def test_of_a_missing_exception_it_is_not_said_that_all_come_before_the_work() -
 def test_interfaces_without_fault_are_named() -> None:
     said = item(WRONG, case(), case("stats.deviation", passed=True))
     assert said.analysis == (
-        "`mean` is there as it is asked: the fault is in what it does. No fault was found in stats.deviation."
+        "`mean` is there as it is asked: the fault is in what it does. No fault was found in `deviation`."
     )
 
 
