@@ -101,6 +101,17 @@ def test_the_contributor_guide_names_what_exists() -> None:
         assert any(list(place.glob(path)) for place in PLACES), path
 
 
+def test_names_that_the_contributor_guide_gives_a_module_for_are_in_it() -> None:
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text("utf-8").split())
+    found = re.findall(r"`(\w+)` (?:in|of) `([\w/]+\.py)`", text)
+    assert len(found) > 10
+    for name, path in found:
+        [source] = {place / path for place in PLACES if (place / path).exists()}
+        assert re.search(rf"^ *(?:(?:def|class) )?{name}\b", source.read_text("utf-8"), re.MULTILINE), (
+            f"{name} of {path}"
+        )
+
+
 IN_EXAMPLES = {"benchmarks/conftest.py", "models/ar.py", "tests/canonical.py", "tests/checks/norms.py"}
 """Files of the repositories and tasks that pages show."""
 

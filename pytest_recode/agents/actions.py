@@ -1,6 +1,5 @@
-"""What an agent driven by a model may do: the actions, what each takes, and the Step that one answer is.
+"""The Step that one answer is, the Action that one call is, and the texts of their errors. `forms.py` declares the actions.
 
-`FORMS` declares each action once: prompts, tools, readers of answers and error messages follow it. `tool_execution.py` executes actions.
 Every answer, whatever its form (headings, JSON, tags, native tool calls), becomes a Step through `action_arguments.action`, so that all
 forms accept the same names and report the same errors.
 """

@@ -1,4 +1,8 @@
-"""The actions of an agent: what each is for and what it takes."""
+"""The actions of an agent: what each is for and what it takes.
+
+`FORMS` declares each action once: prompts, tools, readers of answers and error messages follow it. `action_names.py` has other names
+of an action, and `tool_execution.py` executes it.
+"""
 
 from __future__ import annotations
 
