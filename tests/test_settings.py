@@ -8,10 +8,9 @@ from pathlib import Path
 
 from pytest_recode import records
 from pytest_recode.episode.setup import setup
-from pytest_recode.episode.stored_turns import STORED
 from pytest_recode.plugin.options import OPTIONS
 from pytest_recode.records.record import SettingsRecord
-from pytest_recode.settings import NOT_COMPARED, Settings
+from pytest_recode.settings import FROM_STORED_RUN, NOT_COMPARED, Settings
 
 SCHEMA = json.loads((Path(records.__file__).parent / "records.schema.json").read_text("utf-8"))
 
@@ -66,5 +65,5 @@ def test_recorded_settings_are_one_list() -> None:
         == set(SettingsRecord.__annotations__)
         == set(SCHEMA["properties"]["settings"]["properties"])
     )
-    assert set(STORED) - {"agent", "paper"} <= set(setup(Settings()))
+    assert set(FROM_STORED_RUN) - {"agent", "paper"} <= set(setup(Settings()))
     assert set(setup(Settings())) >= NOT_COMPARED
