@@ -100,7 +100,7 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
                 stage.check()
                 run_loop(turns=1, on_turn=partial(recorder.first_turn_over, agent, workspace, slot))
             else:
-                remedy = "remove it, and this first turn is played again"
+                remedy = "remove it to play this first turn again"
                 _resume(stage, slot.found, agent, workspace, slot.path, remedy)
                 recorder.over(_as_seen_by(stage.plan.nodeid, slot.found))
     elif recorder.checkpoints is not None:

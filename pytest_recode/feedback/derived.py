@@ -48,9 +48,9 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation:
-    """An item, and what it says of the code around the interface's own.
+    """An item, and its parts on code around the interface's own.
 
-    `right`: the interface's own code needs no change. `around`: the parts of analysis and suggestion on code around it that needs one.
+    `right`: the interface's own code needs no change. `around`: the parts of analysis and suggestion on other code that needs changes.
     """
 
     item: FeedbackItem
@@ -70,7 +70,7 @@ def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tupl
 def derivations(
     task: Task, parts: Parts, candidate: Files, verdict: Verdict, written: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Derivation, ...]:
-    """The same, with what is known of the code around each interface. `written`: corrections by the task's author, by interface."""
+    """The items, with their parts on code around each interface. `written`: corrections by the task's author, by interface."""
     found = causes(task, parts, candidate, verdict)
     ordered = causes_first(verdict.failing_interfaces, found)
     turn = _Turn(
@@ -86,7 +86,7 @@ def derivations(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
-    """A failed turn, and what a derivation is made from."""
+    """A failed turn, with the inputs of its derivations."""
 
     task: Task
     parts: Parts
@@ -167,7 +167,7 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
         names = path_within(other, there)[:1] if there is not None else ()
         if there is not None and (there, names) != (file, tuple(path[:1])):
             elsewhere.setdefault(there, set()).update(names)
-    if file_of(interface, turn.task.targets) is None:  # a case of a unittest script: it may use all
+    if file_of(interface, turn.task.targets) is None:  # a case of a unittest script, which may use everything
         return Fix(own=Own.DIFFERENT, code=source.parse(turn.parts.reference.get(file)).text, elsewhere={})
     return fix(
         turn.versions,
@@ -182,7 +182,7 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
 def _around(
     turn: _Turn, made: Fix | None, file: str, path: Sequence[str], cases: Sequence[Case], *, sure: bool
 ) -> tuple[list[str], list[str]]:
-    """What is known of the code around the interface's own, and what to change there."""
+    """Facts about the code around the interface's own, and steps to change it."""
     if made is None:
         return [], []
     names = used_names(made, turn.versions, file, path)

@@ -1,4 +1,4 @@
-"""Where a candidate's module differs from the authors' in what an interface needs of it, and what has to change so that it does not."""
+"""Compare the code that an interface needs in a candidate's module with the authors', and find the necessary changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_recode.feedback.statements import Statement, effective
 
 
 class Reason(StrEnum):
-    """Why a statement of the candidate has to go."""
+    """The reason why a statement of the candidate must be removed."""
 
     AGAIN = "binds a needed name although it is bound elsewhere"
     HIDES = "binds a name of Python's that is needed"
@@ -23,7 +23,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """A statement of the candidate that has to go. `name`: what it binds or touches; of a statement that binds more, only that has to go."""
+    """A statement of the candidate that must be removed. `name`: the name that it binds or touches; if it binds others, only this one must go."""
 
     reason: Reason
     name: str
@@ -38,7 +38,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Of one target. `names`: needed names that are not the same; `shown`: the authors' statements of them, in the file's order.
+    """The difference of one target. `names`: needed names that differ; `shown`: the authors' statements of them, in file order.
 
     `late`: names that the candidate binds below a statement that uses them on import, each with the line of that statement.
     """
@@ -56,7 +56,7 @@ class Difference:
         return bool(self.shown or self.removals or self.late)
 
     def code(self) -> str:
-        """`shown` as source: definitions apart, simple statements in blocks, imports with the names that are needed and differ."""
+        """`shown` as source: separate definitions, blocks of simple statements, imports of the needed names that differ."""
         head = "from __future__ import annotations\n\n" if self.postponed and self.shown else ""
         return head + "\n\n\n".join(_groups(self.shown))
 
@@ -64,9 +64,9 @@ class Difference:
 def difference(
     authors: Module, theirs: Module, needs: Needs, *, without: Set[str] = frozenset(), raising: Collection[int] = ()
 ) -> Difference:
-    """Compare what `needs` names of the two modules, but for the names in `without`.
+    """Compare the `needs` in the two modules, except the names in `without`.
 
-    `raising`: lines of the candidate at whose statements an import of it ended.
+    `raising`: lines of the candidate whose statements raised on import.
     """
     found = _Comparison(authors, theirs, needs)
     for name in sorted(needs.names - {"*"} - without):
@@ -82,7 +82,7 @@ def difference(
 
 
 def remaining(authors: Module, theirs: Module) -> Difference:
-    """What else runs on import of one and not of the other: where all that is needed is the same, it is all that can matter."""
+    """Statements that run on import of only one module: if all needed code is equal, only they can matter."""
     found = _Comparison(authors, theirs, Needs(statements=set(range(len(authors.statements)))))
     found.loose(None)
     return found.result()
@@ -110,7 +110,7 @@ class _Comparison:
         )
 
     def name(self, name: str) -> None:
-        """Compare one name: what it is in the end, and to every needed statement that uses it on import."""
+        """Compare one name: its final value, and its value for every needed statement that uses it on import."""
         if self._same(name):
             return
         places = self._positions(self.theirs, name)
@@ -123,7 +123,7 @@ class _Comparison:
         users = [at for _, at in self._users(name) if at < places[0]] if places else []
         if users:
             self.late.append((name, statements[min(users)].line))
-        if users and not more and len(places) == 1:  # only its place is wrong
+        if users and not more and len(places) == 1:  # only its position is wrong
             return
         self.names.append(name)
         self.shown.update(self._positions(self.authors, name))
@@ -133,7 +133,7 @@ class _Comparison:
             self.remove(Reason.AGAIN, name, statements[places[0]])
 
     def starred(self) -> None:
-        """Compare star imports that something needed comes from."""
+        """Compare star imports that provide needed names."""
         theirs = {each.program for each in self.theirs.statements}
         for at in self._positions(self.authors, "*") if "*" in self.needs.names else ():
             if self.authors.statements[at].program not in theirs:
@@ -155,7 +155,7 @@ class _Comparison:
                 self.remove(Reason.RUNS, min(touched, default=""), statement)
 
     def hidden(self) -> None:
-        """Names that the authors' module does not bind, so that they are Python's own."""
+        """Names that the authors' module does not bind, so that they are builtins."""
         for name in sorted(self.needs.unbound):
             for at in self._positions(self.theirs, name):
                 self.remove(Reason.HIDES, name, self.theirs.statements[at])
@@ -178,7 +178,7 @@ class _Comparison:
         )
 
     def _users(self, name: str) -> Iterator[tuple[int, int]]:
-        """The needed statements that use `name` on import, where the candidate has them or binds their names: its place in both."""
+        """The positions, in both modules, of needed statements that use `name` on import, if the candidate has them or binds their names."""
         for at in sorted(self.needs.statements):
             statement = self.authors.statements[at]
             if name in statement.now:
@@ -215,7 +215,7 @@ def _groups(statements: Sequence[Statement]) -> Iterator[str]:
 
 
 def _text(names: Sequence[Statement]) -> str:
-    """Source of a statement; of an import the names that are given."""
+    """Source of a statement; of an import, only the given names."""
     whole = names[0].whole
     if not isinstance(whole, ast.Import | ast.ImportFrom) or len(whole.names) == len(names):
         return names[0].segment

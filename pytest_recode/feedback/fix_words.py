@@ -1,6 +1,6 @@
-"""A fix in words: where the fault is outside the interface's own code, and what to change there, without code.
+"""A fix in words: the place of a fault outside the interface's own code, and what to change there, without code.
 
-Every sentence holds names and line numbers alone, most of them the candidate's, so that it may be shown from L2 and L3 on.
+Sentences contain only names and line numbers, mostly the candidate's, so that levels L2 and L3 may show them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pytest_recode.feedback.source import Definition
 from pytest_recode.feedback.statements import effective
 
 MOST = 5
-"""Names, and lines, in one text."""
+"""Maximum number of names, and of lines, in one text."""
 
 
 def used_names(made: Fix, versions: Versions, file: str, path: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Each file and name that the candidate's code of the interface uses, and that differs from the correction.
 
-    Not the interface itself, and, where its own code differs, not what only the authors' code uses.
+    Without the interface itself and, if its own code differs, without names that only the authors' code uses.
     """
     used = versions.theirs.needs([(file, path[0])], annotations=False) if path else {}
     found = []
@@ -34,7 +34,7 @@ def used_names(made: Fix, versions: Versions, file: str, path: Sequence[str]) ->
 
 
 def where(made: Fix, names: Sequence[tuple[str, str]], file: str, path: Sequence[str], *, sure: bool) -> list[str]:
-    """Where the fault is, as sentences; [] if nothing can be phrases. `sure`: the fault can be in no other interface."""
+    """Sentences on the place of the fault; [] if it is unknown. `sure`: the fault can be in no other interface."""
     name = path[-1] if path else file
     is_ = "is" if sure else "may be"
     phrases = []
@@ -63,7 +63,7 @@ def where(made: Fix, names: Sequence[tuple[str, str]], file: str, path: Sequence
 
 
 def steps(made: Fix, names: Sequence[tuple[str, str]], versions: Versions, advice: Sequence[str]) -> list[str]:
-    """What to change outside the interface's own code, in words. `advice`: on a function, with its `{name}`."""
+    """Steps to fix code outside the interface's own, in words. `advice`: sentences on a function, with its `{name}`."""
     phrases = []
     for file, name in names:
         theirs, authors, before = (

@@ -1,4 +1,4 @@
-"""The fix of an interface: the code, in all target files, that makes the candidate's version of it the authors', and no more than that."""
+"""The fix of an interface: the minimal code, in all target files, that makes the candidate's version equal to the authors'."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def fix(
 ) -> Fix:
     """The fix of the interface at `path` of `file`; () is the whole file.
 
-    `written`: a correction by the task's author, which replaces the reference's code of the interface where the candidate does not have that.
-    `elsewhere`: by file, names that are corrected elsewhere. `raising`: by file, lines at which an import of the candidate ended.
+    `written`: a correction by the task's author, which replaces the reference's code of the interface if the candidate lacks that code.
+    `elsewhere`: by file, names that are corrected elsewhere. `raising`: by file, lines at which an import of the candidate raised.
     """
     reference, theirs = versions.authors.module(file), versions.theirs.module(file)
     if reference.parsed.tree is None or (path and path[0] not in reference.names):
@@ -94,7 +94,7 @@ def fix(
 
 
 def raised_on_import(cases: Sequence[Case], targets: Sequence[str]) -> dict[str, set[int]]:
-    """The lines of targets at which an import of the candidate ended with an exception, by file."""
+    """The lines of targets at which an import of the candidate raised, by file."""
     found: dict[str, set[int]] = {}
     for case in cases:
         for frame in case.exception.frames if case.exception is not None else ():
@@ -113,12 +113,12 @@ def _compared(
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
 ) -> tuple[Difference, ...]:
-    """The differences in what is needed, by file, that of `file` first."""
+    """The differences of the needed code, by file, starting with `file`."""
     names = list(path[:1]) or sorted(authors.module(file).names - {"*"})
     roots = [(file, name) for name in names] + list(_raising(versions, authors, raising))
     found = list(_differences(versions, authors, roots, elsewhere, raising, annotations=False))
     own = next((each for each in found if each.file == file), None)
-    # Definitions are shown: with the names of their annotations
+    # Definitions are shown with the names of their annotations
     if own is not None and any(name in own.names for name in names):
         found = list(_differences(versions, authors, roots, elsewhere, raising, annotations=True))
     if not found:
@@ -128,7 +128,7 @@ def _compared(
 
 
 def _raising(versions: Versions, authors: Program, raising: Mapping[str, Set[int]]) -> Iterator[tuple[str, str]]:
-    """What statements bind and use that raised on import although the authors have them too: something that they use is wrong."""
+    """Names that are bound and used by statements that raise on import although the authors have them too: a name they use is wrong."""
     for file, lines in raising.items():
         known = {each.program for each in authors.module(file).statements}
         for statement in versions.theirs.module(file).statements:
@@ -175,7 +175,7 @@ def _with_code(own: Own, found: tuple[Difference, ...], file: str) -> Fix:
 
 
 def _beside_piece(made: Fix, path: Sequence[str], written: str) -> Fix:
-    """The author's piece of a definition, with what it needs besides that definition."""
+    """The author's piece of a definition, with the other code that it needs."""
     rest = tuple(
         replace(each, shown=tuple(one for one in each.shown if path[0] not in one.binds)) for each in made.differences
     )
@@ -184,7 +184,7 @@ def _beside_piece(made: Fix, path: Sequence[str], written: str) -> Fix:
 
 
 def _laid(reference: Module, written: Sequence[Statement]) -> Module:
-    """The reference with the statements of a correction in the place of its own of the same names."""
+    """The reference, with statements replaced by those of a correction with the same names."""
     statements = list(reference.statements)
     programs = {each.program for each in statements}
     defined = {name for each in written if not each.program.startswith("import ") for name in each.binds}

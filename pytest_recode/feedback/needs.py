@@ -1,6 +1,6 @@
-"""What an interface needs: the top-level names and statements, in all files of a program, that its code uses, directly or not.
+"""Needs of an interface: the top-level names and statements, in all files of a program, that its code uses, directly or indirectly.
 
-Read from the syntax trees; nothing is executed.
+Works on syntax trees; nothing is executed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Module:
 
 @dataclass(slots=True, kw_only=True)
 class Needs:
-    """Of one file: the names that are needed of it, the indices of needed statements, and the needed names that it does not bind."""
+    """Needs in one file: needed names, indices of needed statements, and needed names that the file does not bind."""
 
     names: set[str] = field(default_factory=set)
     statements: set[int] = field(default_factory=set)
@@ -40,10 +40,10 @@ class Needs:
 
 
 class Program:
-    """The files of a repository with one version of the targets. Files are parsed when they are first asked for."""
+    """The files of a repository with one version of the targets. Files are parsed at first access."""
 
     def __init__(self, files: Files, replaced: Mapping[str, Module] | None = None) -> None:
-        """`replaced`: modules in the place of files."""
+        """`replaced`: modules that replace files."""
         self.files = files
         self._by_dotted = {module_of(path): path for path in files if path.endswith(".py")}
         self._modules: dict[str, Module] = dict(replaced or {})
@@ -60,9 +60,9 @@ class Program:
         return self._modules[file]
 
     def needs(self, roots: Sequence[tuple[str, str]], *, annotations: bool) -> dict[str, Needs]:
-        """What `roots`, each a file and a top-level name of it, need, themselves among it, by file.
+        """The needs of `roots` (pairs of a file and a top-level name), including themselves, by file.
 
-        `annotations`: whether names count that only annotations use although no annotation is evaluated.
+        `annotations`: also count names that only unevaluated annotations use.
         """
         found: dict[str, Needs] = {}
         pending = list(roots)
@@ -92,7 +92,7 @@ class Program:
                 yield from self._used(module, statement, annotations=annotations)
 
     def _beside(self, found: dict[str, Needs], file: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
-        """Statements that change what is needed: they run on import and touch it, register with it, or have functions that bind it."""
+        """Statements that change needed names: they run on import and touch them, register with them, or have functions that bind them."""
         module, needs = self.module(file), found[file]
         defined = {
             name
@@ -125,7 +125,7 @@ class Program:
                 yield from self._attribute([*imported[chain[0]].split("."), *chain[1:]])
 
     def _attribute(self, chain: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """The name that `pkg.mod.name` is of the program."""
+        """The file and name of the program that `pkg.mod.name` refers to."""
         for length in range(len(chain) - 1, 0, -1):
             file = self._by_dotted.get(".".join(chain[:length]))
             if file is not None:
@@ -134,7 +134,7 @@ class Program:
                 return
 
     def _imported(self, module: Module) -> dict[str, str]:
-        """The names that are modules of the program: each with its dotted name from the root."""
+        """Names that are modules of the program, with their dotted names from the root."""
         found = {}
         for statement in module.statements:
             node = statement.node

@@ -1,7 +1,7 @@
-"""Arithmetic that differs between two versions of a function, in words and by line.
+"""Describe, by line, the arithmetic that differs between two versions of a function.
 
-The two are aligned statement by statement, whatever their variables are called. Of a stretch that differs only the operations are
-named, and only if it is short: a line is what a reader can look at.
+The versions are aligned statement by statement, ignoring the names of variables. A short differing section is described by its
+operations, so that a reader can find the line; longer ones are not described.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_NAMES = 5
 MOST_OPERATIONS = 6
 """If the arithmetic of two versions differs by more operations, no difference is reported."""
 MOST_STATEMENTS = 3
-"""Of a stretch that is reported: a longer one is written otherwise."""
+"""Maximum statements of a described section; a longer one is a different implementation."""
 MOST_COMPARED = 2_000
 
 OPERATIONS = {
@@ -43,7 +43,7 @@ _NAME = re.compile(r"id='[^']*'")
 
 
 def differing(theirs: ast.AST, authors: ast.AST) -> list[str]:
-    """A phrase for each short stretch of `theirs` whose operations are not those of `authors`; [] if too much differs."""
+    """A phrase for each short section of `theirs` whose operations differ from those of `authors`; [] if too much differs."""
     one, other = source.operators(theirs), source.operators(authors)
     if (one - other).total() + (other - one).total() > MOST_OPERATIONS:
         return []
@@ -96,7 +96,7 @@ def _flat(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _shape(node: ast.AST) -> str:
-    """The statement without the names of variables."""
+    """A statement as text, without the names of variables."""
     try:
         return _NAME.sub("id=_", ast.dump(node))
     except RecursionError:

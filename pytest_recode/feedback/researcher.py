@@ -137,10 +137,10 @@ def in_words(words: Mapping[str, str]) -> dict[str, str]:
 def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> FeedbackItem:
     """The author's text that can apply to this failure. `wrong`: results were wrong.
 
-    An author wrote of results that come out wrong, of code that runs. Where no result is known to be wrong (an exception, none where one is
-    due, a value of another type) the author's description would be untrue, and the analysis is of what usually goes wrong. Where the code
-    cannot run or lacks a piece, or where the fault may be in code around the interface's own, the derived facts come first. Where the
-    interface's own code is right, the author's analysis and suggestion do not apply.
+    Authors describe wrong results of code that runs. If no result is known to be wrong (an exception, a missing exception, a value of
+    another type), the author's description would be false, and the analysis is marked as the usual cause. If the code cannot run or lacks
+    a piece, or if the fault may be in code around the interface's own, the derived facts come first. If the interface's own code is
+    right, the author's analysis and suggestion do not apply.
     """
     item = found.item
     apply = {"description"} if found.right else {"description", "category", "analysis", "suggestion"}

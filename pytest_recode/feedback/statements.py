@@ -1,4 +1,4 @@
-"""The top-level statements of a module: which names of the module each binds and uses. Nothing is executed."""
+"""The top-level statements of a module, with the names that each binds and uses. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_recode.feedback.source import Definition, Source
 BUILTINS = frozenset(dir(builtins))
 
 _DYNAMIC = frozenset({"globals", "vars", "getattr", "eval", "exec", "locals"})
-"""A statement with one of these may use names that stand in its strings."""
+"""Functions with which a statement may use names from its strings."""
 
 _COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
 _TOO_DEEP = "(too deep to compare)"
@@ -24,10 +24,10 @@ _TOO_DEEP = "(too deep to compare)"
 class Statement:
     """A top-level statement, or one name of an import statement.
 
-    `binds`: names of the module that it binds or deletes when the module is imported. `now`: names of the module, or of Python, that it uses
-    then; `later`: those that its functions use when they are called; `annotated`: those that only its annotations use. `sets`: names that
+    `binds`: names of the module that it binds or deletes when the module is imported. `now`: names of the module, or builtins, that it uses
+    then; `later`: names that its functions use when they are called; `annotated`: names that only its annotations use. `sets`: names that
     its functions bind when they are called. `registered`: names whose attributes decorate it. `program` is equal for statements that are
-    the same program; of an import it is the place that the name is imported from.
+    the same program; for an import, it is the origin of the name.
     """
 
     node: ast.stmt
@@ -51,12 +51,12 @@ class Statement:
 
     @property
     def loose(self) -> bool:
-        """Whether it binds no name, and runs something when the module is imported."""
+        """Whether the statement binds no name, and runs code on import."""
         text = isinstance(self.node, ast.Expr) and isinstance(self.node.value, ast.Constant)
         return not (self.binds or text or isinstance(self.node, ast.Pass) or _only_as_program(self.node))
 
     def overwrites(self, name: str) -> bool:
-        """Whether nothing of an earlier binding of `name` is left after it."""
+        """Whether the statement replaces an earlier binding of `name` completely."""
         value = not isinstance(self.node, ast.AnnAssign) or self.node.value is not None
         plain = Definition | ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Delete
         return isinstance(self.node, plain) and value and name not in self.now
@@ -66,7 +66,7 @@ class Statement:
 
 
 def statements_of(parsed: Source, package: Sequence[str] = ()) -> tuple[Statement, ...]:
-    """The statements of a module that lies in `package`; () if it does not parse."""
+    """The statements of a module in `package`; () if it does not parse."""
     body = parsed.tree.body if parsed.tree is not None else []
     lines = parsed.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     found: list[Statement] = []
@@ -91,7 +91,7 @@ def postpones_annotations(parsed: Source) -> bool:
 
 
 def effective(statements: Sequence[Statement], name: str, without: Set[int] = frozenset()) -> tuple[Statement, ...]:
-    """The statements of which the value of `name` comes after all of `statements`; those at the indices `without` count as removed."""
+    """The statements that determine the value of `name` after all of `statements`; those at the indices `without` count as removed."""
     found: list[Statement] = []
     for index, statement in enumerate(statements):
         if name in statement.binds and index not in without:
@@ -162,7 +162,7 @@ class _Names:
 
 
 def _imports(node: ast.Import | ast.ImportFrom, segment: str, package: Sequence[str]) -> Iterator[Statement]:
-    """Each name by itself: `from a import b, c` is no use of c where b is used. A star import binds "*"."""
+    """A Statement for each imported name: a use of b in `from a import b, c` is not a use of c. A star import binds "*"."""
     origin = absolute(node, package) if isinstance(node, ast.ImportFrom) else ""
     if origin == "__future__":
         return
@@ -181,7 +181,7 @@ def _imports(node: ast.Import | ast.ImportFrom, segment: str, package: Sequence[
 
 
 def absolute(node: ast.ImportFrom, package: Sequence[str]) -> str:
-    """The module that `node` imports from, its dots resolved for a module in `package`."""
+    """The module that `node` imports from, with dots resolved for a module in `package`."""
     if not node.level:
         return node.module or ""
     above = list(package)[: len(package) - node.level + 1]
@@ -189,7 +189,7 @@ def absolute(node: ast.ImportFrom, package: Sequence[str]) -> str:
 
 
 def _registered(node: ast.stmt) -> Iterator[str]:
-    """`f` of `@f.register` and `@f.register(int)`: decorating changes what `f` is."""
+    """`f` of `@f.register` and `@f.register(int)`, because decorating changes `f`."""
     for each in node.decorator_list if isinstance(node, Definition) else ():
         root: ast.expr = each.func if isinstance(each, ast.Call) else each
         dotted = isinstance(root, ast.Attribute)
@@ -200,7 +200,7 @@ def _registered(node: ast.stmt) -> Iterator[str]:
 
 
 def _only_as_program(node: ast.stmt) -> bool:
-    """Whether it is `if __name__ == "__main__":`, which an import does not run."""
+    """Whether `node` is `if __name__ == "__main__":`, which an import does not run."""
     test = node.test if isinstance(node, ast.If) else None
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
@@ -211,7 +211,7 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def _segment(lines: Sequence[str], node: ast.stmt, beside: Sequence[ast.stmt]) -> str:
-    """Its lines, with their comments; without those, where another statement shares one of them."""
+    """The lines of `node` with their comments, or without comments if another statement shares a line."""
     start = _first_line(node)
     end = node.end_lineno or node.lineno
     if any(each.lineno <= end and start <= (each.end_lineno or each.lineno) for each in beside):

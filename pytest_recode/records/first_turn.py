@@ -37,8 +37,8 @@ class FirstTurn:
             stored = _read(path)
             if stored["key"] != path.stem:
                 raise UserError(
-                    f"{path}: is of another first turn, whose file is {stored['key']}.json: remove it, and this first turn is played"
-                    " again"
+                    f"{path}: is of another first turn, whose file is {stored['key']}.json: remove it to play"
+                    " this first turn again"
                 )
             self.found = load(stored)
 
@@ -50,14 +50,14 @@ class FirstTurn:
 
 
 def _read(path: Path) -> _FirstTurnFile:
-    """Raises `UserError` if the file is damaged."""
+    """Read a stored first turn. Raises `UserError` if the file is damaged."""
     try:
         content = json.loads(path.read_bytes())
         wrong = first_turn_fault(content)
     except (OSError, ValueError, RecursionError) as error:
         wrong = f"{type(error).__name__}: {error}"
     if wrong:
-        raise UserError(f"{path}: is damaged ({wrong}): remove it, and this first turn is played again")
+        raise UserError(f"{path}: is damaged ({wrong}): remove it to play this first turn again")
     return cast("_FirstTurnFile", content)
 
 

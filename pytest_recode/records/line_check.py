@@ -30,7 +30,7 @@ from pytest_recode.records.record_check import FACTS, LEVELS, OUTCOMES, TURN, US
 
 
 def transcript_fault(line: Any, events: Container[str]) -> str:
-    """`events`: those whose fields the caller reads. Of lines of other events only event and time are checked."""
+    """Check a line of a transcript. `events`: events whose fields the caller reads; for others, only event and time are checked."""
     wrong = _ANY_LINE(line)
     if not wrong and line["event"] in events:
         wrong = _EVENTS[line["event"]](line)
@@ -38,7 +38,7 @@ def transcript_fault(line: Any, events: Container[str]) -> str:
 
 
 def checkpoint_fault(line: object) -> str:
-    """Of a line after a turn, or of one with a feedback that no turn used yet."""
+    """Check a line of a checkpoint: of a turn, or of feedback that no turn has used yet."""
     turn = isinstance(line, dict) and "turn" in line
     return (_CHECKPOINT if turn else _UNUSED_FEEDBACK)(line).lstrip(".: ")
 

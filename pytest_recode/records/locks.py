@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def open_lock(path: Path, mode: int = 0o644, flags: int = 0) -> int:
-    """The descriptor of the file at `path`, created where it is missing, for the functions below."""
+    """Open the file at `path`, create it if it is missing, and return its descriptor for the functions below."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, mode)
 
 
@@ -25,7 +25,7 @@ def acquire(file: int, *, shared: bool = False) -> None:
 
 
 def try_acquire(file: int, *, shared: bool = False) -> bool:
-    """`acquire` without waiting: False where another open file has a lock that excludes this one."""
+    """`acquire` without waiting: False if another open file has a lock that excludes this one."""
     try:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -2,7 +2,7 @@
 
 The types correspond to `records.schema.json`, with the same keys; a test compares the two. Keys that records of earlier versions lack
 are `NotRequired`. `results.py` checks records that it reads from a file. Transcripts and checkpoints store more of each turn
-(`stored_values.py`). Values are plain JSON types, since records travel from pytest-xdist's workers to the controller.
+(`stored_values.py`). Values are plain JSON types, because pytest-xdist sends records from workers to the controller.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Record(EpisodeFacts):
 
 
 def cause(error: ErrorRecord) -> str:
-    """The message without what differs between episodes that failed alike."""
+    """The message without details that differ between episodes with the same cause."""
     return error.get("cause", error["message"])
 
 
@@ -229,7 +229,7 @@ def _origin(given: Feedback) -> FeedbackRecord:
 
 
 def feedback_item(item: FeedbackItem) -> FeedbackItemRecord:
-    """All of an item but its texts."""
+    """An item without its texts."""
     return {
         "interface": item.interface,
         "category": item.category,

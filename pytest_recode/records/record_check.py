@@ -92,7 +92,7 @@ _SETTINGS = object_of(
 
 
 def _settings(value: Any) -> str:
-    """Of those that are read and not only compared, the types too."""
+    """Check settings; the types only of those that are read and not just compared."""
     return _SINGLE_VALUES(value) or _SETTINGS(value)
 
 
@@ -117,7 +117,7 @@ FACTS: Mapping[str, Check] = {
     "digest_": or_null(TEXT),
     "replay_": or_null(object_of(run=TEXT, nodeid=TEXT, turn=whole_number(2), level=one_of(*LEVELS))),
 }
-"""Of what is known when an episode begins: for a record, and for the first line of a transcript."""
+"""Checks of the values that are known when an episode starts, for a record and for the first line of a transcript."""
 _RECORD = object_of(
     **FACTS,
     outcome=one_of("solved", "unsolved", "error"),

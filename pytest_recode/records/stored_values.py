@@ -1,4 +1,4 @@
-"""Verdicts, feedback and moves in full, in plain JSON types, as transcripts and checkpoints store them; a record has less of each.
+"""Complete verdicts, feedback and moves in plain JSON types, as transcripts and checkpoints store them; records have parts of them.
 
 Written by the process that plays an episode. `line_check.py` checks what is read from a file; the functions named `load_…` expect
 a checked value.

@@ -1,4 +1,4 @@
-"""The transcript of an episode: DIR/episodes/<name>.jsonl, a JSON object per line, each on disk before the next thing happens.
+"""The transcript of an episode: DIR/episodes/<name>.jsonl, a JSON object per line, each on disk before the next event.
 
 Written by the process that plays the episode; `transcript_lines.py` has the types of the lines, `transcript_reader.py` reads them.
 """
@@ -35,13 +35,13 @@ from pytest_recode.usage import Usage
 
 
 class Abandoned:
-    """Counts the answers of a model in turns that were not judged: an error or the end of the process cut them off. Takes the lines of
-    a transcript in their order."""
+    """Counts the answers of a model in turns that were not judged because of an error or the end of the process. Takes the lines of a
+    transcript in order."""
 
     def __init__(self) -> None:
         self._open: list[_Answers] = []
         self._judged: list[_Answers] = []
-        self._begins = True  # whether the next answer is the first that a process tells of
+        self._begins = True  # whether the next answer is the first of its process
 
     def take(self, line: Line) -> None:
         if line["event"] == "step":
@@ -53,7 +53,7 @@ class Abandoned:
             self._begins = True
         elif line["event"] in ("episode", "resumed"):
             self._begins = True
-            if line["event"] == "episode":  # it begins anew: none of its turns counts
+            if line["event"] == "episode":  # the episode starts again: none of its turns counts
                 self._open += self._judged
                 self._judged = []
 
@@ -76,7 +76,7 @@ class Abandoned:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Answers:
-    """Of one turn, as one process played it."""
+    """Answers of one turn in one process."""
 
     turn: int
     steps: int = 0
@@ -84,16 +84,16 @@ class _Answers:
 
 
 class Transcript:
-    """Append-only. Raises `RecordsError` where it cannot be written."""
+    """An append-only transcript. Raises `RecordsError` if it cannot be written."""
 
     def __init__(self, path: Path, abandoned: Abandoned | None = None) -> None:
         self.path = path
         self.abandoned = abandoned or Abandoned()
-        """What its lines tell, and those that it had already."""
+        """Counts from the existing lines and those of this process."""
         self._lines = Lines(path)
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
-        """Write a line of an event of the agent's own."""
+        """Write an event of the agent."""
         line: Any = {"event": event, "time": _now(), **fields}
         self._append(line)
 
@@ -161,13 +161,13 @@ def _now() -> float:
 def name(nodeid: str) -> str:
     """A file name for a node id: readable, free of separators, and different for different ids."""
     manifest, _, item = nodeid.partition("::")
-    if "/" not in item.partition("[")[0]:  # it does not name its task: the manifest's directory does
+    if "/" not in item.partition("[")[0]:  # without the task: use the manifest's directory
         item = f"{Path(manifest).parent.name}-{item}"
     readable = re.sub(r"[^\w.\-]+", "-", item).strip("-").encode()
-    if len(readable) > 2 * _HALF_NAME:  # the task begins it, model and policy end it
+    if len(readable) > 2 * _HALF_NAME:  # keep the start, with the task, and the end, with model and policy
         readable = readable[:_HALF_NAME] + b"--" + readable[-_HALF_NAME:]
     digest = hashlib.sha256(nodeid.encode()).hexdigest()[:8]
     return f"{readable.decode(errors='ignore')}-{digest}.jsonl"
 
 
-_HALF_NAME = 80  # bytes: a file system takes 255 in all
+_HALF_NAME = 80  # bytes: file systems allow 255 in all

@@ -1,6 +1,6 @@
-"""The lines of a transcript, as types: what `transcript.py` writes, and `transcript_reader.py` and reports read again.
+"""Types of the lines of a transcript, which `transcript.py` writes, and `transcript_reader.py` and reports read.
 
-An agent adds lines of its own events, whose fields are its own; of these only `step` is read. `line_check.py` checks lines that are
+An agent adds lines with its own events and fields; only `step` of these is read. `line_check.py` checks lines that are
 read from a file.
 """
 
@@ -64,7 +64,7 @@ class FeedbackLine(_Line, StoredFeedback):
 
 
 class InterruptedLine(_Line):
-    """What ended the process's work on the episode, after `turns` complete turns."""
+    """The interruption of the episode, after `turns` complete turns."""
 
     event: Literal["interrupted"]
     by: str
@@ -76,12 +76,12 @@ class EndLine(_Line, Record):
 
 
 class StepLine(_Line):
-    """An answer of a model, which an agent logs. Agents of other projects may leave out every field."""
+    """An answer of a model, which an agent logs. Agents of other projects may omit every field."""
 
     event: Literal["step"]
     turn: NotRequired[int]
     error: NotRequired[str]  # why the answer could not be parsed
-    files: NotRequired[list[str]]  # that the answer of a one-step agent contains
+    files: NotRequired[list[str]]  # in the answer of a one-step agent
     finish: NotRequired[str]  # why the model ended its answer
 
 

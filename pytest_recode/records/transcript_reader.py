@@ -1,4 +1,4 @@
-"""Read transcripts again: for resuming, for the record of an episode that was cut off, and for reports.
+"""Read transcripts: to resume, for the record of an interrupted episode, and for reports.
 
 Called in workers, in the controller, and by `pytest-recode report`. Each line that is used is checked first (`line_check.py`).
 """
@@ -21,13 +21,13 @@ from pytest_recode.usage import Usage
 
 
 class DamagedLineError(Exception):
-    """A line that is no line of a transcript. The caller knows the file and the remedy."""
+    """An invalid line of a transcript. The caller adds the file and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """What a transcript already has: the facts of its episode, what the calls in it cost, the numbers of its turns, and the answers in
-    turns that were not judged."""
+    """Contents of an existing transcript: facts of its episode, cost of its calls, numbers of its turns, and answers in turns that were not
+    judged."""
 
     facts: EpisodeFacts | None = None
     usage: Usage = field(default_factory=Usage)
@@ -36,7 +36,7 @@ class Earlier:
 
 
 def earlier(path: Path) -> Earlier:
-    """Of an episode that another run began; a torn last line is left out. Raises `UserError` for a damaged line."""
+    """Read the transcript of an episode that another run started, without an incomplete last line. Raises `UserError` for a damaged line."""
     lines = _lines(path) if path.exists() else []
     begun = [line for line in lines if line["event"] == "episode"]
     abandoned = Abandoned()
@@ -51,15 +51,15 @@ def earlier(path: Path) -> Earlier:
 
 
 def last_step(path: Path) -> StepLine | None:
-    """The last line on an answer of a model; None if there is none, or none that can be read."""
+    """The last `step` line; None without a valid one."""
     try:
         return next((line for line in reversed(_lines(path)) if line["event"] == "step"), None)
-    except UserError:  # what it would say is an extra
+    except UserError:  # this text is optional
         return None
 
 
 def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -> Record:
-    """The record of an episode that was cut off, from the lines its transcript has. Raises `ValueError` without a first line."""
+    """The record of an interrupted episode, from the lines of its transcript. Raises `ValueError` without a first line."""
     facts: EpisodeFacts | None = None
     turns: dict[int, TurnRecord] = {}
     usages: list[Usage] = []
@@ -68,7 +68,7 @@ def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -
     for line in _lines(path):
         last = line["time"]
         abandoned.take(line)
-        if line["event"] == "episode":  # what was paid before it began anew is paid all the same
+        if line["event"] == "episode":  # the cost from before the episode started again still counts
             facts, began, turns = _facts(line), last, {}
         elif line["event"] == "turn":
             turns[line["turn"]] = _turn(line)
@@ -93,7 +93,7 @@ def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -
 
 
 def ended(path: Path) -> Record | None:
-    """The record of an episode whose transcript has it as its last line; None where it was cut off."""
+    """The record in the last line of a transcript; None for an interrupted episode."""
     *_, last = _lines(path)
     return cast("Record", _without_line_fields(last)) if last["event"] == "end" else None
 
@@ -111,7 +111,7 @@ def lines_of(path: Path, *events: Literal["turn", "feedback"]) -> Iterator[TurnL
 
 
 def lines_of(path: Path, *events: str) -> Iterator[Any]:
-    """The whole lines of these events. Other lines, most of what a transcript has, are not parsed.
+    """Yield the complete lines of these events. Other lines, which are most of a transcript, are not parsed.
 
     Raises `UserError` for a damaged line.
     """
@@ -127,7 +127,7 @@ def lines_of(path: Path, *events: str) -> Iterator[Any]:
 
 
 def _lines(path: Path) -> list[Line]:
-    """All whole lines, those of `_RESUMED` and agents' steps with the fields of their types. Raises `UserError` where something else wrote in the file."""
+    """All complete lines; those of `_RESUMED` and agents' steps have the fields of their types. Raises `UserError` for other contents."""
     found: list[Line] = []
     try:
         for text in path.read_bytes().split(b"\n")[:-1]:
@@ -141,7 +141,7 @@ def _lines(path: Path) -> list[Line]:
 
 
 def _parse(text: bytes, events: Collection[str]) -> Line:
-    """One line. Its fields are right for its type if its event is one of `events`. Raises `DamagedLineError`."""
+    """Parse one line, and check its fields if its event is one of `events`. Raises `DamagedLineError`."""
     try:
         line = json.loads(text)
     except (ValueError, RecursionError) as error:

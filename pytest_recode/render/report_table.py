@@ -1,4 +1,4 @@
-"""A Table: what a report says of one thing, in raw values; how its rows are told apart."""
+"""The type of a report's tables, with raw values, and the columns that identify rows."""
 
 from __future__ import annotations
 
