@@ -90,9 +90,9 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
         before = tuple(checkpoint.turn for checkpoint in replay.before)
         return run_loop(turns=replay.turn, seconds=math.inf, before=before).stop
     if recorder.stored.checkpoints:
-        kept = out / "checkpoints" / transcript_name(stage.plan.nodeid)
+        file = out / "checkpoints" / transcript_name(stage.plan.nodeid)
         _resume(
-            stage, recorder.stored.checkpoints[-1], agent, workspace, kept, "restore it, or give another --recode-out"
+            stage, recorder.stored.checkpoints[-1], agent, workspace, file, "restore it, or give another --recode-out"
         )
     elif recorder.checkpoints is not None and isinstance(agent, Resumable):
         with first_turn(out, first_turn_key(first_turn_facts(recorder.facts, stage.settings)), stage.clock) as slot:
@@ -114,11 +114,11 @@ def _as_seen_by(nodeid: str, first: Checkpoint) -> Checkpoint:
 
 
 def _resume(
-    stage: Stage, checkpoint: Checkpoint, agent: Agent, workspace: SandboxWorkspace, kept: Path, remedy: str
+    stage: Stage, checkpoint: Checkpoint, agent: Agent, workspace: SandboxWorkspace, file: Path, remedy: str
 ) -> None:
     """Restore agent and workspace from a checkpoint.
 
-    Raises `UserError` if the agent cannot be restored. Its message names the file `kept` and the `remedy`.
+    Raises `UserError` if the agent cannot be restored. Its message names the file `file` and the `remedy`.
     """
     if isinstance(agent, Resumable) and checkpoint.agent is not None and checkpoint.changes is not None:
         try:
@@ -127,7 +127,7 @@ def _resume(
             raise
         except Exception as error:
             raise UserError(
-                f"{kept}: turn {checkpoint.turn.number}: the agent {stage.settings.agent} cannot resume from the state that is stored"
+                f"{file}: turn {checkpoint.turn.number}: the agent {stage.settings.agent} cannot resume from the state that is stored"
                 f" there ({type(error).__name__}: {' '.join(str(error).split())}{_place(error)}): {remedy}"
             ) from error
         workspace.lay(checkpoint.changes)

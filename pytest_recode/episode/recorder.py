@@ -78,7 +78,7 @@ class EpisodeRecorder:
         In the other order, a kill between the two would leave a turn that the other episodes pay for again.
         """
         checkpoint = self._checkpoint(agent, workspace, turn)
-        slot.keep(checkpoint, by=self.facts["nodeid"])
+        slot.store(checkpoint, by=self.facts["nodeid"])
         self.over(checkpoint)
 
     def _checkpoint(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> Checkpoint:
@@ -144,8 +144,8 @@ def open_recorder(
         )
     stored = stored_episode(out / "checkpoints" / name, plan.nodeid)
     transcript = Transcript(out / "episodes" / name, left.abandoned)
-    kept = cast.agent.needs_model and plan.replay is None
-    checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid) if kept else None
+    stores = cast.agent.needs_model and plan.replay is None
+    checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid) if stores else None
     facts = episode_facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
     recorder = EpisodeRecorder(
         facts=facts,

@@ -102,7 +102,7 @@ _OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedbac
 
 
 def first_turn_facts(facts: EpisodeFacts, settings: Settings) -> dict[str, Any]:
-    """The facts on which a first turn depends: without the settings of feedback, with the number of turns, which the agent is told."""
+    """The facts on which a first turn depends: without the settings of feedback, with the number of turns, which is in the prompt."""
     left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
     own: dict[str, Any] = {key: value for key, value in facts.items() if key not in left_out}
     return {

@@ -42,7 +42,7 @@ class FirstTurn:
                 )
             self.found = load(stored)
 
-    def keep(self, checkpoint: Checkpoint, *, by: str) -> None:
+    def store(self, checkpoint: Checkpoint, *, by: str) -> None:
         """Store the first turn; `by` is the node id of the episode that paid for it."""
         checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
         content: _FirstTurnFile = {"key": self.path.stem, **dump(checkpoint)}

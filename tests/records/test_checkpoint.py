@@ -102,7 +102,7 @@ def test_the_file_of_another_episode_is_none_of_this_one(tmp_path: Path) -> None
 
 def test_the_file_of_another_first_turn_is_none_of_this_one(tmp_path: Path) -> None:
     with first_turn(tmp_path, "one", Clock()) as place:
-        place.keep(WHOLE, by="me")
+        place.store(WHOLE, by="me")
     other = tmp_path / "first-turns/other.json"
     other.write_bytes((tmp_path / "first-turns/one.json").read_bytes())
     with pytest.raises(UserError) as caught, first_turn(tmp_path, "other", Clock()):
@@ -127,7 +127,7 @@ def test_from_an_agent_that_keeps_nothing_nobody_goes_on(tmp_path: Path) -> None
 def test_a_first_turn_names_who_paid_for_it(tmp_path: Path) -> None:
     with first_turn(tmp_path, "key", Clock()) as place:
         assert place.found is None
-        place.keep(WHOLE, by="me")
+        place.store(WHOLE, by="me")
     with first_turn(tmp_path, "key", Clock()) as place:
         assert place.found == replace(WHOLE, turn=replace(TURN, shared="me"))
     with first_turn(tmp_path, "other", Clock()) as place:
