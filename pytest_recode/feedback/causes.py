@@ -207,7 +207,8 @@ class _Program:
         start = source.definition(self.sources[file], path)
         if start is None:
             return {}, set()
-        code: dict[Place, list[str]] = {(file, ".".join(path)): [source.dumped(start)]}
+        again = [each for each in self.bindings[file].get(path[0], []) if not isinstance(each, Definition)]
+        code: dict[Place, list[str]] = {(file, ".".join(path)): [source.dumped(each) for each in (start, *again)]}
         named: set[str] = set()
         pending: list[tuple[str, ast.AST]] = [(file, start)]
         if len(path) > 1:
@@ -249,7 +250,7 @@ class _Program:
                 for alias in each.names:
                     if origin in self.modules:
                         yield self.modules[origin], alias.name
-                    elif target := self.modules.get(f"{origin}.{alias.name}".lstrip(".")):
+                    if target := self.modules.get(f"{origin}.{alias.name}".lstrip(".")):
                         yield from self._by_attribute(file, target)
             elif isinstance(each, ast.Import):
                 for alias in each.names:

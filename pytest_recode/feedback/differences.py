@@ -61,18 +61,16 @@ class Difference:
         return head + "\n\n\n".join(_groups(self.shown))
 
 
-def difference(
-    authors: Module, theirs: Module, needs: Needs, *, without: Set[str] = frozenset(), raising: Collection[int] = ()
-) -> Difference:
-    """Compare the `needs` in the two modules, except the names in `without`.
+def difference(authors: Module, theirs: Module, needs: Needs, *, raising: Collection[int] = ()) -> Difference:
+    """Compare the `needs` in the two modules.
 
     `raising`: lines of the candidate whose statements raised on import.
     """
     found = _Comparison(authors, theirs, needs)
-    for name in sorted(needs.names - {"*"} - without):
+    for name in sorted(needs.names - {"*"}):
         found.name(name)
     found.starred()
-    found.loose(needs.names - without)
+    found.loose(needs.names)
     found.hidden()
     for statement in theirs.statements:
         known = any(statement.program == each.program for each in authors.statements)

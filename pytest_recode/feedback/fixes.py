@@ -145,14 +145,13 @@ def _differences(
     *,
     annotations: bool,
 ) -> Iterator[Difference]:
-    needs = authors.needs(roots, annotations=annotations)
+    needs = authors.needs(roots, annotations=annotations, elsewhere=elsewhere)
     for each in versions.targets:
         if each in needs:
             found = difference(
                 authors.module(each),
                 versions.theirs.module(each),
                 needs[each],
-                without=elsewhere.get(each, frozenset()),
                 raising=raising.get(each, frozenset()),
             )
             if found:

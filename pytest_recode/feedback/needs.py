@@ -6,8 +6,9 @@ Works on syntax trees; nothing is executed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pytest_recode.feedback import source
 from pytest_recode.feedback.interfaces import module_of
@@ -59,8 +60,14 @@ class Program:
             )
         return self._modules[file]
 
-    def needs(self, roots: Sequence[tuple[str, str]], *, annotations: bool) -> dict[str, Needs]:
-        """The needs of `roots` (pairs of a file and a top-level name), including themselves, by file.
+    def needs(
+        self,
+        roots: Sequence[tuple[str, str]],
+        *,
+        annotations: bool,
+        elsewhere: Mapping[str, Set[str]] = MappingProxyType({}),
+    ) -> dict[str, Needs]:
+        """The needs of `roots` (pairs of a file and a top-level name), including themselves, by file, without the names in `elsewhere`.
 
         `annotations`: also count names that only unevaluated annotations use.
         """
@@ -68,7 +75,9 @@ class Program:
         pending = list(roots)
         while pending:
             while pending:
-                pending += self._need(found, *pending.pop(), annotations=annotations)
+                file, name = pending.pop()
+                if name not in elsewhere.get(file, ()):
+                    pending += self._need(found, file, name, annotations=annotations)
             pending = [place for each in list(found) for place in self._beside(found, each, annotations=annotations)]
         return found
 

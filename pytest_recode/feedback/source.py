@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -127,89 +126,19 @@ def same(one: ast.AST | None, other: ast.AST | None) -> bool:
     return one is not None and other is not None and dumped(one) == dumped(other) != ""
 
 
-def pieces(reference: Source, candidate: Source, path: Sequence[str], without: Set[str] = frozenset()) -> str:
-    """The reference's source of the definition at `path`, with the code of its file that it uses and in which the candidate differs.
-
-    Returns whole top-level statements, in file order, without those of the names in `without`; or the whole file,
-    if `path` is empty or the candidate has no syntax tree.
-    """
-    if reference.tree is None or candidate.tree is None or not path:
-        return reference.text
-    wanted = {id(node) for node in _needed(reference.tree, path[0])}
-    theirs = {name: node for node in candidate.tree.body for name in bound(node)}
-    needed = []
-    for node in reference.tree.body:
-        names = bound(node)
-        differs = not all(same(node, theirs.get(name)) or _imported(node, theirs.get(name), name) for name in names)
-        if path[0] in names or (id(node) in wanted and differs and without.isdisjoint(names)):
-            needed.append(node)
-    return "\n\n\n".join(_groups(reference.text, needed)) if needed else reference.text
-
-
-def _groups(text: str, nodes: Sequence[ast.stmt]) -> Iterator[str]:
-    """Source of each definition, and of each run of simple statements between them."""
-    lines = re.split(r"\r\n|\r|\n", text)
-    run: list[str] = []
-    for node in nodes:
-        start = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
-        source = "\n".join(lines[start - 1 : node.end_lineno])
-        if isinstance(node, Definition):
-            if run:
-                yield "\n".join(run)
-            run = []
-            yield source
-        elif source not in run:
-            run.append(source)
-    if run:
-        yield "\n".join(run)
-
-
-def _needed(tree: ast.Module, name: str) -> list[ast.stmt]:
-    """The top-level statements that `name` needs, directly or indirectly, including its own."""
-    binding: dict[str, list[ast.stmt]] = {}
-    for node in tree.body:
-        for each in bound(node):
-            binding.setdefault(each, []).append(node)
-    pending, done, found = [name], set(), []
-    while pending:
-        current = pending.pop()
-        if current in done:
-            continue
-        done.add(current)
-        for node in binding.get(current, ()):
-            found.append(node)
-            pending += [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
-    return found
-
-
 def bound(node: ast.stmt) -> list[str]:
-    """The names that a top-level statement binds."""
+    """The names that a top-level statement binds or deletes."""
     if isinstance(node, Definition):
         return [node.name]
     names = []
     for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store | ast.Del):
             names.append(each.id)
         elif isinstance(each, Definition):
             names.append(each.name)
         elif isinstance(each, ast.alias):
             names.append(each.asname or each.name.partition(".")[0])
     return names
-
-
-def _imported(one: ast.stmt, other: ast.stmt | None, name: str) -> bool:
-    """Whether both import `name` from the same place: `from a import b, c` has all of `from a import b`."""
-    return other is not None and _origin(one, name) is not None and _origin(one, name) == _origin(other, name)
-
-
-def _origin(node: ast.stmt, name: str) -> str | None:
-    if not isinstance(node, ast.Import | ast.ImportFrom):
-        return None
-    base = f"{'.' * node.level}{node.module or ''}:" if isinstance(node, ast.ImportFrom) else ""
-    for each in node.names:
-        if (each.asname or each.name.partition(".")[0]) == name:
-            return base + each.name
-    return None
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

@@ -43,9 +43,13 @@ def _followed(file: str, before: str, suggestions: str, codes: list[str]) -> str
     for match in given(_RENAME):
         at(match).__dict__.update(_renamed(at(match), match["name"]).__dict__)
     body = [node for node in body if not any(node is each for each in removed)]
+    added: list[ast.stmt] = []
     for code in codes:
         for node in ast.parse(code).body:
-            _lay_in(body, node, shared)
+            _lay_in(body, node, shared, added)
+    for node in added:
+        if node in body:
+            _place(body, node)
     for name, above in moved:
         (one,) = (node for node in body if name in _binds(node))
         body.remove(one)
@@ -53,7 +57,7 @@ def _followed(file: str, before: str, suggestions: str, codes: list[str]) -> str
     return ast.unparse(ast.Module(body=body, type_ignores=[]))
 
 
-def _lay_in(body: list[ast.stmt], node: ast.stmt, shared: set[tuple[str, int]]) -> None:
+def _lay_in(body: list[ast.stmt], node: ast.stmt, shared: set[tuple[str, int]], added: list[ast.stmt]) -> None:
     names = _binds(node)
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         body.insert(0, node)
@@ -64,12 +68,37 @@ def _lay_in(body: list[ast.stmt], node: ast.stmt, shared: set[tuple[str, int]]) 
         body.insert(body.index(old[0]) + 1, node)
     elif old:
         body[body.index(old[0])] = node
+        added[:] = [node if each is old[0] else each for each in added]
         body[:] = [each for each in body if each is node or each not in old[1:] or not _binds(each) <= names]
     elif isinstance(node, ast.Import | ast.ImportFrom):
         body.insert(_top(body), node)
     else:
-        using = [index for index, each in enumerate(body) if _mentioned(each) & names and index >= _top(body)]
-        body.insert(min(using, default=len(body)), node)
+        body.append(node)
+        added.append(node)
+
+
+def _place(body: list[ast.stmt], node: ast.stmt) -> None:
+    """Move what was added as far up as what it uses on import allows; what binds no name stays at the end."""
+    if not _binds(node):
+        return
+    body.remove(node)
+    used = _used_on_import(node)
+    below = [index + 1 for index, each in enumerate(body) if _binds(each) & used]
+    body.insert(max([_top(body), *below]), node)
+
+
+def _used_on_import(node: ast.stmt) -> set[str]:
+    parts: list[ast.AST] = [node]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        parts = [*node.decorator_list, *node.args.defaults, *(each for each in node.args.kw_defaults if each)]
+    elif isinstance(node, ast.ClassDef):
+        inner = {name for each in node.body for name in _used_on_import(each)}
+        return inner.union(*map(_names, [*node.decorator_list, *node.bases]))
+    return set().union(*map(_names, parts))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _top(body: list[ast.stmt]) -> int:
@@ -98,10 +127,6 @@ def _binds(node: ast.stmt) -> set[str]:
         elif isinstance(each, ast.FunctionDef | ast.ClassDef):
             found.add(each.name)
     return found
-
-
-def _mentioned(node: ast.stmt) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _renamed(node: ast.stmt, name: str) -> ast.stmt:

@@ -115,8 +115,22 @@ def test_the_same_code_as_the_references_has_no_fault_where_all_that_its_tests_u
         USES_MEAN.replace("EPSILON = 1e-12", "EPSILON = 1e-3"),
         USES_MEAN + "\nEPSILON = 1.0\n",
         USES_MEAN + "\nglobals().update(EPSILON=1.0)\n",
+        USES_MEAN + "\ndeviation = len\n",
+        USES_MEAN + "\nif True:\n    deviation = len\n",
+        USES_MEAN + "\ndel deviation\n",
+        USES_MEAN + "\ndef len(values): return 0\n",
     ],
-    ids=["itself", "a helper", "a constant", "a constant, again", "while it is imported"],
+    ids=[
+        "itself",
+        "a helper",
+        "a constant",
+        "a constant, again",
+        "while it is imported",
+        "bound again",
+        "bound again in a condition",
+        "deleted",
+        "a name of Python's",
+    ],
 )
 def test_a_difference_in_anything_that_it_uses_may_be_a_fault(changed: str) -> None:
     assert found(changed, failing(changed, OWN), reference=USES_MEAN) == {"stats.deviation": MEAN}

@@ -229,14 +229,6 @@ def test_a_method_is_corrected_by_its_whole_class() -> None:
     assert running(1.0).push(2.0, 3.0) == 7.0  # type: ignore[operator]
 
 
-def test_decorators_belong_to_a_definition() -> None:
-    ours = source.parse(b"import functools\n\n@functools.cache\n# why\ndef f():\n    return 1\n")
-    theirs = source.parse(b"def f():\n    return 2\n")
-    assert source.pieces(ours, theirs, ("f",)) == (
-        "import functools\n\n\n@functools.cache\n# why\ndef f():\n    return 1"
-    )
-
-
 def test_layout_and_docstrings_make_no_difference() -> None:
     one, other = (
         'def f(x):\n    """One."""\n    return x+1',

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -23,7 +24,7 @@ from pytest_recode.feedback.interfaces import file_of
 from pytest_recode.feedback.levels import corrections
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.task import Files, Parts, Task
-from pytest_recode.verdict import Exc
+from pytest_recode.verdict import Case, Exc
 from tests.feedback.reader import followed
 from tests.feedback.scene import case, turn
 from tests.feedback.test_bundled_tasks import TASKS, read
@@ -184,6 +185,8 @@ def loaded(name: str) -> tuple[Task, Parts]:
 
 SHARES = 12
 """Tests of a task share its candidates."""
+TRIED = 3
+"""Candidates of each test with several things wrong."""
 ADDED = ("bound again", "deleted at", "defined again", "other defaults", "a method from", "at the end")
 """Changes of which nothing needs to be shown: lines that have to go, or to move."""
 CASES = (("ways", False), *((each.parent.name, author) for each in TASKS for author in (False, True)))
@@ -289,17 +292,19 @@ def fingerprints(task: Task, parts: Parts, candidates: list[dict[str, str]]) -> 
     return found
 
 
-def told(answer: Researcher, files: Mapping[str, str], interface: str, mark: str) -> str:
-    """The feedback on a candidate, one interface of which does what `mark` says."""
+def told(answer: Researcher, files: Mapping[str, str], failing: Mapping[str, str]) -> str:
+    """The feedback on a candidate, whose failing interfaces do what their marks say."""
+    cases = [failed(interface, mark) for interface, mark in failing.items()]
+    played = replace(turn(None, *cases), targets={path: text.encode() for path, text in files.items()})
+    return answer([played], 4).text
+
+
+def failed(interface: str, mark: str) -> Case:
     kind, exception = "mismatch", None
     if "\n" in mark:
         name, message, *frames = mark.split("\n")
         kind, exception = "exception", Exc(type=name, message=message, frames=tuple(frames))
-    played = replace(
-        turn(None, case(interface, kind, exception=exception)),
-        targets={path: text.encode() for path, text in files.items()},
-    )
-    return answer([played], 4).text
+    return replace(case(interface, kind, exception=exception), uses=(interface,))
 
 
 def texts(files: Files) -> dict[str, str]:
@@ -322,7 +327,7 @@ def test_who_follows_a_correction_has_the_references_program(name: str, author: 
     assert not any("\n" in mark for each in right.values() for mark in each)
     answer = researcher(task, parts)
     asked = [
-        (each, interface, told(answer, each.files, interface, mark))
+        (each, interface, told(answer, each.files, {interface: mark}))
         for each, found in zip(candidates, marks[len(variants) :], strict=True)
         for interface, mark in zip(task.interfaces, found, strict=True)
         if mark not in right[interface]
@@ -336,10 +341,42 @@ def test_who_follows_a_correction_has_the_references_program(name: str, author: 
             problems.append(f"{interface}, {each.what}: does not suffice: {mark}\n{text}")
         if more := shown(text) - each.names - (written(parts, interface) if author else set()):
             problems.append(f"{interface}, {each.what}: holds more than what is wrong: {more}\n{text}")
-        again = told(answer, files, interface, mark)
+        again = told(answer, files, {interface: mark})
         if corrections(again) or "Nothing needs to be changed in the code of" not in again:
             problems.append(f"{interface}, {each.what}: is given again\n{text}\n{again}")
     assert not problems, "\n\n#### ".join(["", *problems])
+
+
+@pytest.mark.mostly_slow(one_in=16)
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("name", ["ways", "nerf-rendering", "sinkhorn", "sparse-gp"])
+def test_who_follows_all_corrections_of_a_turn_has_all_of_the_reference(name: str, seed: int) -> None:
+    """With several things wrong, all of which are reported. An import ends at the first of them, so there is a turn for each."""
+    task, given = loaded(name)
+    parts = replace(given, feedback=None)
+    reference = texts(parts.reference)
+    random = Random(seed)
+    candidates = [reference]
+    for _ in range(TRIED):
+        one = random.choice(list(wrong(reference)))
+        candidates.append(random.choice(list(wrong(one.files))).files)
+    answer = researcher(task, parts)
+    before = [""] * len(candidates)
+    for _ in range(2):
+        marks = fingerprints(task, parts, candidates)
+        for at, (files, found) in enumerate(zip(candidates, marks, strict=True)):
+            right = dict(zip(task.interfaces, marks[0], strict=True))
+            failing = {
+                interface: mark
+                for interface, mark in zip(task.interfaces, found, strict=True)
+                if mark != right[interface]
+            }
+            if failing:
+                text = told(answer, files, failing)
+                assert text != before[at]
+                before[at], candidates[at] = text, followed(files, text)
+    marks = fingerprints(task, parts, candidates)
+    assert {at: before[at] for at, mark in enumerate(marks) if mark != marks[0]} == {}
 
 
 def by_author(task: Task, parts: Parts, reference: Mapping[str, str], interface: str) -> dict[str, str]:
