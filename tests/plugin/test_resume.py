@@ -144,10 +144,9 @@ def test_without_resume_a_directory_is_not_gone_on_with(calls: Callable[[], list
     recode(*OPTIONS, LEVELS[0])
     before = calls()
     result = recode(*OPTIONS, LEVELS[0])
-    assert (
-        "holds another run (results.jsonl): give a new or an empty directory, or --recode-resume to resume it"
-        in words(result)
-    )
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines + result.outlines if "--recode-out=" in line and "ERROR" in line]
+    assert_message(line, "--recode-out=", "results.jsonl", "a new or an empty directory", "--recode-resume")
     assert calls() == before
 
 
