@@ -73,8 +73,9 @@ def difference(authors: Module, theirs: Module, needs: Needs, *, raising: Collec
     found.loose(needs.names)
     found.hidden()
     for statement in theirs.statements:
-        known = any(statement.program == each.program for each in authors.statements)
-        if not known and any(statement.line <= line <= statement.last_line for line in raising):
+        if statement.program not in authors.programs and any(
+            statement.line <= line <= statement.last_line for line in raising
+        ):
             found.remove(Reason.RAISES, "", statement)
     return found.result()
 
@@ -89,7 +90,7 @@ def remaining(authors: Module, theirs: Module) -> Difference:
 class _Comparison:
     def __init__(self, authors: Module, theirs: Module, needs: Needs) -> None:
         self.authors, self.theirs, self.needs = authors, theirs, needs
-        self.programs = {each.program for each in authors.statements}
+        self.programs = authors.programs
         self.names: list[str] = []
         self.shown: set[int] = set()
         self.removals: dict[tuple[int, str], Removal] = {}
@@ -100,7 +101,7 @@ class _Comparison:
         annotated = any(isinstance(each, ast.arg) and each.annotation for one in shown for each in ast.walk(one.node))
         return Difference(
             file=self.theirs.file,
-            names=tuple(sorted(self.names, key=lambda name: self._positions(self.authors, name)[:1])),
+            names=tuple(sorted(self.names, key=lambda name: list(self._positions(self.authors, name)[:1]))),
             shown=shown,
             removals=tuple(sorted(self.removals.values(), key=lambda each: each.statement.line)),
             late=tuple(self.late),
@@ -132,14 +133,14 @@ class _Comparison:
 
     def starred(self) -> None:
         """Compare star imports that provide needed names."""
-        theirs = {each.program for each in self.theirs.statements}
+        theirs = self.theirs.programs
         for at in self._positions(self.authors, "*") if "*" in self.needs.names else ():
             if self.authors.statements[at].program not in theirs:
                 self.shown.add(at)
 
     def loose(self, names: Set[str] | None) -> None:
         """Compare the statements that run on import and touch `names`, or all of them."""
-        theirs = {each.program for each in self.theirs.statements}
+        theirs = self.theirs.programs
         for index in self.needs.statements:
             statement = self.authors.statements[index]
             touched = names is None or (statement.now | statement.later) & names
@@ -186,8 +187,8 @@ class _Comparison:
                 if there:
                     yield at, there[0]
 
-    def _positions(self, module: Module, name: str) -> list[int]:
-        return [at for at, each in enumerate(module.statements) if name in each.binds]
+    def _positions(self, module: Module, name: str) -> Sequence[int]:
+        return module.positions.get(name, ())
 
 
 def _programs(statements: Sequence[Statement]) -> tuple[str, ...]:

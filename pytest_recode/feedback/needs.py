@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
 from pytest_recode.feedback import source
@@ -17,7 +18,7 @@ from pytest_recode.feedback.statements import Statement, absolute, postpones_ann
 from pytest_recode.task import Files
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Module:
     """One version of a file. `parsed.tree` is None if it is missing or does not parse; it then has no statements."""
 
@@ -26,9 +27,22 @@ class Module:
     statements: tuple[Statement, ...]
     postponed: bool  # whether its annotations are not evaluated
 
+    @cached_property
+    def positions(self) -> Mapping[str, Sequence[int]]:
+        """The indices of the statements that bind each name."""
+        found: dict[str, list[int]] = {}
+        for index, statement in enumerate(self.statements):
+            for name in statement.binds:
+                found.setdefault(name, []).append(index)
+        return found
+
     @property
-    def names(self) -> frozenset[str]:
-        return frozenset().union(*(each.binds for each in self.statements))
+    def names(self) -> Set[str]:
+        return self.positions.keys()
+
+    @cached_property
+    def programs(self) -> frozenset[str]:
+        return frozenset(each.program for each in self.statements)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +62,7 @@ class Program:
         self.files = files
         self._by_dotted = {module_of(path): path for path in files if path.endswith(".py")}
         self._modules: dict[str, Module] = dict(replaced or {})
+        self._aliases: dict[str, dict[str, str]] = {}
 
     def module(self, file: str) -> Module:
         if file not in self._modules:
@@ -95,10 +110,10 @@ class Program:
                 needs.unbound.add(name)
             return
         needs.names.add(name)
-        for index, statement in enumerate(module.statements):
-            if name in statement.binds and index not in needs.statements:
+        for index in module.positions[name]:
+            if index not in needs.statements:
                 needs.statements.add(index)
-                yield from self._used(module, statement, annotations=annotations)
+                yield from self._used(module, module.statements[index], annotations=annotations)
 
     def _beside(self, found: dict[str, Needs], file: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
         """Statements that change needed names: they run on import and touch them, register with them, or have functions that bind them."""
@@ -124,14 +139,13 @@ class Program:
             yield module.file, name
         node = statement.node
         if isinstance(node, ast.ImportFrom):
-            origin = self._by_dotted.get(absolute(node, package_of(module.file)))
-            if origin is not None and node.names[0].name in self.module(origin).names:
-                yield origin, node.names[0].name
-        imported = self._imported(module)
+            home = self._by_dotted.get(absolute(node, package_of(module.file)))
+            if home is not None and node.names[0].name in self.module(home).names:
+                yield home, node.names[0].name
         for each in ast.walk(node):
             chain = _dotted(each)
-            if len(chain) > 1 and chain[0] in imported:
-                yield from self._attribute([*imported[chain[0]].split("."), *chain[1:]])
+            if chain and (origin := self._imported(module).get(chain[0])) is not None:
+                yield from self._attribute([*origin.split("."), *chain[1:]])
 
     def _attribute(self, chain: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The file and name of the program that `pkg.mod.name` refers to."""
@@ -142,9 +156,11 @@ class Program:
                     yield file, chain[length]
                 return
 
-    def _imported(self, module: Module) -> dict[str, str]:
+    def _imported(self, module: Module) -> Mapping[str, str]:
         """Names that are modules of the program, with their dotted names from the root."""
-        found = {}
+        if module.file in self._aliases:
+            return self._aliases[module.file]
+        found = self._aliases[module.file] = {}
         for statement in module.statements:
             node = statement.node
             if isinstance(node, ast.Import):
@@ -161,9 +177,10 @@ class Program:
 
     def _starred(self, module: Module, name: str) -> str | None:
         """The file of the program that a star import of `module` takes `name` from."""
-        for statement in module.statements:
-            if "*" in statement.binds and isinstance(statement.node, ast.ImportFrom):
-                file = self._by_dotted.get(absolute(statement.node, package_of(module.file)))
+        for index in module.positions.get("*", ()):
+            node = module.statements[index].node
+            if isinstance(node, ast.ImportFrom):
+                file = self._by_dotted.get(absolute(node, package_of(module.file)))
                 if file is not None and file != module.file and name in self.module(file).names:
                     return file
         return None

@@ -16,7 +16,11 @@ BUILTINS = frozenset(dir(builtins))
 _DYNAMIC = frozenset({"globals", "vars", "getattr", "eval", "exec", "locals"})
 """Functions with which a statement may use names from its strings."""
 
+_ANNOTATED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
+"""Statements and parameters that may have an annotation."""
 _COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
+MOST = 2_000
+"""Top-level statements; a module with more counts as one that does not parse."""
 _TOO_DEEP = "(too deep to compare)"
 
 
@@ -67,7 +71,7 @@ class Statement:
 
 def statements_of(parsed: Source, package: Sequence[str] = ()) -> tuple[Statement, ...]:
     """The statements of a module in `package`; () if it does not parse."""
-    body = parsed.tree.body if parsed.tree is not None else []
+    body = parsed.tree.body if parsed.tree is not None and len(parsed.tree.body) <= MOST else []
     lines = parsed.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     found: list[Statement] = []
     for at, node in enumerate(body):
@@ -105,7 +109,8 @@ def _statement(node: ast.stmt, segment: str) -> Statement:
     try:
         text = ast.unparse(ast.Module(body=[node], type_ignores=[]))
         evaluated.walk(symtable.symtable("from __future__ import annotations\n" + text, "module", "exec"), now=True)
-        everything.walk(symtable.symtable(text, "module", "exec"), now=True)
+        if any(isinstance(each, _ANNOTATED) for each in ast.walk(node)):
+            everything.walk(symtable.symtable(text, "module", "exec"), now=True)
         evaluated.binds.discard("annotations")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         for each in ast.walk(node):

@@ -236,6 +236,7 @@ def test_a_module_is_given_whole(name: str) -> None:
         "-" * 50_000 + "1",
         "f = " + "[" * 80 + "]" * 80,
         "return 1",
+        "a = 1\n" * 20_000,
         "def f(): global x; x = x\nx: int",
     ],
 )
