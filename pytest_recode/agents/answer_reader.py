@@ -20,6 +20,7 @@ from pytest_recode.agents.headings import (
     acts,
     calls_as_python,
     heading,
+    interface_in,
     path_in,
 )
 from pytest_recode.agents.json_calls import decoded, json_calls, looks_like_a_call
@@ -71,6 +72,7 @@ class AnswerReader:
     calls: list[Call] = field(default_factory=list)
     forms: dict[str, int] = field(default_factory=dict)  # how actions are written, and where first
     wrapper: str = ""  # the backticks of a fence around the actions
+    fenced: bool = False  # whether a fence around actions was closed
     texts: list[Value] = field(default_factory=list)
     data: int = 0
     resumed: int = 0  # the line in which a part that was given comes again after an action
@@ -128,13 +130,15 @@ class AnswerReader:
         self.at += 1
 
     def _checked_part(self, word: str) -> None:
-        if self.calls and (word in self.parts or word == "observation"):  # there is nothing to observe yet
+        # There is nothing to observe yet, and actions in a fence may be quoted by the part before
+        if self.calls and (word in self.parts or word == "observation" or self.fenced):
             self.resumed = self.resumed or self.at + 1
 
     # Outside of actions
 
     def _prose(self, line: str) -> None:
         if self.wrapper and closes(line, self.wrapper):
+            self.fenced = self.fenced or self.wrapper[0] != "<"
             self.wrapper, self.at = "", self.at + 1
             return
         if FENCE.match(line):
@@ -262,9 +266,11 @@ class AnswerReader:
             end += 1
         if self.calls and end == len(self.lines):
             raise DamagedError(f"The code fence in line {opened + 1} belongs to no action.")
-        if path := path_in(fence["info"]):
+        quoted = bool(interface_in(fence["info"])) and not self.calls  # as feedback writes a correction
+        if (path := path_in(fence["info"])) and not quoted:
             raise DamagedError(
-                f"The code fence in line {opened + 1} ({shown(line)}) names a file and belongs to no action. {to_write(path)}"
+                f"The code fence in line {opened + 1} ({shown(line)}) names a file and belongs to no action. {to_write(path)} "
+                "To quote it, leave the name of the file out."
             )
         if self.calls:
             how = to_write(file_named_near(self.lines, opened) or "PATH")
@@ -274,7 +280,7 @@ class AnswerReader:
                 f"The code fence in line {opened + 1} stands behind an action and belongs to none. "
                 f"{how} To quote it, put it before the first action, without the name of a file."
             )
-        if path := file_named_near(self.lines, opened):
+        if (path := file_named_near(self.lines, opened)) and not quoted:
             self.named.append(NamedCode(line=opened + 1, path=path))
         self.loose_code = self.loose_code or opened + 1
         self.parts.setdefault(self.word, []).extend(self.lines[opened : end + 1])

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.actions import AS_A_WHOLE, Action, ProtocolError, Step, in_calls, in_text, wrong_use
 from pytest_recode.agents.headings import interface_in
+from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE
 
 
@@ -68,6 +69,11 @@ def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
             action.kind,
             f"The text for {given['path'][:200]} is the correction of one interface (`interface={interface[:80]}`), and `write` replaces "
             "the whole file. Write the whole file without a code fence, or use `edit`.",
+        )
+    if action.kind == "write" and SEARCH.match(given["text"].lstrip().partition("\n")[0]):
+        return wrong_use(
+            "edit",
+            f"The text for {given['path'][:200]} begins with a mark of search and replace, and `write` replaces the whole file. Use `edit`.",
         )
     if not {"pattern", "path"} & given.keys():
         return action

@@ -300,6 +300,8 @@ def _line(at: int, name: str, tail: str) -> str:
             f"`{name}` in line {at + 1} ends in a blank: it is not known whether that belongs to it. Leave it out, or write it as a "
             f"block: `{name} <<END_OF_TEXT`, its line, `END_OF_TEXT`."
         )
+    if name == "command" and said.count("`") > 2 and said[0] == "`" == said[-1]:
+        raise between_marks(name, at + 1, "`")  # a shell would run what the first command prints
     if mark and name == "query":
         return said
     if mark and name in ("command", "pattern") and (mark == "`" or "\\" not in said):

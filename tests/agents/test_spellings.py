@@ -141,6 +141,10 @@ SHORT = {
         ("write", {"path": "x.txt", "text": "\n  one\n\n"}),
         ("run", {"command": "ls"}),
     ],
+    "### Observation\nL4 gives:\n```python file=a.py interface=a.f\nx = 1\n```\n### Action: edit\npath: a.py\nold: y\nnew: x": [
+        ("edit", {"path": "a.py", "old": "y", "new": "x"})
+    ],
+    "```\n### Action: read\npath: a.py\n```\n\n```\n### Action: list\n```": [("read", {"path": "a.py"}), ("list", {})],
     "### Action: grep\npattern: class \n": [("grep", {"pattern": "class"})],
     "### Action\uff1aedit\npath\uff1aa.py\nold\uff1ax\nnew\uff1ay": [
         ("edit", {"path": "a.py", "old": "x", "new": "y"})

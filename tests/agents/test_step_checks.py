@@ -271,3 +271,14 @@ def test_a_submit_before_other_actions_leaves_the_answer_undone(open_walled: Ope
 def test_a_submit_that_is_given_twice_is_one(open_walled: Open) -> None:
     step = from_reply(calls(("submit", "{}"), ("submit", "{}")))
     assert isinstance(checked(step, open_walled(), native=True, calls=2), Step)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_search_and_replace_is_no_text_of_a_file(open_walled: Open, native: bool) -> None:
+    text = "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE"
+    found = read(open_walled(), "write", {"path": "a.py", "text": text}, native=native)
+    assert isinstance(found, ProtocolError), found
+    assert (
+        "The text for a.py begins with a mark of search and replace, and `write` replaces the whole file. Use `edit`."
+        in found.text
+    )
