@@ -197,6 +197,23 @@ def test_generation_is_the_authors(candidate, reference, rng, settings):
 
 
 @pytest.mark.interface("speculative.generate")
+def test_no_number_is_taken_for_a_token_that_is_not_proposed(candidate, reference, rng):
+    """The draft nearly always stops at once, and the target never wants to: a number too many in a round changes all that follows."""
+    table = rng.normal(size=(5, 5))
+    other = table.copy()
+    table[:, 1] = -40.0
+    other[:, 1] = 3.0
+    settings = {"max_new_tokens": 20, "gamma": 4, "eos": 1}
+
+    def texts(code):
+        target, draft = code.lm.models.Bigram(table), code.lm.models.Bigram(other)
+        return [run(code, target, draft, [0, 3], seed, **settings) for seed in seeds]
+
+    seeds = rng.integers(1 << 30, size=3).tolist()
+    assert_equivalent(texts(candidate), texts(reference))
+
+
+@pytest.mark.interface("speculative.generate")
 def test_models_are_called_as_rarely_as_promised(candidate, reference, rng):
     settings = {"max_new_tokens": 13, "gamma": 3}
     seed = int(rng.integers(1 << 30))
