@@ -192,7 +192,8 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
                 kind, f"`{other[:80]}` of {called} must be the number of a line, and is `{json.dumps(value)[:80]}`."
             )
         if own is None:
-            return wrong_use(kind, f"{called} does not take {_unknown(kind, arguments)}; {_taken(kind)}.")
+            more = " To write a file, use `write` before it." if kind == "submit" else ""
+            return wrong_use(kind, f"{called} does not take {_unknown(kind, arguments)}; {_taken(kind)}.{more}")
         value = _written(own, value)
         if value == [] and own in _MAY_BE:
             return wrong_use(kind, f"`{other[:80]}` of {called} is empty.")

@@ -128,7 +128,11 @@ AS_IT_IS: Mapping[tuple[str, str], str] = {
     ("read", "encoding"): "utf-8",
     ("write", "encoding"): "utf-8",
     **{("run", name): "false" for name in ("run_in_background", "is_background", "background", "is_input", "restart")},
-    **{("run", name): "false" for name in ("requires_approval", "require_user_approval")},
+    **{
+        ("run", name): "false" for name in ("requires_approval", "require_user_approval", "dangerously_disable_sandbox")
+    },
+    **{("run", name): "a number" for name in ("yield_time_ms", "max_output_tokens")},
+    ("submit", "confidence"): "a text",
     **{("run", name): "." for name in ("directory", "workdir", "cwd")},
 }
 """Arguments of other agents' tools with the value that asks for what the action does anyway. docs/reference/agents.md lists them."""

@@ -28,8 +28,8 @@ class Action:
 class Step:
     """One answer: what the model sees, thinks, plans, and does (in this order). Parts it left out are empty.
 
-    `note` is what the model should know of how its answer was read. `quoted` is the Python code in the text beside tool calls of a step
-    that submits and writes nothing: what is not in the targets would be lost.
+    `note` is what the model should know of how its answer was read. `quoted` is the Python code outside of the
+    actions of a step that submits: what is not in the targets by then would be lost.
     """
 
     observation: str = ""
@@ -37,7 +37,7 @@ class Step:
     planning: str = ""
     actions: tuple[Action, ...]
     note: str = ""
-    quoted: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from pytest_recode.agents.actions import Action
-from pytest_recode.agents.fences import PYTHON, fences, language
+from pytest_recode.agents.fences import PYTHON, language_in
 from pytest_recode.agents.headings import NAMED_FILE, path_in
 from pytest_recode.agents.python_source import holds_code
 from pytest_recode.agents.values import FENCE, closes_fence
@@ -22,6 +23,10 @@ MAX_READ = 1_000_000
 _COMMENT = re.compile(r"#[ \t]*((?:[\w.-]+/)*[\w-]+\.py)[ \t]*", re.ASCII)
 _WRITES = re.compile(r">|\b(?:tee|cp|mv|patch|apply)\b|\bsed\b.*-i|\bwrite|\bopen\(", re.DOTALL)
 """What a command that writes a file holds."""
+
+_QUOTED = re.compile(r"^(?:[ \t]*>)+[ ]?")
+_LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+")
+_DEFINITION = re.compile(r"(?P<indent>[ \t]*)(?:async )?(?:def|class)[ \t]+\w+.*:[ \t]*(?:#.*)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +64,57 @@ def named_code(text: str) -> tuple[NamedCode, ...]:
 
 
 def quoted_code(text: str) -> tuple[str, ...]:
-    """The Python code in the fences of a text that name no other language."""
-    pieces = fences(text[:MAX_READ])
-    return tuple(each.text for each in pieces if language(each) in (*PYTHON, "") and holds_code(each.text))
+    """The Python code that stands in a text: in fences that name no other language, in lists and quotations as well, and definitions
+    without a fence."""
+    rows = [_QUOTED.sub("", line) for line in text[:MAX_READ].split("\n")]
+    pieces: list[str] = []
+    outside: list[str] = []
+    at = 0
+    while at < len(rows):
+        opened = FENCE.match(_LISTED.sub("", rows[at]))
+        if opened is None:
+            outside.append(rows[at])
+            at += 1
+            continue
+        end = next((row for row in range(at + 1, len(rows)) if _closes(rows[row], opened["ticks"])), len(rows))
+        if language_in(opened["info"]) in (*PYTHON, ""):
+            pieces.append(textwrap.dedent("\n".join(rows[at + 1 : end])))
+        at = end + 1
+    return (*(piece for piece in pieces if holds_code(piece)), *_definitions(outside))
+
+
+def _definitions(rows: Sequence[str]) -> list[str]:
+    """The functions and classes that stand in lines of prose, each with the lines that are indented below it."""
+    found: list[str] = []
+    at = 0
+    while at < len(rows):
+        head = _DEFINITION.match(rows[at])
+        end = at + 1
+        if head is not None:
+            while end < len(rows) and (
+                not rows[end].strip() or rows[end].startswith((head["indent"] + " ", head["indent"] + "\t"))
+            ):
+                end += 1
+            if any(map(str.strip, rows[at + 1 : end])):
+                found.append("\n".join(rows[at:end]))
+        at = end
+    return found
+
+
+def _closes(line: str, ticks: str) -> bool:
+    bare = line.strip()
+    return len(bare) >= len(ticks) and not bare.strip(ticks[0])
+
+
+def lost_line(quoted: Sequence[str], known: Set[str]) -> str:
+    """The first line of the code that is none of the known lines; "" where all are. Comments and ellipses do not count."""
+    lines = (line.strip() for code in quoted for line in code.split("\n"))
+    return next((line for line in lines if line and line not in known and not line.startswith(("#", "...", ">>>"))), "")
+
+
+def lines_of_files(files: Iterable[bytes]) -> frozenset[str]:
+    """The lines of files, without the blanks around them."""
+    return frozenset(line.strip() for data in files for line in data.decode("utf-8", "replace").split("\n"))
 
 
 def unwritten(found: Sequence[NamedCode], actions: Sequence[Action]) -> NamedCode | None:

@@ -124,6 +124,14 @@ def _shell_text(command: object) -> object:
         fenced = _FENCED.fullmatch(command)
         if fenced is not None and "```" not in fenced["body"]:
             return fenced["body"]
+        said = command.strip()
+        if (
+            len(said) > 2
+            and said[0] == said[-1]
+            and said[0] in "`'\""
+            and not re.search(rf"[{said[0]}\\\n]", said[1:-1])
+        ):
+            return said[1:-1]
         if not command.lstrip().startswith("["):
             return command
         try:
@@ -164,7 +172,7 @@ def _translate_directory(made: dict[str, Any]) -> None:
     if len(names) != 1 or len(commands) != 1 or not all(isinstance(made[name], str) for name in (*names, *commands)):
         return
     directory = made[names[0]].strip()
-    if directory.rstrip("/") not in ("", "."):
+    if directory not in ("", ".", "./"):
         made[commands[0]] = f"cd {shlex.quote(directory)} || exit\n{made[commands[0]]}"
     del made[names[0]]
 

@@ -34,11 +34,11 @@ from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS, TEXTS
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
 from pytest_recode.agents.json_calls import AS_JSON
 from pytest_recode.agents.leaked_calls import unmarked
-from pytest_recode.agents.named_code import unwritten
+from pytest_recode.agents.named_code import quoted_code, unwritten
 from pytest_recode.agents.prose import json_line
 from pytest_recode.agents.tagged_calls import PART_TAG, opens_call
 from pytest_recode.agents.value_reader import value_at
-from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, to_write
+from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, opens_block, to_write
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
 
@@ -226,7 +226,7 @@ def _rendered_block(head: str, value: str, taken: set[str], *, whole_lines: bool
     newline."""
     body = (value.removesuffix("\n") if whole_lines else value).split("\n") if value else []
     tag, number = "END_OF_TEXT", 1
-    while tag in taken:
+    while tag in taken or opens_block("\n".join(body), tag):
         number += 1
         tag = f"END_OF_TEXT_{number}"
     taken.add(tag)
@@ -298,6 +298,9 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
         reflection=parts.get("reflection", ""),
         planning=parts.get("planning", ""),
         actions=tuple(made),
+        quoted=tuple(code for text in parts.values() for code in quoted_code(text))
+        if made[-1].kind == "submit"
+        else (),
     )
 
 

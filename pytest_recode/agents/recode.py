@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.forms import PARTS
 from pytest_recode.agents.json_calls import arguments_in
 from pytest_recode.agents.memory import Entry, Memory, limit_of
+from pytest_recode.agents.named_code import lines_of_files
 from pytest_recode.agents.prompts import (
     brief_text,
     budget_text,
@@ -38,7 +39,7 @@ from pytest_recode.agents.prompts import (
 )
 from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
-from pytest_recode.agents.step_checks import checked
+from pytest_recode.agents.step_checks import checked, lost_code
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError
@@ -68,6 +69,8 @@ class ReCode:
         """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
         self._begin_turn(brief, feedback)
         usage, submitted, step = Usage(), False, 0
+        texts = (brief.instruction, brief.paper or "", feedback.text if feedback is not None else "")
+        shown = lines_of_files([*brief.repo.values(), *(text.encode() for text in texts)])
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         tools = TOOLS if self.model.native_tools else ()
         while step < self.context.steps and not submitted:
@@ -78,7 +81,7 @@ class ReCode:
             reply = self.model.complete(prompt, tools=tools)
             usage += reply.usage
             self.memory.counted(prompt, _OF_TOOLS if tools else 0, reply.usage.prompt_tokens)
-            submitted = self._answer(reply, workspace, found, step)
+            submitted = self._answer(reply, workspace, found, step, shown)
         how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
         return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
@@ -144,12 +147,18 @@ class ReCode:
         self._log("memory", step, {**replaced, "files": dict(self.memory.files), "usage": usage_fields(reply)})
         return reply.usage
 
-    def _answer(self, reply: Reply, workspace: Workspace, found: Searches, step: int) -> bool:
-        """Do what an answer says and remember both; True where it submits."""
+    def _answer(self, reply: Reply, workspace: Workspace, found: Searches, step: int, shown: Set[str]) -> bool:
+        """Do what an answer says and remember both; True where it submits. `shown`: lines of brief and feedback, which it may quote."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
         try:
             native = self.model.native_tools
-            read = checked(read, workspace, native=native, calls=len(reply.tool_calls) if native else 0)
+            calls = len(reply.tool_calls) if native else 0
+            known = (
+                shown | lines_of_files(workspace.targets().values())
+                if isinstance(read, Step) and read.quoted
+                else shown
+            )
+            read = checked(read, workspace, native=native, calls=calls, known=known)
         finally:  # also where the sandbox failed
             self._log("step", step, _step_fields(read, reply))
         kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
@@ -166,8 +175,11 @@ class ReCode:
                 ok = False
                 text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
-                submitted = True
-                ok, text = True, "The targets are handed in."
+                lost = (
+                    lost_code(read.quoted, known | lines_of_files(workspace.targets().values())) if read.quoted else ""
+                )
+                ok, text = not lost, f"Not done. {lost}" if lost else "The targets are handed in."
+                submitted, refused = ok, 0 if ok else number
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
                 ok, text = execute(action, workspace, found.told, among=len(read.actions))

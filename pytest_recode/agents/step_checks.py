@@ -6,28 +6,43 @@ Called by `recode` between reading an answer and doing it; changes nothing in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.actions import AS_A_WHOLE, Action, ProtocolError, Step, in_calls, in_text, wrong_use
 from pytest_recode.agents.headings import interface_in
+from pytest_recode.agents.named_code import lines_of_files, lost_line
+from pytest_recode.agents.protocol import writes
 from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE
 
 
-def checked(step: Step | ProtocolError, workspace: Workspace, *, native: bool, calls: int = 0) -> Step | ProtocolError:
+def checked(
+    step: Step | ProtocolError,
+    workspace: Workspace,
+    *,
+    native: bool,
+    calls: int = 0,
+    known: Set[str] = frozenset(),
+) -> Step | ProtocolError:
     """The step with the paths of its actions relative to the workspace, or what is wrong with it; of an answer that is wrong already, with
     the faults of its other calls.
 
-    `native`: the model calls tools; `calls`: how many it called, each of which gets a result.
+    `native`: the model calls tools; `calls`: how many it called, each of which gets a result; `known`: lines that the
+    model was shown, which it may quote.
     """
     if isinstance(step, ProtocolError):
         also = [_checked(action, workspace) if action is not None else None for action in step.actions]
         told = [in_calls(each) if isinstance(each, ProtocolError) else "" for each in also] or [""] * len(step.calls)
         every = tuple(before or now for before, now in zip(step.calls, told, strict=True))
         return replace(step, text=next(filter(None, every), step.text), calls=every)
-    if fault := _order(step.actions) or (_lost_code(step.quoted, workspace) if step.quoted else ""):
+    fault = _order(step.actions)
+    if not fault and step.quoted and not writes(step.actions):
+        fault = lost_code(step.quoted, known | lines_of_files(workspace.targets().values()))
+        fault = f"{fault} Nothing was done." if fault else ""
+    if fault:
         return ProtocolError(text=fault, calls=(fault, *[AS_A_WHOLE] * (calls - 1)) if calls else ())
     made = [_checked(action, workspace) for action in step.actions]
     wrong = [(in_calls if native else in_text)(each) if isinstance(each, ProtocolError) else "" for each in made]
@@ -46,20 +61,16 @@ def _order(actions: Sequence[Action]) -> str:
     return f"`submit` ends the turn, and stands before `{other}` in your answer. Nothing was done. Make `submit` the last action."
 
 
-def _lost_code(quoted: Sequence[str], workspace: Workspace) -> str:
-    """What to say of code in the text beside a `submit` that is not in the targets; "" where all of it is."""
-    stored = {
-        line.strip() for data in workspace.targets().values() for line in data.decode("utf-8", "replace").split("\n")
-    }
-    for code in quoted:
-        line = next((line.strip() for line in code.split("\n") if line.strip() and line.strip() not in stored), "")
-        if line and not line.startswith(("#", "...")):
-            return (
-                f"The code in your text (`{line[:80]}`) is in no target, and no tool call writes it: it would be lost. Nothing was done. "
-                "Write it with the tool `write` or `edit` and then call `submit`; to hand the targets in as they are, call `submit` without "
-                "the code."
-            )
-    return ""
+def lost_code(quoted: Sequence[str], known: Set[str]) -> str:
+    """What to say of code of a step that submits which stands outside of its actions and is none of the known lines; "" where there is
+    none."""
+    line = lost_line(quoted, known)
+    if not line:
+        return ""
+    return (
+        f"The code outside of your actions (`{line[:80]}`) is in no target, and no action writes it: it would be lost. Write it with `write` or "
+        "`edit`, then `submit`; to hand the targets in as they are, submit without that code."
+    )
 
 
 def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
@@ -80,6 +91,8 @@ def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
     try:
         path = workspace.check(given.get("path", "."), given.get("pattern"))
     except Refused as refused:
+        if action.kind == "grep" and "is no regular expression" in str(refused):  # models grep for `f(x`
+            return _checked(replace(action, arguments={**given, "pattern": re.escape(given["pattern"])}), workspace)
         return wrong_use(action.kind, f"`{action.kind}`: {refused}.")
     return replace(action, arguments={**given, "path": path}) if given.get("path", "").startswith("/") else action
 

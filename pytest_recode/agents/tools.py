@@ -17,7 +17,7 @@ from pytest_recode.agents.json_calls import arguments_in, taken_parts
 from pytest_recode.agents.leaked_calls import leaked_calls
 from pytest_recode.agents.named_code import named_code, quoted_code, unwritten
 from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
-from pytest_recode.agents.protocol import parse, parts_of, plain_lines, writes
+from pytest_recode.agents.protocol import parse, parts_of, plain_lines
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.models import Reply, Tool, ToolCall
 
@@ -107,8 +107,11 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
     parts = dict(parts_of(reply.text)) if reply.text.strip() else {}
     for _, given in right:
         parts.update({name: value for name, value in given.items() if value and not parts.get(name)})
-    submits = actions[-1].kind == "submit" and not writes(actions)
-    return Step(**parts, actions=actions, quoted=quoted_code(reply.text) if submits else ())
+    texts = [reply.text, *(text for _, given in right for text in given.values())]
+    submits = any(each.kind == "submit" for each in actions)
+    return Step(
+        **parts, actions=actions, quoted=tuple(code for text in texts for code in quoted_code(text)) if submits else ()
+    )
 
 
 def _repeats(text: str, actions: Sequence[Action]) -> bool:

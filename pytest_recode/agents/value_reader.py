@@ -23,6 +23,7 @@ from pytest_recode.agents.values import (
     Value,
     between_marks,
     closes_fence,
+    opens_block,
     shown,
 )
 
@@ -145,6 +146,12 @@ def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
                 raise DamagedError(
                     f"Line {at + 1} opens a block with `<<-`, of which a shell takes leading tabs away, and its lines have "
                     f"some. Write `<<{tag}`: the lines are then taken as they are."
+                )
+            if opens_block("\n".join(body), tag):
+                raise DamagedError(
+                    f"The block that line {at + 1} opens holds a line that opens another with the same last word, `{tag}`: it is not known which "
+                    f"of them ends in line {end + 1}. End each block with its word, and choose a word that is no line of the text, such as "
+                    f"`{tag}_2`."
                 )
             final = "\n" if body else ""
             return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1, block=True, final=final)

@@ -202,6 +202,32 @@ def test_a_directory_that_is_read_is_listed(open_walled: Open) -> None:
     assert "solver.py" in played.results()[1]
 
 
+NEW = "def solve(x):\n    return x + x\n"
+
+
+@pytest.mark.parametrize("command", ["ls", "python -m py_compile solver.py 2>&1 | tail -1"])
+@pytest.mark.parametrize("native", [False, True])
+def test_code_that_no_action_wrote_is_not_handed_in_without_a_word(
+    open_walled: Open, command: str, native: bool
+) -> None:
+    """A command beside the submit could have written it: the targets tell."""
+    text = f"The new function:\n\n```python\n{NEW}```\n"
+    if native:
+        first: Answer = calls(("run", json.dumps({"command": command})), ("submit", "{}"), text=text)
+    else:
+        first = f"### Planning\n{text}\n### Action: run\ncommand: {command}\n### Action: submit"
+    played = Played(open_walled(), first, write(NEW.removesuffix("\n")), SUBMIT, native=native)
+    assert played.turn()[:2] == (3, True)
+    assert played.results()[1].startswith("Not done. The code outside of your actions (`return x + x`) is in no target")
+
+
+def test_code_that_a_command_writes_is_handed_in(open_walled: Open) -> None:
+    command = f"cat > solver.py <<'E'\n{NEW}E"
+    reply = calls(("run", json.dumps({"command": command})), ("submit", "{}"), text=f"It is:\n```python\n{NEW}```")
+    played = Played(open_walled(), reply, native=True)
+    assert played.turn()[:2] == (1, True)
+
+
 def test_an_edit_that_changes_nothing_fails_and_says_so(open_walled: Open) -> None:
     edit = Action(kind="edit", arguments={"path": "solver.py", "old": "raise", "new": "raise"})
     played = Played(open_walled(), render(Step(actions=(edit, Action(kind="submit")))), SUBMIT)

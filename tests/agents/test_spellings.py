@@ -316,8 +316,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ('### Action: run\ncommand: python -c "\nprint(1)\n### Action: submit', "is not closed"),
         (
             "### Action: run\ncommand <<EOF\npython - <<'EOF'\nx = 1\nEOF\ngrep -n x a.py\nEOF",
-            "The text before it ended in line 5, the first that is `EOF`: if it goes on behind that, end its block with a word that is no "
-            "line of it, such as `EOF_2`.",
+            "holds a line that opens another with the same last word, `EOF`: it is not known which of them ends in line 5.",
         ),
         (
             '### Action: edit\npath: a.py\nold:\n"""\ndef f():\n    """\nproblem = 1\n"""\nnew:\n"""\nx\n"""',
@@ -400,7 +399,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ('Line one.\nI pass {"path": 1} here.', 'Line 2 (`I pass {"path": 1} here.`) holds JSON that is not read'),
         (
             "### Action: write a.txt\ntext <<E\nuse text <<E\nx\nE\n### Action: write b.txt\ntext <<E\ny\nE\n",
-            "is no other line of your answer: `text <<END_OF_FILE`, its lines, `END_OF_FILE`.",
+            "holds a line that opens another with the same last word, `E`",
         ),
         (
             "### Action: write\n```csv my data.csv\nx\n```",

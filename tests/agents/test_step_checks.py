@@ -43,7 +43,6 @@ OUTSIDE = "is outside the workspace: give a path relative to it. Nothing was don
         ("write", {"path": "/etc/passwd", "text": "x"}, f"`write`: /etc/passwd {OUTSIDE}"),
         ("list", {"path": "/"}, f"`list`: / {OUTSIDE}"),
         ("grep", {"pattern": "x", "path": "/usr"}, f"`grep`: /usr {OUTSIDE}"),
-        ("grep", {"pattern": "f("}, "`grep`: 'f(' is no regular expression of Python's: missing )"),
         ("grep", {"pattern": "x" * 1001}, "`grep`: the pattern has 1001 characters, more than 1000."),
         ("read", {"path": "../x"}, "a path may not go up by `..`. Write it relative to the workspace, such as src/a.py."),
         ("edit", {"path": "a/../b", "old": "x", "new": "y"}, "a path may not go up by `..`."),
@@ -85,7 +84,7 @@ def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> 
         ("write", '{"path": "n.txt"}'),
         ("write", '{"path": "/workspace/solver.py", "text": "a"}'),
         ("read", '{"path": "solver.py"}'),
-        ("grep", '{"pattern": "f("}'),
+        ("grep", '{"pattern": "x", "path": "/usr"}'),
         ("run", '{"command": "ls", "timeout": "soon"}'),
     )
     found = checked(from_reply(reply), open_walled(), native=True, calls=5)
@@ -94,7 +93,7 @@ def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> 
         "`write` needs `text`. Nothing ",
         "`write`: /workspace/solver.py ",
         "",
-        "`grep`: 'f(' is no regular exp",
+        "`grep`: /usr is outside the wo",
         "`timeout` must be a number of ",
     ]
     assert found.text == found.calls[0]
@@ -246,7 +245,9 @@ def test_code_beside_a_submit_that_is_in_no_target_would_be_lost(open_walled: Op
     reply = calls(("submit", "{}"), text=QUOTED.format("def solve(x):\n    return 3 * x"))
     found = checked(from_reply(reply), open_walled(), native=True, calls=1)
     assert isinstance(found, ProtocolError), found
-    assert_message(found.text, "The code in your text (`return 3 * x`)", "no tool call writes it", "`write` or `edit`")
+    assert_message(
+        found.text, "The code outside of your actions (`return 3 * x`)", "no action writes it", "`write` or `edit`"
+    )
     assert found.calls == (found.text,)
 
 
@@ -282,3 +283,45 @@ def test_search_and_replace_is_no_text_of_a_file(open_walled: Open, native: bool
         "The text for a.py begins with a mark of search and replace, and `write` replaces the whole file. Use `edit`."
         in found.text
     )
+
+
+CODE = "def solve(x):\n    return 3 * x"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\n{CODE}\n```",
+        "1. Final:\n\n   ```python\n   def solve(x):\n       return 3 * x\n   ```",
+        "> ```python\n> def solve(x):\n>     return 3 * x\n> ```",
+        f"- Final:\n  ~~~py\n{CODE}\n  ~~~",
+        f"Final solution (solver.py):\n\n{CODE}",
+        f'<file path="solver.py">\n{CODE}\n</file>',
+        f"```python\n{CODE}",
+    ],
+)
+def test_code_beside_a_submit_is_seen_however_it_stands_there(open_walled: Open, text: str) -> None:
+    workspace = open_walled()
+    for reply in (
+        calls(("submit", "{}"), text=text),
+        calls(("submit", json.dumps({"answer": text}))),
+        calls(("submit", json.dumps({"planning": text}))),
+    ):
+        found = checked(from_reply(reply), workspace, native=True, calls=1)
+        assert isinstance(found, ProtocolError), (reply, found)
+        assert "`return 3 * x`" in found.text
+
+
+@pytest.mark.parametrize(
+    "text", ["```bash\nls gp\n```", "```\n5 passed\n```", "It is `x = 1`: done.", "```text\nx = 1\n```", "class action"]
+)
+def test_what_is_no_python_code_is_no_loss(open_walled: Open, text: str) -> None:
+    step = checked(from_reply(calls(("submit", "{}"), text=text)), open_walled(), native=True, calls=1)
+    assert isinstance(step, Step), step
+
+
+def test_what_is_no_regular_expression_is_looked_for_as_it_stands(open_walled: Open) -> None:
+    workspace = open_walled()
+    step = checked(from_reply(calls(("grep", '{"pattern": "def solve("}'))), workspace, native=True, calls=1)
+    assert isinstance(step, Step), step
+    assert workspace.grep(step.actions[0].arguments["pattern"]) == ("solver.py:1:def solve(x):",)

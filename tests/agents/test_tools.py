@@ -221,7 +221,8 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
         (calls(("read", "null")), "`read` needs `path`."),
         (
             calls(("submit", '{"mode": "now"}')),
-            "`submit` does not take `mode`; it needs no arguments. Nothing was done. Call the tool `submit` without arguments.",
+            "`submit` does not take `mode`; it needs no arguments. To write a file, use `write` before it. Nothing was done. Call the tool "
+            "`submit` without arguments.",
         ),
         (
             calls(("submit", "{}"), text="It is\n```python a.py\nx = 1\n```"),
