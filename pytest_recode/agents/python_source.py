@@ -17,12 +17,25 @@ def syntax_error(text: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text.removeprefix("\ufeff"))  # Python skips a byte order mark at the beginning of a file
+            tree = ast.parse(text.removeprefix("\ufeff"))  # Python skips a byte order mark at the beginning of a file
     except SyntaxError as error:
         return f"line {error.lineno or 1}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
         return str(error) or "it is nested too deeply"
-    return None
+    late = _late_future(tree)
+    return f"line {late}: from __future__ imports must be at the beginning of the file" if late else None
+
+
+def _late_future(tree: ast.Module) -> int:
+    """The line of a `from __future__` import behind other statements, which only a compiler refuses; 0 without one."""
+    first = True
+    for number, node in enumerate(tree.body):
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if future and not first:
+            return node.lineno
+        docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        first = first and (future or docstring)
+    return 0
 
 
 def holds_code(text: str) -> bool:

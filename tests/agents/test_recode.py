@@ -221,6 +221,19 @@ def test_code_that_no_action_wrote_is_not_handed_in_without_a_word(
     assert played.results()[1].startswith("Not done. The code outside of your actions (`return x + x`) is in no target")
 
 
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("import os\nfrom __future__ import annotations\n", True),
+        ('"""A module."""\n\nfrom __future__ import annotations\n\nimport os\n', False),
+    ],
+)
+def test_an_import_of_the_future_that_comes_too_late_is_noted(open_walled: Open, text: str, noted: bool) -> None:
+    played = Played(open_walled(), write(text), SUBMIT)
+    played.turn()
+    assert ("line 2: from __future__ imports must be at the beginning" in played.results()[0]) is noted
+
+
 def test_code_that_a_command_writes_is_handed_in(open_walled: Open) -> None:
     command = f"cat > solver.py <<'E'\n{NEW}E"
     reply = calls(("run", json.dumps({"command": command})), ("submit", "{}"), text=f"It is:\n```python\n{NEW}```")
