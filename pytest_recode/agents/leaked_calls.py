@@ -7,7 +7,7 @@ behind them, is read.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from dataclasses import dataclass
 
 from pytest_recode.models import ToolCall
 
@@ -17,22 +17,38 @@ _MARKED = re.compile(
 )
 """How Llama and Mistral write tool calls where their server does not take them out of the text."""
 
-_HARMONY = re.compile(
-    r"<\|channel\|>commentary[ ]+to=(?P<name>[\w.]{1,80})[ ]*(?:<\|constrain\|>[ ]*json[ ]*)?<\|message\|>(?P<arguments>.*?)<\|call\|>",
-    re.DOTALL,
-)
-_BEGIN, _END, _PART = (
-    "<\uff5ctool\u2581call\u2581begin\uff5c>",
-    "<\uff5ctool\u2581call\u2581end\uff5c>",
-    "<\uff5ctool\u2581sep\uff5c>",
-)
-_DEEPSEEK = re.compile(
-    rf"{re.escape(_BEGIN)}(?:function{re.escape(_PART)})?(?P<name>[\w.-]{{1,80}})(?:{re.escape(_PART)}(?P<arguments>.*?)"
-    rf"|\n```json\n(?P<fenced>.*?)\n```){re.escape(_END)}",
-    re.DOTALL,
-)
 _MARKS = re.compile(
     r"(?:<\|(?:start|end)\|>(?:assistant)?|<\uff5ctool\u2581calls\u2581(?:begin|end)\uff5c>|<\uff5cend\u2581of\u2581sentence\uff5c>|\s)*"
+)
+"""What may stand between calls and behind the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """How a call begins and ends, and what stands between: `name` and `arguments`, or `fenced` arguments. No pattern searches: each is
+    matched once for every end, so that a text costs time in its length alone."""
+
+    begin: str
+    end: str
+    call: re.Pattern[str]
+
+
+_HARMONY = _Form(
+    begin="<|channel|>commentary",
+    end="<|call|>",
+    call=re.compile(
+        r"[ ]{1,9}to=(?P<name>[\w.]{1,80})[ ]{0,9}(?:<\|constrain\|>[ ]{0,9}json[ ]{0,9})?<\|message\|>(?P<arguments>.*)",
+        re.DOTALL,
+    ),
+)
+_SEPARATOR = "<\uff5ctool\u2581sep\uff5c>"
+_DEEPSEEK = _Form(
+    begin="<\uff5ctool\u2581call\u2581begin\uff5c>",
+    end="<\uff5ctool\u2581call\u2581end\uff5c>",
+    call=re.compile(
+        rf"(?:function{_SEPARATOR})?(?P<name>[\w.-]{{1,80}})(?:{_SEPARATOR}(?P<arguments>.*)|\n```json\n(?P<fenced>.*)\n```)",
+        re.DOTALL,
+    ),
 )
 
 
@@ -45,15 +61,18 @@ def unmarked(text: str) -> str:
 def leaked_calls(text: str) -> tuple[ToolCall, ...]:
     """The calls at the end of a text, in the form of gpt-oss (harmony) or of DeepSeek; empty where there are none, or where anything but
     their marks stands between or behind them."""
-    for form in (_HARMONY, _DEEPSEEK):
-        found = list(form.finditer(text))
-        between = [text[one.end() : other.start()] for one, other in pairwise(found)]
-        if found and all(_MARKS.fullmatch(piece) for piece in (*between, text[found[-1].end() :])):
-            return tuple(_call(each, number) for number, each in enumerate(found, 1))
-    return ()
+    return next(filter(None, (_calls(text, form) for form in (_HARMONY, _DEEPSEEK))), ())
 
 
-def _call(found: re.Match[str], number: int) -> ToolCall:
-    groups = found.groupdict()
-    arguments = groups["arguments"] if groups["arguments"] is not None else groups["fenced"]
-    return ToolCall(id=str(number), name=groups["name"], arguments=arguments.strip())
+def _calls(text: str, form: _Form) -> tuple[ToolCall, ...]:
+    *pieces, rest = text.split(form.end)
+    made: list[ToolCall] = []
+    for piece in pieces:
+        before, _, inner = piece.partition(form.begin)
+        call = form.call.fullmatch(inner)
+        if call is None or (made and not _MARKS.fullmatch(before)):
+            return ()
+        groups = call.groupdict()
+        arguments = groups["arguments"] if groups["arguments"] is not None else groups["fenced"]
+        made.append(ToolCall(id=str(len(made) + 1), name=groups["name"], arguments=arguments.strip()))
+    return tuple(made) if _MARKS.fullmatch(rest) else ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from pytest_recode.agents.actions import MAX_ACTIONS, form_of
 from pytest_recode.agents.forms import FORMS
+from pytest_recode.agents.named_code import lines_of_files
 from pytest_recode.episode import Feedback
 from pytest_recode.task import INSTRUCTION_FILE, PAPER_FILE, Brief, Files, brief_files
 from pytest_recode.verdict import legible
@@ -146,6 +147,12 @@ def budget_text(step: int, steps: int, turn: int, turns: int) -> str:
         else f"After step {steps} the targets are handed in as they are; `submit` does it before."
     )
     return f"Step {step} of {steps} in turn {turn} of {turns}. {left}"
+
+
+def shown_lines(brief: Brief, feedback: Feedback | None) -> Set[str]:
+    """The lines of repository, brief and feedback, which an answer may quote."""
+    texts = (brief.instruction, brief.paper or "", feedback.text if feedback is not None else "")
+    return lines_of_files([*brief.repo.values(), *(text.encode("utf-8", "replace") for text in texts)])
 
 
 def target_files(brief: Brief, targets: Files) -> dict[str, str]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,6 +33,7 @@ from pytest_recode.agents.prompts import (
     cut,
     feedback_text,
     result_text,
+    shown_lines,
     system_text,
     target_files,
     targets_text,
@@ -69,8 +70,6 @@ class ReCode:
         """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
         self._begin_turn(brief, feedback)
         usage, submitted, step = Usage(), False, 0
-        texts = (brief.instruction, brief.paper or "", feedback.text if feedback is not None else "")
-        shown = lines_of_files([*brief.repo.values(), *(text.encode() for text in texts)])
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         tools = TOOLS if self.model.native_tools else ()
         while step < self.context.steps and not submitted:
@@ -81,7 +80,7 @@ class ReCode:
             reply = self.model.complete(prompt, tools=tools)
             usage += reply.usage
             self.memory.counted(prompt, _OF_TOOLS if tools else 0, reply.usage.prompt_tokens)
-            submitted = self._answer(reply, workspace, found, step, shown)
+            submitted = self._answer(reply, workspace, found, step, partial(shown_lines, brief, feedback))
         how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
         return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
@@ -147,17 +146,18 @@ class ReCode:
         self._log("memory", step, {**replaced, "files": dict(self.memory.files), "usage": usage_fields(reply)})
         return reply.usage
 
-    def _answer(self, reply: Reply, workspace: Workspace, found: Searches, step: int, shown: Set[str]) -> bool:
+    def _answer(
+        self, reply: Reply, workspace: Workspace, found: Searches, step: int, shown: Callable[[], Set[str]]
+    ) -> bool:
         """Do what an answer says and remember both; True where it submits. `shown`: lines of brief and feedback, which it may quote."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
         try:
             native = self.model.native_tools
             calls = len(reply.tool_calls) if native else 0
-            known = (
-                shown | lines_of_files(workspace.targets().values())
-                if isinstance(read, Step) and read.quoted
-                else shown
-            )
+            known: Set[str] = frozenset()
+            if isinstance(read, Step) and read.quoted:
+                texts = (text.encode("utf-8", "replace") for each in read.actions for text in each.arguments.values())
+                known = shown() | lines_of_files([*workspace.targets().values(), *texts])
             read = checked(read, workspace, native=native, calls=calls, known=known)
         finally:  # also where the sandbox failed
             self._log("step", step, _step_fields(read, reply))

@@ -234,6 +234,17 @@ def test_an_import_of_the_future_that_comes_too_late_is_noted(open_walled: Open,
     assert ("line 2: from __future__ imports must be at the beginning" in played.results()[0]) is noted
 
 
+def test_code_that_a_command_runs_is_no_loss(open_walled: Open) -> None:
+    check = "from solver import solve\nassert callable(solve)"
+    reply = calls(
+        ("run", json.dumps({"command": f"python - <<'E'\n{check}\nE"})),
+        ("submit", "{}"),
+        text=f"I run\n```python\n{check}\n```",
+    )
+    played = Played(open_walled(), reply, native=True)
+    assert played.turn()[:2] == (1, True)
+
+
 def test_code_that_a_command_writes_is_handed_in(open_walled: Open) -> None:
     command = f"cat > solver.py <<'E'\n{NEW}E"
     reply = calls(("run", json.dumps({"command": command})), ("submit", "{}"), text=f"It is:\n```python\n{NEW}```")

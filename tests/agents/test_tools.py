@@ -247,3 +247,23 @@ def test_what_cannot_be_used_is_told(reply: Reply, words: str) -> None:
     read = from_reply(reply)
     assert isinstance(read, ProtocolError), read
     assert read.text.startswith(words)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<|channel|>commentary to=functions.run<|message|>{",
+        "<|call|>",
+        "<\uff5ctool\u2581call\u2581begin\uff5c>run<\uff5ctool\u2581sep\uff5c>",
+        "<\uff5ctool\u2581call\u2581end\uff5c>",
+        "```python\n",
+        "> ",
+        "def f(a):\n ",
+        "def f(:#",
+    ],
+)
+@pytest.mark.mostly_slow(one_in=4)
+def test_a_hostile_megabyte_beside_a_submit_is_read(piece: str) -> None:
+    text = (piece * 1_000_000)[:999_000]
+    assert isinstance(from_reply(Reply(text=text)), Step | ProtocolError)
+    assert isinstance(from_reply(calls(("submit", "{}"), text=text)), Step | ProtocolError)
