@@ -33,7 +33,7 @@ MAX_READ = 1_000_000
 _MAX_DATA = 20
 """JSON values of a text that are decoded."""
 MARK = re.compile(
-    r"(?:<\|python_tag\|>|\[TOOL_CALLS\]|<\|tool_calls?(?:_begin)?\|>|<\uff5ctool\u2581calls?\u2581begin\uff5c>)[ \t]*",
+    r"(?:<\|python_tag\|>|\[TOOL_CALLS\]|<\|tool_calls?(?:_section)?(?:_begin)?\|>|<\uff5cDSML\uff5c(?:function_calls|invoke)[^>\n]{0,200}>|<\uff5ctool\u2581calls?\u2581begin\uff5c>)[ \t]*",
     re.ASCII,
 )
 """What models write before a call where their server does not take it out of the text."""
@@ -112,6 +112,10 @@ def _tag_acts(lines: Sequence[str], at: int, tag: re.Match[str], called: Collect
     ):
         return False  # a word in angle brackets
     if tag["equals"] or tag["rest"] or kind_of(tag["name"]) is not None:
+        return True
+    if (
+        next((line for line in lines[at + 1 :] if line.strip()), "").lstrip().startswith("<arg_key>")
+    ):  # as GLM writes calls
         return True
     said = behind.partition(f"</{tag['name']}>")[0].strip()
     if behind.lstrip()[:1] in ("{", "["):

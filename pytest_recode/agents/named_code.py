@@ -21,9 +21,6 @@ MAX_READ = 1_000_000
 """Characters of a text in which named code is looked for."""
 
 _COMMENT = re.compile(r"#[ \t]*((?:[\w.-]+/)*[\w-]+\.py)[ \t]*", re.ASCII)
-_WRITES = re.compile(r">|\b(?:tee|cp|mv|patch|apply)\b|\bsed\b.*-i|\bwrite|\bopen\(", re.DOTALL)
-"""What a command that writes a file holds."""
-
 _QUOTED = re.compile(r"^(?:[ \t]*>)+[ ]?")
 _LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+")
 _DEFINITION = re.compile(r"(?P<indent>[ \t]*)(?:async )?(?:def|class)[ \t]+\w+.*:[ \t]*(?:#.*)?$")
@@ -118,16 +115,25 @@ def lines_of_files(files: Iterable[bytes]) -> frozenset[str]:
 
 
 def unwritten(found: Sequence[NamedCode], actions: Sequence[Action]) -> NamedCode | None:
-    """The first piece of code whose file none of the actions writes or edits; None where each has one. A command counts as one that
-    writes where it names the file and holds what a command that writes holds."""
+    """The first piece of code whose file none of the actions writes or edits; None where each has one."""
     written = [each.arguments["path"] for each in actions if each.kind in ("write", "edit")]
     commands = [each.arguments["command"] for each in actions if each.kind == "run"]
     for code in found:
-        name = posixpath.basename(code.path)
-        by_command = any(name in command and _WRITES.search(command) for command in commands)
+        by_command = any(_may_write(command, posixpath.basename(code.path)) for command in commands)
         if not by_command and not any(_same_file(code.path, path) for path in written):
             return code
     return None
+
+
+def _may_write(command: str, name: str) -> bool:
+    """Whether a command that names a file may write it: by a redirection to it, or by a program that writes files."""
+    file = re.escape(name)
+    return name in command and bool(
+        re.search(
+            rf">[ \t]*\S{{0,200}}{file}|\b(?:tee|cp|mv|sed)\b[^|;&\n]{{0,400}}{file}|\b(?:patch|apply|write|open)",
+            command,
+        )
+    )
 
 
 def _same_file(one: str, other: str) -> bool:

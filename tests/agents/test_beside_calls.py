@@ -255,3 +255,24 @@ def test_code_and_calls_of_python_in_the_text_are_said_to_be_lost() -> None:
     assert_message(
         call.text, "default_api.read_file(absolute_path='a.py')", "a call in Python", "Call one of: list, read"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</tool_call>",
+        '<\uff5cDSML\uff5cfunction_calls>\n<\uff5cDSML\uff5cinvoke name="run">\n</\uff5cDSML\uff5cinvoke>',
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.run:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    ],
+)
+def test_a_call_in_a_form_that_is_not_read_is_an_error_beside_calls(text: str) -> None:
+    read = from_reply(calls(("submit", "{}"), text=text))
+    assert isinstance(read, ProtocolError), read
+    assert "its text holds actions as well" in read.text
+
+
+@pytest.mark.parametrize(
+    "command", ["python -m py_compile src/a.py 2>&1 | tail -3", "python src/a.py > out.txt; cat out.txt"]
+)
+def test_a_command_that_writes_something_else_writes_no_named_code(command: str) -> None:
+    assert isinstance(from_reply(calls(("run", json.dumps({"command": command})), text=CODE)), ProtocolError)
