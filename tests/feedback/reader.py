@@ -90,7 +90,10 @@ def _place(body: list[ast.stmt], node: ast.stmt) -> None:
 def _used_on_import(node: ast.stmt) -> set[str]:
     parts: list[ast.AST] = [node]
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        parts = [*node.decorator_list, *node.args.defaults, *(each for each in node.args.kw_defaults if each)]
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+        annotations = [node.returns, *(each.annotation for each in arguments if each is not None)]
+        given = [*node.args.defaults, *node.args.kw_defaults, *annotations]
+        parts = [*node.decorator_list, *(each for each in given if each is not None)]
     elif isinstance(node, ast.ClassDef):
         inner = {name for each in node.body for name in _used_on_import(each)}
         return inner.union(*map(_names, [*node.decorator_list, *node.bases]))
