@@ -15,6 +15,7 @@ from pytest_recode.agents.action_arguments import RANGES, action, lines_from, li
 from pytest_recode.agents.action_names import argument_of, kind_of, nearest, plain_name
 from pytest_recode.agents.actions import Action, ProtocolError
 from pytest_recode.agents.forms import FORMS
+from pytest_recode.agents.value_reader import mark_around
 
 TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     "run": ("exec_command", "run_terminal_cmd", "run_in_terminal", "container.exec"),
@@ -125,12 +126,7 @@ def _shell_text(command: object) -> object:
         if fenced is not None and "```" not in fenced["body"]:
             return fenced["body"]
         said = command.strip()
-        if (
-            len(said) > 2
-            and said[0] == said[-1]
-            and said[0] in "`'\""
-            and not re.search(rf"[{said[0]}\\\n]", said[1:-1])
-        ):
+        if len(said) > 2 and mark_around(said) and not re.search(r"[\\\n]", said):
             return said[1:-1]
         if not command.lstrip().startswith("["):
             return command

@@ -149,10 +149,12 @@ def budget_text(step: int, steps: int, turn: int, turns: int) -> str:
     return f"Step {step} of {steps} in turn {turn} of {turns}. {left}"
 
 
-def shown_lines(brief: Brief, feedback: Feedback | None) -> Set[str]:
-    """The lines of repository, brief and feedback, which an answer may quote."""
+def shown_lines(brief: Brief, feedback: Feedback | None, targets: Files) -> Set[str]:
+    """The lines of repository, brief, feedback and the targets as they were shown, which an answer may quote."""
     texts = (brief.instruction, brief.paper or "", feedback.text if feedback is not None else "")
-    return lines_of_files([*brief.repo.values(), *(text.encode("utf-8", "replace") for text in texts)])
+    return lines_of_files(
+        [*brief.repo.values(), *targets.values(), *(text.encode("utf-8", "replace") for text in texts)]
+    )
 
 
 def target_files(brief: Brief, targets: Files) -> dict[str, str]:

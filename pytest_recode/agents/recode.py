@@ -80,7 +80,7 @@ class ReCode:
             reply = self.model.complete(prompt, tools=tools)
             usage += reply.usage
             self.memory.counted(prompt, _OF_TOOLS if tools else 0, reply.usage.prompt_tokens)
-            submitted = self._answer(reply, workspace, found, step, partial(shown_lines, brief, feedback))
+            submitted = self._answer(reply, workspace, found, step, partial(shown_lines, brief, feedback, targets))
         how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
         return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
@@ -149,7 +149,7 @@ class ReCode:
     def _answer(
         self, reply: Reply, workspace: Workspace, found: Searches, step: int, shown: Callable[[], Set[str]]
     ) -> bool:
-        """Do what an answer says and remember both; True where it submits. `shown`: lines of brief and feedback, which it may quote."""
+        """Do what an answer says and remember both; True where it submits. `shown`: lines that it may quote."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
         try:
             native = self.model.native_tools
@@ -157,7 +157,7 @@ class ReCode:
             known: Set[str] = frozenset()
             if isinstance(read, Step) and read.quoted:
                 texts = (text.encode("utf-8", "replace") for each in read.actions for text in each.arguments.values())
-                known = shown() | lines_of_files([*workspace.targets().values(), *texts])
+                known = shown() | lines_of_files(texts)
             read = checked(read, workspace, native=native, calls=calls, known=known)
         finally:  # also where the sandbox failed
             self._log("step", step, _step_fields(read, reply))

@@ -1,5 +1,5 @@
-"""Finds the faults of an answer that show before any of its actions is done, though only with the workspace: paths outside of it, a
-pattern that is no regular expression.
+"""Finds the faults of an answer that show before any of its actions is done, though only with the workspace: paths outside of it, actions
+behind `submit`, code that no action writes.
 
 Called by `recode` between reading an answer and doing it; changes nothing in the workspace.
 """

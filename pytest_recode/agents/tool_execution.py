@@ -215,15 +215,7 @@ def _near(text: str, old: str) -> str:
         return " with the numbers of its lines. Leave the numbers out"
     lines = text.split("\n")
     skipped = next((at for at, line in enumerate(wanted) if line.strip()), 0)
-    best, same = 0, 0
-    for at in range(len(lines)):
-        count = 0
-        while (
-            skipped + count < len(wanted) and at + count < len(lines) and lines[at + count] == wanted[skipped + count]
-        ):
-            count += 1
-        if count > same:
-            best, same = at, count
+    best, same = _longest_beginning(lines, wanted[skipped:])
     if same and wanted[skipped].strip() and best + same < len(lines) and skipped + same < len(wanted):
         return (
             f" (from line {best + 1} on it is the same for {same} {'line' if same == 1 else 'lines'}, and then line {best + same + 1} is "
@@ -234,3 +226,22 @@ def _near(text: str, old: str) -> str:
         if first and "".join(line.split()) == first:
             return f" (line {number} is like its first line: {line[:200]!r})"
     return ""
+
+
+def _longest_beginning(lines: list[str], wanted: list[str]) -> tuple[int, int]:
+    """Where the longest run of the first lines of `wanted` begins in `lines`, and its length. Knuth, Morris and Pratt's search: a file of
+    equal lines costs time in its length alone."""
+    back, state = [0] * len(wanted), 0
+    for at in range(1, len(wanted)):
+        while state and wanted[at] != wanted[state]:
+            state = back[state - 1]
+        state += wanted[at] == wanted[state]
+        back[at] = state
+    best, same, state = 0, 0, 0
+    for at, line in enumerate(lines):
+        while state and (state == len(wanted) or line != wanted[state]):
+            state = back[state - 1]
+        state += line == wanted[state]
+        if state > same:
+            best, same = at - state + 1, state
+    return best, same

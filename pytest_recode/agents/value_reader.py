@@ -91,7 +91,7 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
     if name == "command" and said.endswith("\\") and not said.endswith("\\\\"):
         return _continued(lines, at, said)
     text = _line(at, name, tail)
-    mark = _mark(text) if name in ("old", "new") else ""
+    mark = mark_around(text) if name in ("old", "new") else ""
     return Value(text=text, end=at + 1, opened=at + 1, mark=mark, final="\n")
 
 
@@ -289,7 +289,7 @@ def _continued(lines: Sequence[str], at: int, said: str) -> Value:
 def _line(at: int, name: str, tail: str) -> str:
     """A value on the argument's own line."""
     said = tail.strip()
-    mark = _mark(said)
+    mark = mark_around(said)
     if name == "path":
         bare, quoted = unquoted(said)
         if found := INVISIBLE.search(bare):
@@ -322,7 +322,7 @@ def _line(at: int, name: str, tail: str) -> str:
     return said
 
 
-def _mark(text: str) -> str:
+def mark_around(text: str) -> str:
     """The mark that stands at both ends of a text and nowhere within it; "" for any other text."""
     whole = len(text) > 1 and text[0] == text[-1] and text[0] in _PAIRS and text[0] not in text[1:-1]
     return text[0] if whole else ""

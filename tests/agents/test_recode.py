@@ -16,6 +16,7 @@ from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.prompts import ESCAPED
 from pytest_recode.agents.protocol import render
 from pytest_recode.agents.recode import KIND, ReCode
+from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Feedback
@@ -250,6 +251,15 @@ def test_code_that_a_command_writes_is_handed_in(open_walled: Open) -> None:
     reply = calls(("run", json.dumps({"command": command})), ("submit", "{}"), text=f"It is:\n```python\n{NEW}```")
     played = Played(open_walled(), reply, native=True)
     assert played.turn()[:2] == (1, True)
+
+
+def test_an_edit_of_a_file_of_equal_lines_is_told_where_it_differs(open_walled: Open) -> None:
+    workspace = open_walled()
+    workspace.write("same.txt", "a\n" * 200_000)
+    given = {"path": "same.txt", "old": "a\n" * 100_000 + "b", "new": "c"}
+    ok, told = execute(Action(kind="edit", arguments=given), workspace, str)
+    assert not ok
+    assert "from line 1 on it is the same for 100000 lines, and then line 100001 is 'a', not 'b'" in told
 
 
 def test_an_edit_that_changes_nothing_fails_and_says_so(open_walled: Open) -> None:
