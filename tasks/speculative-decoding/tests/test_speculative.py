@@ -114,6 +114,20 @@ def test_every_place_of_the_first_rejection(candidate, reference, rng):
 
 
 @pytest.mark.interface("speculative.verify")
+def test_the_last_number_draws_whichever_token_is_rejected(candidate, rng):
+    """Half of the residual is token 0, half is token 1: the last number draws the one that no other number draws."""
+    target = np.array([[0.5, 0.5, 0.0, 0.0]] * 5)
+    draft = np.array([[0.0, 0.0, 0.5, 0.5], [0.5, 0.5, 0.0, 0.0]])
+    for first in range(4):
+        rows = draft[[1] * first + [0] + [1] * (3 - first)]
+        proposed = [0] * first + [2] + [0] * (3 - first)
+        low, high = rng.uniform(0.05, 0.45, size=4), rng.uniform(0.55, 0.95)
+        for others, last in ((low, high), (low + 0.5, float(low[0]))):
+            found = candidate.speculative.verify(target, rows, proposed, [*others, last])
+            assert tuple(found) == (first, int(last >= 0.5))
+
+
+@pytest.mark.interface("speculative.verify")
 def test_random_rounds_are_the_authors(candidate, reference, rng):
     for gamma in (0, 1, 3, 3, 3, 6):
         target = distributions(rng, gamma + 1, 5)
