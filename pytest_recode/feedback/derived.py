@@ -7,6 +7,7 @@ reference's source of the interface.
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -21,7 +22,8 @@ from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds, sentence
 from pytest_recode.feedback.model_answers import FIELDS
 from pytest_recode.feedback.operations import differing
-from pytest_recode.feedback.source import Definition, Parameter, Source
+from pytest_recode.feedback.signatures import structure
+from pytest_recode.feedback.source import Definition, Source
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Outcome, Verdict
@@ -38,6 +40,7 @@ ADVICE = {
     "died": "remove from `{name}` whatever ends the process or needs more memory than there is",
     "protocol": "return from `{name}` plain values: arrays, numbers, text, and lists, tuples or dicts of them",
     "exception": "fix the line that raises, and check the case in which it does",
+    "raise": "compare what `{name}` raises, and when, with the instruction: it raises where a result or another exception is asked for",
     "no-exception": "look in the instruction for when `{name}` must raise which exception: for bad arguments raise it before any other"
     " work, for a bad result as soon as there is that result",
     "no-warning": "look in the instruction for when `{name}` must warn",
@@ -73,13 +76,15 @@ def derivations(
     """The items, with their parts on code around each interface. `written`: corrections by the task's author, by interface."""
     found = causes(task, parts, candidate, verdict)
     ordered = causes_first(verdict.failing_interfaces, found)
+    # Of a file that is not compiled, nothing is there to be used
+    compiled = {path: data for path, data in candidate.items() if _graded(candidate, path, verdict).tree is not None}
     turn = _Turn(
         task=task,
         parts=parts,
         candidate=candidate,
         verdict=verdict,
         written=written,
-        versions=Versions.of(parts, candidate, task.targets),
+        versions=Versions.of(parts, compiled, task.targets),
     )
     return tuple(_derivation(turn, name, found.get(name)) for name in ordered)
 
@@ -101,15 +106,15 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     cases = [case for case in verdict.cases if case.interface == interface and case.outcome is Outcome.FAILED]
     found = "; ".join(kinds(verdict, interface))
     file = file_of(interface, task.targets) or task.targets[0]
-    theirs, ours = source.parse(candidate.get(file)), source.parse(parts.reference.get(file))
+    theirs, ours = _graded(candidate, file, verdict), source.parse(parts.reference.get(file))
     part = parts.slot is not None and file_of(interface, task.targets) is None
     path = partial_file.around(parts, ours) if part else path_within(interface, file)
     name = path[-1] if path else file if part else interface
     made = None if part else _fix(turn, interface, file, path)
     right = made is not None and made.own is not Own.DIFFERENT
-    facts, steps = ([], []) if right else _structure(file, path, theirs, ours)
+    facts, steps = ([], []) if right else structure(file, path, theirs, ours)
     for inner in partial_file.defined(parts, ours) if part and not theirs.problem else ():
-        more_facts, more_steps = _structure(file, inner, theirs, ours)
+        more_facts, more_steps = structure(file, inner, theirs, ours)
         facts, steps = facts + more_facts, steps + more_steps
     if part and partial_file.untouched(parts, candidate):
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
@@ -126,12 +131,12 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     unused = _unused_of_repository(parts, path, theirs, ours)
     if unused and category == "T2":
         category = "T4"
-    around, more = _around(turn, made, file, path, cases, sure=cause is None)
+    around, more = _around(turn, made, file, path, sure=cause is None)
     own = right or bool(facts)
     analysis = [*facts, *raised, *around] or _no_fact(name, verdict, cases)
     suggestion = [*steps, *more] + ([] if own else _advice(cases, name))
     suggestion += [] if right else _hints(unused, path, theirs, ours)
-    words = " ".join(map(sentence, suggestion))
+    words = " ".join(map(sentence, dict.fromkeys(suggestion)))
     if cause is not None and cause.sure:
         analysis, words = raised, ""
     elif cause is not None:
@@ -180,14 +185,26 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
 
 
 def _around(
-    turn: _Turn, made: Fix | None, file: str, path: Sequence[str], cases: Sequence[Case], *, sure: bool
+    turn: _Turn, made: Fix | None, file: str, path: Sequence[str], *, sure: bool
 ) -> tuple[list[str], list[str]]:
     """Facts about the code around the interface's own, and steps to change it."""
     if made is None:
         return [], []
-    names = used_names(made, turn.versions, file, path)
-    advice = list(dict.fromkeys(ADVICE.get(case.kind, ADVICE["mismatch"]) for case in cases))
-    return where(made, names, file, path, sure=sure), steps_in_words(made, names, turn.versions, advice)
+    names = used_names(made, turn.versions, file, path, _passing(turn))
+    # The symptom is the interface's, not that of the code it uses: what it returns is not what they return
+    return where(made, names, file, path, sure=sure), steps_in_words(made, names, turn.versions, ADVICE["mismatch"])
+
+
+def _passing(turn: _Turn) -> set[tuple[str, str]]:
+    """The file and name of each function that is an interface and passes its hidden tests."""
+    failing = turn.verdict.failing_interfaces
+    found = set()
+    for name in dict.fromkeys(case.interface for case in turn.verdict.cases):
+        file = file_of(name, turn.task.targets)
+        path = path_within(name, file) if file is not None else ()
+        if file is not None and name not in failing and len(path) == 1:
+            found.add((file, path[0]))
+    return found
 
 
 def _lines(parts: Parts, verdict: Verdict, interface: str) -> str:
@@ -199,65 +216,21 @@ def _stub(parts: Parts, file: str, path: Sequence[str]) -> Definition | None:
     return source.definition(source.parse(parts.repo.get(file)), path)
 
 
-def _structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
-    """Missing definitions and different signatures, as facts and as steps to take."""
-    if theirs.problem:
-        return [f"{file} {theirs.problem}"], [f"write {file} so that it is there and can be imported"]
-    if not path:
-        return _structures(file, theirs, ours)
-    wanted, given = source.definition(ours, path), source.definition(theirs, path)
-    if wanted is None:
-        return [], []
-    names = ", ".join(f"`{each.name}`" for each in source.parameters(wanted) if each.name not in {"self", "cls"})
-    noun = "class" if hasattr(wanted, "bases") else "function"
-    where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
-    if given is None:
-        signature = f" with the parameters {names}" if names else ""
-        return [f"{where} defines no `{path[-1]}`"], [f"define the {noun} `{path[-1]}` in {where}{signature}"]
-    if hasattr(wanted, "bases") != hasattr(given, "bases"):
-        return [f"`{path[-1]}` is no {noun}"], [f"make `{path[-1]}` a {noun} with the parameters {names}"]
-    facts = _signature(path[-1], wanted, given)
-    return facts, [f"give `{path[-1]}` the parameters {names}, in this order"] if facts else []
+def _graded(candidate: Files, file: str, verdict: Verdict) -> Source:
+    """The candidate's file, with a problem if the interpreter refused to compile it: more than the grammar is checked then."""
+    parsed = source.parse(candidate.get(file))
+    for case in verdict.cases:
+        if case.exception is not None and case.exception.type in _REFUSALS and case.exception.frames:
+            refused = _COMPILED.match(case.exception.frames[-1])
+            if refused and refused["file"] == file and parsed.tree is not None:
+                problem = f"cannot be imported: {case.exception.type} in line {refused['line']}"
+                return Source(text=parsed.text, tree=None, problem=problem)
+    return parsed
 
 
-def _structures(file: str, theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
-    """The same for every public definition of a file that is one interface."""
-    facts, steps = [], []
-    for node in ours.tree.body if ours.tree is not None else ():
-        if isinstance(node, Definition) and not node.name.startswith("_"):
-            more_facts, more_steps = _structure(file, (node.name,), theirs, ours)
-            facts += more_facts
-            steps += more_steps
-    return facts, steps
-
-
-def _signature(name: str, wanted: Definition, given: Definition) -> list[str]:
-    ours, theirs = source.parameters(wanted), source.parameters(given)
-    takes_any = any(parameter.kind == "**" for parameter in theirs)
-    ours_by, theirs_by = _by_name(ours), _by_name(theirs)
-    missing = [each for each in ours_by if each not in theirs_by and not takes_any]
-    extra = [each for each in theirs_by if each not in ours_by]
-    facts = []
-    if missing:
-        plural = "s" if len(missing) > 1 else ""
-        facts.append(f"`{name}` lacks the parameter{plural} {', '.join(f'`{each}`' for each in missing)}")
-    for each in extra:
-        needed = theirs_by[each].default is None and theirs_by[each].kind in {"positional", "keyword"}
-        renamed = " (the same under another name?)" if missing and len(missing) == len(extra) else ""
-        if needed or renamed:
-            facts.append(f"`{name}` has a parameter `{each}` that nobody passes{renamed}")
-    for each in ours_by:
-        if each in theirs_by and ours_by[each].default is not None and theirs_by[each].default is None:
-            facts.append(f"the parameter `{each}` of `{name}` must have a default")
-    both = [each.name for each in ours if each.name in theirs_by and each.kind == "positional"]
-    order = [each.name for each in theirs if each.name in both]
-    if order != both:
-        facts.append(f"the parameters of `{name}` are in another order than asked")
-    return facts
-
-
-def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:
-    return {each.name: each for each in parameters if each.kind in {"positional", "keyword"}}
+_REFUSALS = frozenset({"SyntaxError", "IndentationError", "TabError"})
+_COMPILED = re.compile(r"(?P<file>.+?):(?P<line>\d+): ")
+"""Matches a frame of a file that is compiled; frames of code that runs have a function's name before the second colon."""
 
 
 def _raised(cases: Sequence[Case]) -> list[str]:
@@ -281,8 +254,15 @@ def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
 
 
 def _advice(cases: Sequence[Case], name: str) -> list[str]:
-    texts = [ADVICE.get(case.kind, ADVICE["mismatch"]).format(name=name) for case in cases]
+    texts = [ADVICE.get(_symptom(case), ADVICE["mismatch"]).format(name=name) for case in cases]
     return list(dict.fromkeys(texts))
+
+
+def _symptom(case: Case) -> str:
+    """The case's kind; "raise" for an exception that the candidate raises with a `raise` statement."""
+    frames = case.exception.frames if case.exception is not None else ()
+    deliberate = case.kind == "exception" and frames and re.search(r": raise\b", frames[-1])
+    return "raise" if deliberate else case.kind
 
 
 def _unused_of_repository(parts: Parts, path: Sequence[str], theirs: Source, ours: Source) -> list[str]:
@@ -308,7 +288,7 @@ def _hints(unused: Sequence[str], path: Sequence[str], written: Source, referenc
     if wanted is None or given is None:
         return []
     hints = [f"use what the repository has: {', '.join(unused)}"] if unused else []
-    called, calls = source.called(wanted), source.called(given)
+    called, calls = source.functions_called(reference, wanted), source.called(given)
     lacking = [
         name
         for name in called

@@ -6,7 +6,7 @@ Sentences contain only names and line numbers, mostly the candidate's, so that l
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from pytest_recode.feedback.differences import Difference, Reason, Removal
 from pytest_recode.feedback.fixes import Fix, Own, Versions
@@ -17,10 +17,13 @@ MOST = 5
 """Maximum number of names, and of lines, in one text."""
 
 
-def used_names(made: Fix, versions: Versions, file: str, path: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def used_names(
+    made: Fix, versions: Versions, file: str, path: Sequence[str], passing: Set[tuple[str, str]] = frozenset()
+) -> tuple[tuple[str, str], ...]:
     """Each file and name that the candidate's code of the interface uses, and that differs from the correction.
 
-    Without the interface itself and, if its own code differs, without names that only the authors' code uses.
+    Without the interface itself and, if its own code differs, without names that only the authors' code uses. `passing`: the names of
+    interfaces whose hidden tests pass, which are left out unless nothing else is left to suspect.
     """
     used = versions.theirs.needs([(file, path[0])], annotations=False) if path else {}
     found = []
@@ -30,7 +33,8 @@ def used_names(made: Fix, versions: Versions, file: str, path: Sequence[str]) ->
             own = each.file == file and name == path[0] if path else each.file == file
             if not own and (made.own is not Own.DIFFERENT or (needs is not None and name in needs.names)):
                 found.append((each.file, name))
-    return tuple(found[:MOST])
+    suspected = [each for each in found if each not in passing]
+    return tuple((suspected if suspected or made.own is Own.DIFFERENT else found)[:MOST])
 
 
 def where(made: Fix, names: Sequence[tuple[str, str]], file: str, path: Sequence[str], *, sure: bool) -> list[str]:
@@ -62,8 +66,8 @@ def where(made: Fix, names: Sequence[tuple[str, str]], file: str, path: Sequence
     return phrases
 
 
-def steps(made: Fix, names: Sequence[tuple[str, str]], versions: Versions, advice: Sequence[str]) -> list[str]:
-    """Steps to fix code outside the interface's own, in words. `advice`: sentences on a function, with its `{name}`."""
+def steps(made: Fix, names: Sequence[tuple[str, str]], versions: Versions, advice: str) -> list[str]:
+    """Steps to fix code outside the interface's own, in words. `advice`: a sentence on a function, with its `{name}`."""
     phrases = []
     for file, name in names:
         theirs, authors, before = (
@@ -75,7 +79,7 @@ def steps(made: Fix, names: Sequence[tuple[str, str]], versions: Versions, advic
         elif [each.program for each in before] == [each.program for each in authors]:
             phrases.append(f"give `{name}` in {file} back what the repository's version of the file has")
         elif isinstance(theirs[-1].node, Definition):
-            phrases += [text.format(name=name) for text in advice]
+            phrases.append(advice.format(name=name))
         else:
             phrases.append(f"check `{name}` in {file} against the instruction and the paper")
     phrases += [_removing(each.file, one) for each, one in _removals(made)]

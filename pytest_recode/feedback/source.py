@@ -13,6 +13,7 @@ LARGEST = 1024 * 1024
 """Bytes; a larger file is not parsed."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_IMPORT = ast.Import | ast.ImportFrom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,37 @@ def called(node: ast.AST) -> Counter[str]:
     """The last name of each called function: "norm" for `np.linalg.norm(x)`."""
     names = (_last_name(each.func) for each in ast.walk(node) if isinstance(each, ast.Call))
     return Counter(name for name in names if name)
+
+
+def functions_called(source: Source, node: ast.AST) -> Counter[str]:
+    """The last name of each called function that `node` does not get or make itself: no methods of objects, parameters or local names."""
+    own = set(_bound_within(node))
+    imported = (
+        {name for each in ast.walk(source.tree) if isinstance(each, _IMPORT) for name in bound(each)}
+        if source.tree
+        else set()
+    )
+    found: Counter[str] = Counter()
+    for each in ast.walk(node):
+        if not isinstance(each, ast.Call):
+            continue
+        root = each.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id not in own and (root is each.func or root.id in imported):
+            found[_last_name(each.func)] += 1
+    return found
+
+
+def _bound_within(node: ast.AST) -> Iterator[str]:
+    """The names that a definition binds within itself: parameters, variables and inner definitions, but no imports."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.arg):
+            yield each.arg
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
+        elif isinstance(each, Definition) and each is not node:
+            yield each.name
 
 
 def borrowed(source: Source, node: ast.AST) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import pytest
 
@@ -144,6 +145,98 @@ def test_interfaces_without_fault_are_named() -> None:
     assert said.analysis == (
         "`mean` is there as it is asked: the fault is in what it does. No fault was found in `deviation`."
     )
+
+
+def refused(line: int, text: str, kind: str = "SyntaxError") -> Exc:
+    return Exc(type=kind, message="refused", frames=("tests.py:3 in f: import stats", f"stats.py:{line}: {text}"))
+
+
+def test_a_file_that_parses_and_is_not_compiled_cannot_be_imported() -> None:
+    """The grammar allows a late `from __future__` and a `return` outside a function; only the interpreter refuses them."""
+    late = f"{WRONG}\nfrom __future__ import annotations\n"
+    raised = refused(late.count("\n"), "from __future__ import annotations")
+    found = [item(late, case(name, kind="exception", exception=raised), interface=name) for name in INTERFACES]
+    for each in found:
+        assert each.analysis.startswith(f"stats.py cannot be imported: SyntaxError in line {late.count(chr(10))}.")
+        assert each.suggestion.startswith("Write stats.py so that it is there and can be imported.")
+        assert each.category == "T1"
+        assert each.correction
+        assert not each.caused_by
+        assert not each.possible_causes
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        Exc(type="SyntaxError", message="refused", frames=("stats.py:3 in mean: ast.parse(text)",)),
+        Exc(type="SyntaxError", message="refused", frames=("tools.py:3: def f(",)),
+        Exc(type="ValueError", message="refused", frames=("stats.py:3: def f(",)),
+        Exc(type="SyntaxError", message="refused"),
+    ],
+    ids=["raised by code that runs", "another file", "another exception", "no place"],
+)
+def test_other_exceptions_do_not_make_a_file_one_that_cannot_be_imported(raised: Exc) -> None:
+    assert "cannot be imported" not in item(WRONG, case(kind="exception", exception=raised)).analysis
+
+
+def test_an_exception_that_the_code_raises_on_purpose_is_no_line_to_repair() -> None:
+    frames = ("stats.py:4 in mean: raise ValueError('weights')",)
+    raised = Exc(type="ValueError", message="weights", frames=frames)
+    said = item(WRONG, case(kind="exception", exception=raised)).suggestion
+    assert "fix the line" not in said.lower()
+    assert said.startswith("Compare what `mean` raises, and when, with the instruction")
+    by_accident = Exc(type="ValueError", message="weights", frames=("stats.py:4 in mean: raised(values)",))
+    assert item(WRONG, case(kind="exception", exception=by_accident)).suggestion.startswith("Fix the line that raises")
+
+
+def test_authors_are_not_said_to_call_methods_parameters_and_local_names() -> None:
+    reference = """\
+import math
+
+
+def mean(values, weights=None, key=None):
+    def weighed(value):
+        return value
+    scale = math.fsum
+    numbers = list(map(weighed, values))
+    numbers.sort()
+    helper(key(numbers))
+    return scale(numbers) / math.isqrt(len(numbers))
+"""
+    parsed = source.parse(reference.encode())
+    node = source.definition(parsed, ("mean",))
+    assert node is not None
+    assert set(source.functions_called(parsed, node)) == {"list", "map", "helper", "isqrt", "len"}
+
+
+def test_no_sentence_of_a_suggestion_is_said_twice() -> None:
+    two = "def mean(values, weights=None): return values[0]\ndef deviation(values, *, ddof=1): return 0\n"
+    for name in (*INTERFACES, "stats"):
+        sentences = item(two, case(name), case(name, kind="shape"), interface=name).suggestion.split(". ")
+        assert len(sentences) == len(set(sentences))
+
+
+HELPER = "def _squares(values):\n    return sum(v * v for v in values)\n"
+
+
+def test_advice_on_what_an_interface_uses_does_not_repeat_the_interfaces_symptom() -> None:
+    """`_squares` is wrong, and is asked for no certain number of values."""
+    wrong = REFERENCE.replace(HELPER, "def _squares(values):\n    return sum(abs(v) for v in values)\n")
+    said = item(wrong, case("stats.deviation", kind="length"), interface="stats.deviation")
+    assert "The fault is in what it uses: `_squares`" in said.analysis
+    assert "Go through `_squares` step by step" in said.suggestion
+    assert "how many values" not in said.suggestion
+
+
+@pytest.mark.parametrize(("passes", "blamed"), [(True, "`_root`"), (False, "`mean`, `_root`")])
+def test_an_interface_that_passes_is_not_suspected(passes: bool, blamed: str) -> None:
+    body = "def deviation(values, *, ddof=1):\n    return _root(mean(values))\n\n\ndef _root(value):\n    return value\n\n\n"
+    reference = f"def mean(values, weights=None):\n    return sum(values) / len(values)\n\n\n{body}"
+    given = reference.replace("return value\n", "return -value\n").replace("/ len(values)", "/ max(len(values), 1)")
+    authors = replace(parts(), reference={"stats.py": reference.encode()})
+    cases = (case("stats.deviation"), *([case("stats.mean", passed=True)] if passes else []))
+    (said,) = derive(task(), authors, {"stats.py": given.encode()}, Verdict(cases=cases, seed=1))
+    assert f"in what it uses: {blamed}." in said.analysis
 
 
 def test_code_of_the_repository_that_is_not_used_is_named() -> None:
