@@ -25,6 +25,7 @@ from pytest_recode.agents.fences import PYTHONS, language_in
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, heading, path_in, tail_of
 from pytest_recode.agents.json_calls import decoded, taken_parts
+from pytest_recode.agents.shell_lines import with_further_lines
 from pytest_recode.agents.tagged_calls import argument_tag, tag_at
 from pytest_recode.agents.value_reader import SEARCH, fenced_at, search_and_replace, value_at
 from pytest_recode.agents.values import AS_BLOCKS, FENCE, DamagedError, Value, WrongError, closes, closes_fence, shown
@@ -159,7 +160,8 @@ class ActionReader:
             if (last := last_text(call)) is not None and last.end == self.at:
                 wrong += f" {where_it_ended(last)}"
             raise WrongError(ProtocolError(text=f"{wrong} Nothing was done.", kind=kind))
-        self._keep(call, name, value_at(self.lines, self.at, own, tail))
+        value = value_at(self.lines, self.at, own, tail)
+        self._keep(call, name, with_further_lines(self.lines, value) if own == "command" else value)
         return True
 
     def _tag(self, call: Call, kind: str, line: str) -> bool:
@@ -314,12 +316,12 @@ class ActionReader:
         self.at = at + text.count("\n", 0, end) + 1
 
     def _file_name(self, call: Call, kind: str, line: str) -> bool:
-        """The name of the file, in a line of its own before the code of a `write`, or all there is of a `read`."""
+        """The name of the file, in a line of its own before the code of a `write` or the texts of an `edit`, or all there is of a `read`."""
         match = NAMED_FILE.match(line)
         if match is None or "path" in names_given(call, kind) or not _may_be_path_alone(kind):
             return False
         following = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
-        if kind == "write" and not FENCE.match(following):
+        if kind in ("write", "edit") and not (FENCE.match(following) or (kind == "edit" and SEARCH.match(following))):
             return False
         call.arguments["path"] = match["path"]
         self.at += 1
@@ -341,4 +343,4 @@ class ActionReader:
 
 def _may_be_path_alone(kind: str) -> bool:
     """Whether the path may stand in a line of its own below the heading, without its name."""
-    return kind == "write" or (FORMS[kind].is_single_lines and "path" in FORMS[kind].takes)
+    return kind in ("write", "edit") or (FORMS[kind].is_single_lines and "path" in FORMS[kind].takes)

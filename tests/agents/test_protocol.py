@@ -133,6 +133,18 @@ def test_forms_of_a_text_that_are_understood(text: str) -> None:
     assert the_action(text) == ("write", {"path": "a.py", "text": "try:\n    x = 1\n"})
 
 
+@pytest.mark.parametrize("name", ["a.py", "`a.py`", "**a.py**", "src/a.py", "path: a.py"])
+@pytest.mark.parametrize("fence", ["", "```python", "~~~"])
+def test_the_file_of_a_search_and_replace_may_stand_above_it(name: str, fence: str) -> None:
+    texts = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE"
+    fenced = f"{fence}\n{texts}\n{fence[:3]}" if fence else texts
+    path = name.strip("*`").removeprefix("path: ")
+    assert the_action(f"### Action: edit\n\n{name}\n{fenced}\n") == (
+        "edit",
+        {"path": path, "old": "x = 1", "new": "x = 2"},
+    )
+
+
 def test_a_command_may_be_fenced_or_a_heredoc_of_the_shell() -> None:
     assert the_action("### Action: run\n```bash\nls\npwd\n```") == ("run", {"command": "ls\npwd"})
     assert the_action("### Action: run\ncommand: cat > a <<'EOF'\nx = 1\n\nEOF") == (
@@ -144,6 +156,34 @@ def test_a_command_may_be_fenced_or_a_heredoc_of_the_shell() -> None:
         "run",
         {"command": "cat <<EOF\nx\nEOF"},
     )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd src\npython3 -m pytest -q",
+        "cat > a.py <<'EOF'\nx = 1\n\nEOF\npython3 a.py; ls -la",
+        "cat > a.py <<'EOF'\nx = 1\nEOF\npython3 - <<PY\nimport a\n# run\nPY\necho \"done $?\"",
+        "ls\npython3 -c '\nimport a\nprint(a.x)\n'",
+        "mkdir -p out\ncp a.py \\\n  out/\nls out",
+    ],
+)
+def test_lines_of_commands_directly_below_a_command_belong_to_it(command: str) -> None:
+    assert the_action(f"### Action: run\ncommand: {command}\n") == ("run", {"command": command})
+    timed = the_action(f"### Action: run\ncommand: {command}\ntimeout: 20\n")
+    assert timed == ("run", {"command": command, "timeout": "20"})
+
+
+@pytest.mark.parametrize(
+    "line", ["cat shows nothing new.", "Run it:", "x = 1", "\npython3 a.py", "foo --bar", "ls,", "finding it"]
+)
+def test_other_lines_below_a_command_are_an_error(line: str) -> None:
+    assert isinstance(parse(f"### Action: run\ncommand: ls\n{line}\n"), ProtocolError)
+
+
+@pytest.mark.parametrize("command", ["`ls`", "<<END\nls\nEND", "|\n  ls"])
+def test_a_command_between_marks_is_complete(command: str) -> None:
+    assert isinstance(parse(f"### Action: run\ncommand: {command}\npython3 a.py\n"), ProtocolError)
 
 
 def test_prose_behind_an_action_is_prose_where_it_can_be_nothing_else() -> None:
