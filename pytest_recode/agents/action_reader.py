@@ -25,7 +25,7 @@ from pytest_recode.agents.fences import PYTHONS, language_in
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, heading, path_in, tail_of
 from pytest_recode.agents.json_calls import decoded, taken_parts
-from pytest_recode.agents.shell_lines import with_further_lines
+from pytest_recode.agents.shell_lines import is_command, with_further_lines
 from pytest_recode.agents.tagged_calls import argument_tag, tag_at
 from pytest_recode.agents.value_reader import SEARCH, fenced_at, search_and_replace, value_at
 from pytest_recode.agents.values import AS_BLOCKS, FENCE, DamagedError, Value, WrongError, closes, closes_fence, shown
@@ -131,11 +131,10 @@ class ActionReader:
             self._search_and_replace(call)
             return True
         match = ARGUMENT.match(line)
-        if match is None:
-            return self._command_in_backticks(call, kind, line) or self._file_name(call, kind, line)
-        name, tail = match["name"], tail_of(match)
-        if not tail:
-            return self._file_name(call, kind, line)
+        tail = tail_of(match) if match is not None else ""
+        if match is None or not tail:
+            return self._command_alone(call, kind, line) or self._file_name(call, kind, line)
+        name = match["name"]
         if name.lower().replace("_", " ") in _ALL_ARGUMENTS:
             return self._given_at_once(call, kind, tail[1:].strip())
         own = argument_of(kind, name)
@@ -183,12 +182,15 @@ class ActionReader:
         call.arguments["lines"] = lines_from(self.bounds.get("start"), self.bounds.get("end"))
         self.at += 1
 
-    def _command_in_backticks(self, call: Call, kind: str, line: str) -> bool:
-        """All there is of a `run`: a line that is one span of code, or that begins with the prompt of a shell."""
-        span = re.fullmatch(r"`[^`]*[^`\s][^`]*`|\$ +[\w./].*", line.strip())
-        if kind != "run" or span is None or "command" in names_given(call, kind):
+    def _command_alone(self, call: Call, kind: str, line: str) -> bool:
+        """The command of a `run` without its name: a line that is one span of code, begins with the prompt of a shell, or with a command."""
+        if kind != "run" or "command" in names_given(call, kind):
             return False
-        self._keep(call, "command", value_at(self.lines, self.at, "command", f": {span[0]}"))
+        marked = re.fullmatch(r"`[^`]*[^`\s][^`]*`|\$ +[\w./].*", line.strip())
+        if marked is None and not is_command(line):
+            return False
+        value = value_at(self.lines, self.at, "command", f": {line.strip()}")
+        self._keep(call, "command", value if marked else with_further_lines(self.lines, value))
         return True
 
     def _given_at_once(self, call: Call, kind: str, said: str) -> bool:

@@ -10,9 +10,14 @@ from pytest_recode.agents.values import Value
 
 _SHELL_LINE = re.compile(
     r"(?:(?:python3?|pytest|pip3?|bash|sh|timeout|ls|cat|cd|sed|awk|grep|head|tail|wc|diff|cp|mv|rm|mkdir|touch|chmod|echo|printf|export|"
-    r"sha256sum|md5sum|git) +[\w./'\"$*~-]|find +[./~$'\"-]|(?:ls|pwd|pytest)$)(?!.*[.:,]$)"
+    r"sha256sum|md5sum|git) +[\w./'\"$*~>-]|find +[./~$'\"-]|(?:ls|pwd|pytest)$)(?!.*[.:,]$)"
 )
 """A line that a shell would take for a command, and that is no sentence: `cat shows nothing.` ends in a full stop."""
+
+
+def is_command(line: str) -> bool:
+    """Whether a line begins with a common command and is no sentence."""
+    return _SHELL_LINE.match(line) is not None
 
 
 def with_further_lines(lines: Sequence[str], value: Value) -> Value:
@@ -24,7 +29,7 @@ def with_further_lines(lines: Sequence[str], value: Value) -> Value:
     if value.block or not lines[value.opened - 1].rstrip().endswith(first):
         return value
     texts, end, closer = [value.text], value.end, value.closer
-    while end < len(lines) and _SHELL_LINE.match(lines[end]):
+    while end < len(lines) and is_command(lines[end]):
         more = value_at(lines, end, "command", f": {lines[end]}")
         texts.append(more.text)
         end, closer = more.end, more.closer or closer

@@ -170,6 +170,7 @@ def test_a_command_may_be_fenced_or_a_heredoc_of_the_shell() -> None:
 )
 def test_lines_of_commands_directly_below_a_command_belong_to_it(command: str) -> None:
     assert the_action(f"### Action: run\ncommand: {command}\n") == ("run", {"command": command})
+    assert the_action(f"### Action: run\n\n{command}\n") == ("run", {"command": command})
     timed = the_action(f"### Action: run\ncommand: {command}\ntimeout: 20\n")
     assert timed == ("run", {"command": command, "timeout": "20"})
 

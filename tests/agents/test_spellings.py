@@ -292,7 +292,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ("<run>ls\n<run>\npwd\n</run>", "`<run><command>...</command></run>`"),
         ("<run>\necho '\n</run>\n' >> a\n</run>", "`<run><command>...</command></run>`"),
         (
-            "### Action: run\ncommand: cat > a <<'E'\nx\nE\ncat a",
+            "### Action: run\ncommand: cat > a <<'E'\nx\nE\nmake a",
             "If it is, write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`.",
         ),
         (
@@ -301,8 +301,8 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ),
         ('{"action": "read", "path": "a", "path": "b"}', "(the key `path` is given twice)"),
         (
-            "### Action: run\nls -la",
-            "would be lost. Nothing was done. If it is the command, write it like this:\n\n### Action: run\ncommand: ls -la",
+            "### Action: run\nmake all",
+            "would be lost. Nothing was done. If it is the command, write it like this:\n\n### Action: run\ncommand: make all",
         ),
         (
             "### Action: read\npath: a.py\nstart_line: first",
