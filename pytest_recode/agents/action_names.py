@@ -19,7 +19,10 @@ ACTION_NAMES: Mapping[str, tuple[str, ...]] = {
         *("bash", "shell", "sh", "terminal", "exec", "execute", "cmd"),
         *("run_command", "execute_command", "run_bash", "execute_bash", "run_shell", "run_shell_command"),
     ),
-    "submit": ("finish", "done", "complete", "finalize", "submit_solution", "submit_answer", "hand_in"),
+    "submit": (
+        *("finish", "done", "complete", "finalize", "submit_solution", "submit_answer", "hand_in"),
+        *("attempt_completion", "task_complete", "complete_task", "finish_task", "mark_complete"),
+    ),
 }
 """Other names of the actions that are understood, by kind: those that other agents' tools have. docs/reference/agents.md lists them."""
 

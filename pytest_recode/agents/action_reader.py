@@ -18,14 +18,14 @@ from pytest_recode.agents.action_end import (
     where_it_ended,
 )
 from pytest_recode.agents.action_heading import read_heading
-from pytest_recode.agents.action_names import argument_of, as_it_is, kind_of, unless_as_it_is
+from pytest_recode.agents.action_names import argument_of, as_it_is, kind_of, plain_name, unless_as_it_is
 from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.fences import PYTHONS, language_in
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, heading, path_in, tail_of
-from pytest_recode.agents.json_calls import decoded, taken_parts
-from pytest_recode.agents.shell_lines import is_command, with_further_lines
+from pytest_recode.agents.json_calls import SUBMIT_TEXTS, decoded, taken_parts
+from pytest_recode.agents.shell_lines import command_alone, with_further_lines
 from pytest_recode.agents.tagged_calls import argument_tag, tag_at
 from pytest_recode.agents.value_reader import SEARCH, fenced_at, search_and_replace, value_at
 from pytest_recode.agents.values import AS_BLOCKS, FENCE, DamagedError, Value, WrongError, closes, closes_fence, shown
@@ -149,6 +149,9 @@ class ActionReader:
             call.parts[part] = "\n".join(filter(None, (call.parts.get(part), tail[1:].strip())))
             self.at += 1
             return True
+        if kind == "submit" and plain_name(name) in SUBMIT_TEXTS and re.match(r"[:=]|[ \t]*<<", tail):
+            self._keep(call, name, value_at(self.lines, self.at, name, tail))
+            return True
         if own is None:
             if re.match(r"[:=]//|::", tail):
                 return False
@@ -186,12 +189,9 @@ class ActionReader:
         """The command of a `run` without its name: a line that is one span of code, begins with the prompt of a shell, or with a command."""
         if kind != "run" or "command" in names_given(call, kind):
             return False
-        marked = re.fullmatch(r"`[^`]*[^`\s][^`]*`|\$ +[\w./].*", line.strip())
-        if marked is None and not is_command(line):
-            return False
-        value = value_at(self.lines, self.at, "command", f": {line.strip()}")
-        self._keep(call, "command", value if marked else with_further_lines(self.lines, value))
-        return True
+        if (value := command_alone(self.lines, self.at)) is not None:
+            self._keep(call, "command", value)
+        return value is not None
 
     def _given_at_once(self, call: Call, kind: str, said: str) -> bool:
         """`Action Input: a.py`, `Action Input: {...}`, `Action Input: None`."""

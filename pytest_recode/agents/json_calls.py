@@ -16,6 +16,7 @@ from typing import Any
 from pytest_recode.agents.action_names import (
     kind_of,
     no_such_action,
+    plain_name,
 )
 from pytest_recode.agents.actions import (
     arguments_of,
@@ -170,6 +171,16 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
         )
     arguments = {**given, **beside}
     return [Call(name=called, line=line, arguments=arguments, parts=parts | taken_parts(arguments))]
+
+
+SUBMIT_TEXTS = ("message", "summary", "result", "answer", "final_answer", "text", "output", "notes")
+"""Arguments of `submit` that are text for a reader: they belong to the reflection."""
+
+
+def submit_text(given: dict[str, Any]) -> str:
+    """The text for a reader among the arguments of `submit`, taken out of them."""
+    names = [name for name in given if plain_name(name) in SUBMIT_TEXTS and isinstance(given[name], str | None)]
+    return "\n".join(filter(None, (given.pop(name) for name in names)))
 
 
 def taken_parts(given: dict[str, Any]) -> dict[str, str]:

@@ -22,16 +22,13 @@ TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     "edit": ("replace", "replace_string_in_file"),
     "search": ("codebase_search",),
     "grep": ("search_file_content", "search_files"),
-    "submit": ("final_answer", "attempt_completion"),
+    "submit": ("final_answer",),
 }
 """Names that are understood as those of tool calls only: in a text they are words. docs/reference/agents.md lists them."""
 
 EDITORS = ("str_replace_based_edit_tool", "str_replace_editor")
 """Tools with an argument `command` that says what to do."""
 _COMMANDS = {"view": "read", "create": "write", "str_replace": "edit"}
-
-SUBMIT_TEXTS = ("message", "summary", "result", "answer", "final_answer", "text", "output", "notes")
-"""Arguments of `submit` that are text for a reader: they belong to the reflection."""
 
 _WRAPPERS = ("args", "arguments", "input", "parameters", "params", "kwargs")
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash"})
@@ -91,12 +88,6 @@ def unwrapped(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments themselves where they stand within the only argument of a call."""
     [only] = given if len(given) == 1 else [""]
     return dict(given[only]) if only in _WRAPPERS and isinstance(given[only], dict) else given
-
-
-def submit_text(given: dict[str, Any]) -> str:
-    """The text for a reader among the arguments of `submit`, taken out of them."""
-    names = [name for name in given if plain_name(name) in SUBMIT_TEXTS and isinstance(given[name], str | None)]
-    return "\n".join(filter(None, (given.pop(name) for name in names)))
 
 
 def translated(kind: str | None, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from pytest_recode.agents.answer_reader import AnswerReader
 from pytest_recode.agents.checked_action import checked_action, cut_short
 from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS, TEXTS
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
-from pytest_recode.agents.json_calls import AS_JSON
+from pytest_recode.agents.json_calls import AS_JSON, submit_text
 from pytest_recode.agents.leaked_calls import unmarked
 from pytest_recode.agents.named_code import quoted_code, unwritten
 from pytest_recode.agents.prose import json_line
@@ -275,6 +275,9 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer holds {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
     texts = [*reading.texts, *(each for call in calls for each in call.values.values() if each.closer[:1] == "<")]
+    for call in calls:
+        if kind_of(call.name) == "submit" and (said := submit_text(call.arguments)):
+            call.parts["reflection"] = "\n".join(filter(None, (call.parts.get("reflection"), said)))
     made = [checked_action(call, lines, texts) for call in calls]
     if (lost := unwritten(reading.named, made)) is not None:
         raise DamagedError(

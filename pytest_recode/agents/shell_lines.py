@@ -15,9 +15,14 @@ _SHELL_LINE = re.compile(
 """A line that a shell would take for a command, and that is no sentence: `cat shows nothing.` ends in a full stop."""
 
 
-def is_command(line: str) -> bool:
-    """Whether a line begins with a common command and is no sentence."""
-    return _SHELL_LINE.match(line) is not None
+def command_alone(lines: Sequence[str], at: int) -> Value | None:
+    """The command in line `at` without its name: one span of code, a line with the prompt of a shell, or lines of common commands."""
+    said = lines[at].strip()
+    marked = re.fullmatch(r"`[^`]*[^`\s][^`]*`|\$ +[\w./].*", said)
+    if marked is None and not _SHELL_LINE.match(lines[at]):
+        return None
+    value = value_at(lines, at, "command", f": {said}")
+    return value if marked else with_further_lines(lines, value)
 
 
 def with_further_lines(lines: Sequence[str], value: Value) -> Value:
@@ -29,7 +34,7 @@ def with_further_lines(lines: Sequence[str], value: Value) -> Value:
     if value.block or not lines[value.opened - 1].rstrip().endswith(first):
         return value
     texts, end, closer = [value.text], value.end, value.closer
-    while end < len(lines) and is_command(lines[end]):
+    while end < len(lines) and _SHELL_LINE.match(lines[end]):
         more = value_at(lines, end, "command", f": {lines[end]}")
         texts.append(more.text)
         end, closer = more.end, more.closer or closer

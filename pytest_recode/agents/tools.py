@@ -13,10 +13,10 @@ from pytest_recode.agents.beside_calls import action_line, without_marks
 from pytest_recode.agents.fences import fences
 from pytest_recode.agents.forms import FORMS, PARTS, Form
 from pytest_recode.agents.headings import calls_as_python
-from pytest_recode.agents.json_calls import arguments_in, taken_parts
+from pytest_recode.agents.json_calls import arguments_in, submit_text, taken_parts
 from pytest_recode.agents.leaked_calls import leaked_calls
 from pytest_recode.agents.named_code import named_code, quoted_code, unwritten
-from pytest_recode.agents.other_tools import submit_text, tool_kind, translated, unwrapped
+from pytest_recode.agents.other_tools import tool_kind, translated, unwrapped
 from pytest_recode.agents.protocol import parse, parts_of, plain_lines
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.models import Reply, Tool, ToolCall

@@ -187,6 +187,36 @@ def test_a_command_between_marks_is_complete(command: str) -> None:
     assert isinstance(parse(f"### Action: run\ncommand: {command}\npython3 a.py\n"), ProtocolError)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<attempt_completion>\n<result>\nAll done.\n</result>\n</attempt_completion>",
+        "<submit><message>All done.</message></submit>",
+        "### Action: submit\nmessage: All done.",
+        "### Action: finish\nsummary <<END\nAll done.\nEND",
+        '{"action": "task_complete", "args": {"result": "All done."}}',
+        '### Action: submit\n{"answer": "All done."}',
+    ],
+)
+def test_the_words_of_a_submit_are_part_of_the_reflection(text: str) -> None:
+    step = parse(text)
+    assert isinstance(step, Step), step
+    assert step.actions == (Action(kind="submit"),)
+    assert step.reflection == "All done."
+
+
+@pytest.mark.parametrize("name", ["code", "content", "diff"])
+def test_a_submit_takes_no_code(name: str) -> None:
+    assert isinstance(parse(f"<submit><{name}>\nx = 1\n</{name}></submit>"), ProtocolError)
+    assert isinstance(parse(f"### Action: submit\n{name}: x = 1"), ProtocolError)
+
+
+def test_code_in_the_words_of_a_submit_is_quoted_code() -> None:
+    step = parse("### Action: submit\nmessage <<END\nI wrote:\n```python\nx = 1\n```\nEND")
+    assert isinstance(step, Step)
+    assert step.quoted
+
+
 def test_prose_behind_an_action_is_prose_where_it_can_be_nothing_else() -> None:
     for before in (
         "### Action: read\npath: a.py\n",
