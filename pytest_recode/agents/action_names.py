@@ -42,7 +42,7 @@ ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
         "dir_path",
         "relative_workspace_path",
     ),
-    "text": ("content", "contents", "code", "file_text", "file_content", "body"),
+    "text": ("content", "contents", "code", "file_text", "file_content", "file_contents", "code_content", "body"),
     "old": ("old_str", "old_string", "old_text", "old_code", "search", "find", "original"),
     "new": ("new_str", "new_string", "new_text", "new_code", "replace", "replacement", "updated"),
     "command": ("cmd", "bash", "shell", "shell_command"),
@@ -135,7 +135,8 @@ AS_IT_IS: Mapping[tuple[str, str], str] = {
         ("run", name): "false" for name in ("requires_approval", "require_user_approval", "dangerously_disable_sandbox")
     },
     **{("run", name): "a number" for name in ("yield_time_ms", "max_output_tokens")},
-    ("submit", "confidence"): "a text",
+    **{("submit", name): "a text" for name in ("confidence", "status")},
+    **{("submit", name): "true" for name in ("task_completed", "success")},
     **{("run", name): "." for name in ("directory", "workdir", "cwd")},
 }
 """Arguments of other agents' tools with the value that asks for what the action does anyway. docs/reference/agents.md lists them."""
