@@ -1,7 +1,7 @@
-"""Makes an Action of a name and its arguments: each argument in its own form, and every fault that shows without the workspace.
+"""Convert the name and arguments of an action to a checked Action. Reports every fault that can be found without the workspace.
 
-Called in the pytest process by both protocols (`checked_action` for text, `tools` for native calls), before anything of an answer is
-done. Pure: whether a path lies in the workspace, and how long a command may take, is for `Workspace.check` to say.
+Called in the pytest process by both protocols (`checked_action` for text, `tools` for native calls), before any action of an answer is
+executed. Pure: `Workspace.check` decides whether a path is in the workspace and how long a command may take.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ _SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?
 _NAMED = re.compile(r".*\.[A-Za-z]\w{0,7}", re.ASCII | re.DOTALL)
 """A path that ends as the name of a file does."""
 _COMMENTED = re.compile(r"[^\s]*\.[A-Za-z]\w{0,7}[`'\"*]*[,;:]?[ \t]+[^\s].*|[^\n]*[ \t](?:#|//|<-|->)[^\n]*", re.ASCII)
-"""A path with more behind it: `a.py (new file)`, `a.py  # the solver`. A file of that name is not what is meant."""
+"""A path followed by more text: `a.py (new file)`, `a.py  # the solver`. A file of that name is not what is meant."""
 _MAYBE_COMMENTED = re.compile(r"[^\n]*[ \t](?:--|\(|\u2013|\u2014)[^\n]*", re.ASCII)
-"""The same, unless a file's ending stands behind it: `data (1).csv`."""
+"""The same, unless a file's ending follows: `data (1).csv`."""
 
 
 def commented(path: str) -> bool:
-    """Whether a path seems to have a comment behind it."""
+    """Whether a path seems to be followed by a comment."""
     return _COMMENTED.fullmatch(path) is not None or (
         _MAYBE_COMMENTED.fullmatch(path) is not None and _NAMED.fullmatch(path) is None
     )
 
 
 def unquoted(path: str) -> tuple[str, bool]:
-    """A path without the marks around it, and whether there were some that show where it ends."""
+    """A path without its quotes or backticks, and whether it had any that show where it ends."""
     said = path.strip()
     whole = len(said) > 1 and said[0] == said[-1] and said[0] in _PAIRS and said[0] not in said[1:-1]
     if whole or (len(said) > 2 and said[0] + said[-1] in _TYPOGRAPHIC):
@@ -89,7 +89,7 @@ def unquoted(path: str) -> tuple[str, bool]:
 
 
 def path_of(kind: str, value: str) -> str:
-    """The path that `path` of an action names. Raises ValueError for one that no workspace has or that is not what is meant."""
+    """The path in the argument `path`. Raises ValueError for a path that cannot exist in a workspace or that is ambiguous."""
     path, quoted = unquoted(value)
     shown = f"`path` of `{kind}` is `{path[:80]}`"
     if not path:
@@ -106,7 +106,7 @@ def path_of(kind: str, value: str) -> str:
         raise ValueError(f"`path` of `{kind}` holds an invisible character (U+{ord(found[0]):04X}). Leave it out")
     if found := _QUOTE.search(path):
         raise ValueError(
-            f"`path` of `{kind}` holds a quotation mark ({found[0]}): it is not known whether it belongs to it. Leave it out"
+            f"`path` of `{kind}` holds a quotation mark ({found[0]}): it is unclear whether it belongs to it. Leave it out"
         )
     found = _CONTROL.search(path)
     if found and (found[0] == "\0" or kind == "write"):
@@ -115,9 +115,7 @@ def path_of(kind: str, value: str) -> str:
     if ".." in parts:
         raise ValueError(f"{shown}: a path may not go up by `..`. Write it relative to the workspace, such as src/a.py")
     if parts[0].startswith("~") and (len(parts) > 1 or path == "~"):
-        raise ValueError(
-            f"{shown}: `~` stands for no directory here. Write it relative to the workspace, such as src/a.py"
-        )
+        raise ValueError(f"{shown}: `~` is not expanded here. Write it relative to the workspace, such as src/a.py")
     if kind == "write" and "\\" in path:
         raise ValueError(f"{shown}: a backslash parts no directories here. Write `/` between them, such as src/a.py")
     if FORMS[kind].path_is_file and parts[-1] in ("", "."):
@@ -129,8 +127,8 @@ def path_of(kind: str, value: str) -> str:
 
 
 def lines_of(value: str) -> tuple[int, int | None]:
-    """The first and the last line that `lines` of a `read` names, from 1; None: to the end; one number is that line alone. Raises
-    ValueError."""
+    """The first and last line (from 1) in the argument `lines` of a `read`. None as the last line: to the end. A single number is that
+    line alone. Raises ValueError."""
     found = _LINES.fullmatch(value.strip())
     if found is None:
         raise ValueError(f"`lines` must be the first and the last line, such as 1-40 or 40-, and is `{value[:80]}`")
@@ -138,7 +136,7 @@ def lines_of(value: str) -> tuple[int, int | None]:
     last = first if found["range"] is None else None if found["last"] in ("", "-1") else int(found["last"])
     if first > 0 and last is not None and 0 < last < first:
         raise ValueError(
-            f"`lines` must be the first and the last line, such as 1-40, and is `{value[:80]}`: its first line, {first}, is behind its "
+            f"`lines` must be the first and the last line, such as 1-40, and is `{value[:80]}`: its first line, {first}, is after its "
             f"last, {last}"
         )
     if first < 1 or last == 0:
@@ -149,12 +147,12 @@ def lines_of(value: str) -> tuple[int, int | None]:
 
 
 def lines_from(first: int | None, last: int | None) -> str:
-    """`lines` of a `read` for its first and its last line, either of which may be left out; -1 is the end."""
+    """The argument `lines` of a `read` for a first and a last line. Both are optional; -1 is the end."""
     return f"{1 if first is None else first}-{'' if last in (None, -1) else last}"
 
 
 def seconds_of(value: str) -> float:
-    """The seconds that `timeout` of a `run` names. Raises ValueError."""
+    """The seconds in the argument `timeout` of a `run`. Raises ValueError."""
     found = _SECONDS.fullmatch(value.strip())
     if found is None or not float(found["seconds"]):
         raise ValueError(f"`timeout` must be a number of seconds, such as 30, and is `{value[:80]}`")
@@ -162,7 +160,7 @@ def seconds_of(value: str) -> float:
 
 
 def true_or_false(value: str) -> bool:
-    """Whether `replace_all` of an `edit` is on. Raises ValueError."""
+    """The value of `replace_all` of an `edit`. Raises ValueError."""
     plain = value.strip().lower()
     if plain not in ("true", "false"):
         raise ValueError(f"`replace_all` must be true or false, and is `{value[:80]}`")
@@ -170,8 +168,7 @@ def true_or_false(value: str) -> bool:
 
 
 def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError:
-    """The checked Action, or what is wrong with it. An argument that is None counts as not given, an optional one also where it is
-    empty."""
+    """The checked Action, or a description of the fault. A None argument counts as missing; so does an empty optional one."""
     kind = kind_of(name)
     if kind is None:
         return ProtocolError(text=f"{no_such_action(name)} Nothing was done.")
@@ -227,7 +224,7 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
 
 
 def _unknown(kind: str, arguments: Mapping[str, object]) -> str:
-    """The arguments that an action does not take, all of them, so that one answer corrects them all."""
+    """All arguments that the action does not take, so that the model can correct them in one answer."""
     names = [
         name
         for name, value in arguments.items()
@@ -243,7 +240,7 @@ def _taken(kind: str) -> str:
 
 
 def _checked(kind: str, own: str, value: str) -> str:
-    """The value of an argument that is there. Raises ValueError where no workspace could do anything with it."""
+    """The value of a given argument. Raises ValueError for values that are invalid in every workspace."""
     if own in TEXTS or own in ("command", "path"):
         try:
             value.encode("utf-8", "surrogateescape")
@@ -272,7 +269,7 @@ def _checked(kind: str, own: str, value: str) -> str:
 
 
 def _written(own: str, value: object) -> object:
-    """A number, or the pair of numbers of `lines`, as the text that stands for it."""
+    """A number, or the pair of numbers of `lines`, as text."""
     if own == "replace_all" and isinstance(value, bool):
         return "true" if value else "false"
     if own == "lines" and (line := whole_number(value)) is not None:
@@ -287,7 +284,7 @@ def _written(own: str, value: object) -> object:
 
 
 def whole_number(value: object) -> int | None:
-    """The number that a value is, or that a string of digits or a float without a fraction stands for; None for anything else."""
+    """An integer from a number, a string of digits or a float without a fraction; None for other values."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int | str):
@@ -297,5 +294,5 @@ def whole_number(value: object) -> int | None:
 
 
 def names_lines(arguments: Mapping[str, object]) -> bool:
-    """Whether the arguments of a `read` hold its lines as one value."""
+    """Whether the arguments of a `read` include its lines as one value."""
     return any(value and argument_of("read", name) == "lines" for name, value in arguments.items())

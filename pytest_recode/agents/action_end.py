@@ -1,4 +1,4 @@
-"""Where an action in text ends: what it has been given, and whether prose may follow."""
+"""Decide where an action in a text answer ends: which arguments it has, and whether prose may follow."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ AS_A_COMMAND = (
     "If it is no part of the command, put it before the first action. If it is, write all of the command as a block: "
     "`command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
 )
-"""What to do with a line behind a command."""
+"""What to do with a line after a command."""
 
 BOLD_PROSE = re.compile(r"\*\*(?!path\b|lines\b)[A-Za-z][\w ]{1,30}(?::\*\*|\*\*:)[ \t]+\w", re.IGNORECASE)
-"""How prose begins that models put behind their actions: `**Summary:** it is done`."""
+"""How prose after actions often begins: `**Summary:** it is done`."""
 
 
 def last_text(call: Call) -> Value | None:
-    """The last text of an action that has a last line of its own."""
+    """The last text of an action that ends with a marker line of its own."""
     return max((value for value in call.values.values() if value.closer), key=lambda value: value.end, default=None)
 
 
 def where_it_ended(text: Value) -> str:
-    """Where a text ended, for the case that the model meant it to go on."""
+    """A description of where a text ended, for a model that meant it to continue."""
     how = "write it as a block, which takes such lines"
     if text.block:
         how = f"end its block with a word that is no line of it, such as `{text.closer}_2`"
-    return f"The text before it ended in line {text.end}, the first that is {shown(text.closer)}: if it goes on behind that, {how}."
+    return f"The text before it ended in line {text.end}, the first that is {shown(text.closer)}: if it continues after that, {how}."
 
 
 def is_over(call: Call, kind: str, *, blank: bool) -> bool:
-    """Whether prose may follow the action: where no other reading would take it as a part of a text or a command."""
+    """Whether prose may follow the action: only if it cannot be read as part of a text or a command."""
     given = {str(argument_of(kind, name)): value for name, value in call.arguments.items()}
     if not all(name in given or name in FORMS[kind].optional for name in FORMS[kind].takes):
         return False
@@ -55,7 +55,7 @@ def names_given(call: Call, kind: str) -> set[str]:
 
 
 def is_left_over(lines: Sequence[str], at: int, call: Call, kind: str) -> bool:
-    """Whether line `at` is the end of a code fence that was never opened, and the last line of the answer: it holds nothing."""
+    """Whether line `at` closes a code fence that was never opened and is the last line of the answer."""
     complete = set(FORMS[kind].takes) - FORMS[kind].optional <= names_given(call, kind)
     bare = FENCE.match(lines[at]) is not None and not lines[at].strip().strip("`~")
     return bare and complete and kind not in ("write", "edit") and not any(map(str.strip, lines[at + 1 :]))

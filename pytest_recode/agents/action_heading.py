@@ -1,4 +1,4 @@
-"""Reads what stands behind the heading of an action: its name, and its main argument or a call as Python writes it."""
+"""Read the rest of an action's heading: the action's name, and its main argument or a call in Python syntax."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _OPEN_CALL = re.compile(r"\([ \t]*[A-Za-z_]\w*[ \t]*=")
 
 
 def read_heading(call: Call, said: str, line: int) -> str:
-    """The kind of the action that `said`, in this line, names; the name and the arguments in it are added to `call`.
+    """The kind of the action that `said` (the rest of the heading) names. Adds the name and the arguments to `call`.
 
-    Raises DamagedError and WrongError."""
+    Raises DamagedError and WrongError.
+    """
     main = _named(call, said, line)
     kind = kind_of(call.name)
     if kind is None:
@@ -39,7 +40,7 @@ def _main(call: Call, kind: str, said: str, line: int) -> dict[str, object]:
         what = f"Line {line} calls `{kind}` as Python does, and the call does not end in this line."
         raise WrongError(ProtocolError(text=f"{what} Nothing was done.", kind=kind))
     if not main:
-        raise DamagedError(f"`{kind}` takes nothing, and line {line} has `{said[:80]}` behind it.")
+        raise DamagedError(f"`{kind}` takes no arguments, but in line {line} `{said[:80]}` follows it.")
     value = value_at([*[""] * (line - 1), said], line - 1, main, f": {said}")  # so that an error names this line
     if main == "path" and any(map(str.isspace, value.text)) and not unquoted(said)[1]:
         raise DamagedError(
@@ -49,7 +50,7 @@ def _main(call: Call, kind: str, said: str, line: int) -> dict[str, object]:
 
 
 def _named(call: Call, said: str, line: int) -> str:
-    """Names the call by what stands behind its heading; the rest of that."""
+    """Set the name of the call from the heading. Returns the rest of the heading."""
     if said[:1] == "`" == said[-1:] and said.count("`") == 2 and " " in said:
         said = said[1:-1]  # the action and its argument in one code span
     match = VERB.match(said)
@@ -63,7 +64,7 @@ def _named(call: Call, said: str, line: int) -> str:
     call.name = verb.rstrip(".")
     if INVISIBLE.match(rest.lstrip()):
         raise DamagedError(
-            f"Line {line} holds an invisible character (U+{ord(rest.lstrip()[0]):04X}) behind `{verb[:80]}`. Leave it out."
+            f"Line {line} holds an invisible character (U+{ord(rest.lstrip()[0]):04X}) after `{verb[:80]}`. Leave it out."
         )
     if rest[:1] == "[" and rest.endswith("]") and not second:  # as in ReAct: read[a.py]
         return rest[1:-1].strip()
@@ -73,7 +74,7 @@ def _named(call: Call, said: str, line: int) -> str:
 
 
 def _called(call: Call, said: str, line: int) -> dict[str, object]:
-    """The arguments of a call as Python writes it: `(path="a.py")`."""
+    """The arguments of a call in Python syntax: `(path="a.py")`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape that Python does not know

@@ -1,4 +1,4 @@
-"""Names of actions and arguments: the other names that are accepted, and what to use instead of an unknown one."""
+"""Alternative names of actions and arguments, and replacements to suggest for unknown ones."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ _KINDS = {kind: kind for kind in FORMS} | {other: kind for kind, others in ACTIO
 
 
 def plain_name(name: str) -> str:
-    """A name in lower case with underscores: `write_file` for `Write File`, `writeFile`, `write-file`."""
+    """A name in snake case: `write_file` for `Write File`, `writeFile`, `write-file`."""
     return _lowered(_HUMP.sub("_", name.strip()))
 
 
@@ -159,7 +159,7 @@ def _lowered(name: str) -> str:
 
 
 def kind_of(name: str) -> str | None:
-    """The action that a model means by a name: `write`, `write_file`, `Write File`, `functions.write`."""
+    """The action that a name refers to: `write`, `write_file`, `Write File`, `functions.write`. None for unknown names."""
     plain = _lowered(name)
     for prefix in ("functions.", "default_api.", "tools."):
         plain = plain.removeprefix(prefix)
@@ -167,7 +167,7 @@ def kind_of(name: str) -> str | None:
 
 
 def argument_of(kind: str, name: str) -> str | None:
-    """The argument of this action that a model means by a name."""
+    """The argument of this action that a name refers to; None for unknown names."""
     takes = FORMS[kind].takes
     for plain in (_lowered(name), plain_name(name)):
         if plain in takes:
@@ -179,7 +179,7 @@ def argument_of(kind: str, name: str) -> str | None:
 
 
 def as_it_is(kind: str, name: str, value: object) -> bool:
-    """Whether an argument that the action does not take asks for what it does anyway, or for nothing."""
+    """Whether an argument that the action does not take only requests the default behaviour."""
     if value in ("", [], {}):
         return True
     wanted = AS_IT_IS.get((kind, plain_name(name)))
@@ -196,7 +196,7 @@ def as_it_is(kind: str, name: str, value: object) -> bool:
 
 
 def unless_as_it_is(kind: str, name: str) -> str:
-    """What to add where an argument is refused that one value of it would not be; "" for the others."""
+    """An addition to the error message about an argument of which one value is accepted; "" for other arguments."""
     wanted = AS_IT_IS.get((kind, plain_name(name)))
     return f", except as `{wanted}`" if wanted else ""
 

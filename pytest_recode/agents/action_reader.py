@@ -1,5 +1,4 @@
-"""Reads one action under a heading: its name, and the arguments below it, up to the next heading or to prose that can be nothing
-else."""
+"""Read one action below a heading: its name and arguments, up to the next heading or to text that can only be prose."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ _BOUND = re.compile(
 
 @dataclass(slots=True, kw_only=True)
 class ActionReader:
-    """`at` is the index of the line to be read next; `texts` are those of the action that have a last line."""
+    """`at` is the index of the next line. `texts` are the action's texts that end with a marker line."""
 
     lines: list[str]
     at: int
@@ -52,8 +51,8 @@ class ActionReader:
     """Whether prose may follow the action."""
 
     def read(self, said: str, fence: str, said_at: int) -> None:
-        """`said` stands behind the heading or below it, in line `said_at`, from 1; `fence` is the fence that was opened between the two.
-        Ends at the next heading, at the end of `wrapper`, or where prose begins.
+        """`said` is the rest of the heading, or the line below it, at line `said_at` (from 1). `fence` is the fence opened between the
+        two, if any. Ends at the next heading, at the end of `wrapper`, or where prose begins.
 
         Raises DamagedError and WrongError.
         """
@@ -109,7 +108,7 @@ class ActionReader:
             raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
 
     def _says_goodbye(self, kind: str, line: str) -> bool:
-        """Whether this line is prose behind a `submit` that is the last action."""
+        """Whether this line is prose after a `submit` that is the last action."""
         argument = ARGUMENT.match(line)
         if kind != "submit" or line.lstrip()[:1] in ("{", "[", "<") or (argument and tail_of(argument)):
             return False
@@ -119,7 +118,7 @@ class ActionReader:
         return not any(head is not None and head.word == "action" for head in heads)
 
     def _argument(self, call: Call, kind: str, line: str) -> bool:
-        """Reads the argument that this line opens; False where it opens none."""
+        """Read the argument that begins in this line. Returns False if none does."""
         if line.lstrip().startswith("<") and self._tag(call, kind, line):
             return True
         if line.lstrip()[:1] == "{":
@@ -173,12 +172,12 @@ class ActionReader:
             return False
         name, value, end = argument_tag(text, tag)
         if text[end:].partition("\n")[0].strip():
-            raise DamagedError(f"Something stands behind `</{tag['name']}>` of the argument in line {self.at + 1}.")
+            raise DamagedError(f"Something follows `</{tag['name']}>` of the argument in line {self.at + 1}.")
         self._keep(call, name, value)
         return True
 
     def _bound(self, call: Call, which: str, line: str) -> None:
-        """`start_line: 3` and `end_line: 9` of a `read` are `lines: 3-9`."""
+        """Convert `start_line: 3` and `end_line: 9` of a `read` to `lines: 3-9`."""
         if which in self.bounds or ("lines" in names_given(call, "read") and not self.bounds):
             raise WrongError(ProtocolError(text="`lines` of `read` is given twice. Nothing was done.", kind="read"))
         self.bounds[which] = int(line)
@@ -186,7 +185,7 @@ class ActionReader:
         self.at += 1
 
     def _command_alone(self, call: Call, kind: str, line: str) -> bool:
-        """The command of a `run` without its name: a line that is one span of code, begins with the prompt of a shell, or with a command."""
+        """The command of a `run` without an argument name: a code span, a line that starts with a shell prompt, or shell commands."""
         if kind != "run" or "command" in names_given(call, kind):
             return False
         if (value := command_alone(self.lines, self.at)) is not None:
@@ -206,7 +205,7 @@ class ActionReader:
         return self._given_as_json(call, said)
 
     def _given_as_json(self, call: Call, said: str) -> bool:
-        """`Action Input: {...}`, the object on this line or from the next one on."""
+        """`Action Input: {...}`, with the object on this line or the next."""
         at = self.at
         if said:
             shown = " " * (len(self.lines[at]) - len(said)) + said
@@ -227,7 +226,7 @@ class ActionReader:
             self._keep(call, name, value)
 
     def _fence(self, call: Call, kind: str, line: str) -> bool:
-        """A fence without a name: the text of a `write`, the command of a `run`, or around arguments."""
+        """A fence without an argument name: the text of a `write`, the command of a `run`, or a fence around arguments."""
         fence = FENCE.match(line)
         assert fence is not None
         first = next((at for at in range(self.at + 1, len(self.lines)) if self.lines[at].strip()), None)
@@ -242,13 +241,13 @@ class ActionReader:
             if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
                 self.at += 1
                 return True
-            raise DamagedError(f"The code fence around `{inner.strip()}` in line {first + 1} is not closed behind it.")
+            raise DamagedError(f"The code fence around `{inner.strip()}` in line {first + 1} is not closed after it.")
         if first is not None and json and not call.arguments:
             self._json_arguments(call, first, inner)
             if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
                 self.at += 1
                 return True
-            raise DamagedError(f"The code fence with JSON before line {self.at + 1} is not closed behind it.")
+            raise DamagedError(f"The code fence with JSON before line {self.at + 1} is not closed after it.")
         if (
             kind == "write"
             and argument is not None
@@ -276,7 +275,7 @@ class ActionReader:
         if kind == "write" and path:
             if "path" not in given and has_blanks(value.info):
                 raise DamagedError(
-                    f"The code fence in line {self.at + 1} says `{value.info[:80]}`: it is not known which of it is the path. Write the path "
+                    f"The code fence in line {self.at + 1} says `{value.info[:80]}`: it is unclear which of it is the path. Write the path "
                     "below the heading, in a line `path: ...`."
                 )
             if "path" not in given:
@@ -297,7 +296,7 @@ class ActionReader:
                 continue
             if heading(line, self.heads) or FENCE.match(line) or not self._argument(call, kind, line):
                 raise DamagedError(
-                    f"Line {self.at + 1} ({shown(line)}) stands in the code fence around the arguments of `{kind}` and is none."
+                    f"Line {self.at + 1} ({shown(line)}) is in the code fence around the arguments of `{kind}` and is none."
                 )
         raise DamagedError(f"The code fence that line {opened} opens is not closed.")
 
@@ -308,7 +307,7 @@ class ActionReader:
         except (ValueError, RecursionError) as error:
             raise DamagedError(f"The JSON that begins in line {at + 1} cannot be read ({error}). {AS_BLOCKS}") from None
         if text[end:].partition("\n")[0].strip():
-            raise DamagedError(f"Something stands behind the JSON that begins in line {at + 1}.")
+            raise DamagedError(f"Something follows the JSON that begins in line {at + 1}.")
         if not isinstance(value, dict):
             raise DamagedError(f"The JSON that begins in line {at + 1} is no object.")
         call.parts |= taken_parts(value)
@@ -318,7 +317,7 @@ class ActionReader:
         self.at = at + text.count("\n", 0, end) + 1
 
     def _file_name(self, call: Call, kind: str, line: str) -> bool:
-        """The name of the file, in a line of its own before the code of a `write` or the texts of an `edit`, or all there is of a `read`."""
+        """A file name on its own line: above the code of a `write` or the texts of an `edit`, or as the only argument of a `read`."""
         match = NAMED_FILE.match(line)
         if match is None or "path" in names_given(call, kind) or not _may_be_path_alone(kind):
             return False
@@ -344,5 +343,5 @@ class ActionReader:
 
 
 def _may_be_path_alone(kind: str) -> bool:
-    """Whether the path may stand in a line of its own below the heading, without its name."""
+    """Whether the path may be on its own line below the heading, without the argument's name."""
     return kind in ("write", "edit") or (FORMS[kind].is_single_lines and "path" in FORMS[kind].takes)

@@ -1,7 +1,7 @@
-"""The Step that one answer is, the Action that one call is, and the texts of their errors. `forms.py` declares the actions.
+"""Step (one answer), Action (one call), and their error messages. `forms.py` declares the actions.
 
-Every answer, whatever its form (headings, JSON, tags, native tool calls), becomes a Step through `action_arguments.action`, so that all
-forms accept the same names and report the same errors.
+Every answer in every form (headings, JSON, tags, native tool calls) becomes a Step through `action_arguments.action`, so that all forms
+accept the same names and report the same errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_ACTIONS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """`kind` is a key of FORMS; `arguments` are those its form takes, the optional ones only where given."""
+    """`kind` is a key of FORMS. `arguments` are those of its form; optional ones are present only if given."""
 
     kind: str
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -26,10 +26,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One answer: what the model sees, thinks, plans, and does (in this order). Parts it left out are empty.
+    """One answer: the model's observation, reflection, plan and actions. Missing parts are empty.
 
-    `note` is what the model should know of how its answer was read. `quoted` is the Python code outside of the
-    actions of a step that submits: what is not in the targets by then would be lost.
+    `note` is a remark for the model about how its answer was read. `quoted` is the Python code outside the actions of a step that
+    submits: code that is not in the targets by then would be lost.
     """
 
     observation: str = ""
@@ -46,11 +46,11 @@ AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolError:
-    """An answer that cannot be acted on: a value, since models give such answers. `text` is told to the model.
+    """An answer that cannot be executed. A value, not an exception, because models produce such answers. `text` is shown to the model.
 
-    `kind`, where known, is the action whose right form helps; the protocol in use decides how that form is shown (`in_text`,
-    `in_calls`). `calls` has a text for each native tool call of the answer, "" for those that are right; `actions` has those, None for
-    the others, so that faults that show in the workspace are told at once with the rest.
+    `kind`, if known, is the action whose correct form is shown with the error; the protocol in use decides how (`in_text`, `in_calls`).
+    `calls` has a text for each native tool call, "" for correct ones. `actions` has the correct actions, and None for the others, so that
+    faults that depend on the workspace are reported at the same time.
     """
 
     text: str
@@ -60,7 +60,7 @@ class ProtocolError:
 
 
 def form_of(kind: str) -> str:
-    """How to write this action as text, for a model that wrote it wrongly."""
+    """How to write this action as text, shown to a model that made an error."""
     lines = [f"### Action: {kind}"]
     for name, meaning in FORMS[kind].takes.items():
         if name in TEXTS:
@@ -72,17 +72,17 @@ def form_of(kind: str) -> str:
 
 
 def arguments_of(kind: str) -> str:
-    """The same as the JSON arguments of a tool call."""
+    """How to write this action's arguments as JSON, for tool calls."""
     return json.dumps({name: f"({meaning})" for name, meaning in FORMS[kind].takes.items()})
 
 
 def in_text(error: ProtocolError) -> str:
-    """What to tell a model that writes text."""
+    """The error message for a model that answers in text."""
     return f"{error.text} Write it like this:\n\n{form_of(error.kind)}" if error.kind else error.text
 
 
 def in_calls(error: ProtocolError) -> str:
-    """What to tell a model that calls tools."""
+    """The error message for a model that calls tools."""
     if not error.kind:
         return error.text
     if not FORMS[error.kind].takes:
@@ -93,7 +93,7 @@ def in_calls(error: ProtocolError) -> str:
 
 
 def wrong_use(kind: str, what: str) -> ProtocolError:
-    """What is wrong with an action of this kind."""
+    """The error message for an incorrect action of this kind."""
     return ProtocolError(text=f"{what} Nothing was done.", kind=kind)
 
 

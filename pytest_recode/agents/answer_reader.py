@@ -1,6 +1,6 @@
-"""Reads a text answer line by line into its parts and the actions that were written in it.
+"""Parse a text answer line by line into its parts and its actions.
 
-Longer than 350 lines because the reading of an answer is one pass with one state: what stands where decides what a later line may be.
+Longer than 350 lines because parsing is one pass with one state: earlier lines decide what a later line may be.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from pytest_recode.agents.values import (
 )
 
 MAX_DATA = 20
-"""Lines of prose that are tried as JSON; one that opens no action is prose."""
+"""Maximum number of prose lines that are parsed as JSON."""
 
 MAX_TAGS = 100
-"""Parts that are read out of tags; each costs a copy of the rest of its line."""
+"""Maximum number of parts in tags; each costs a copy of the rest of its line."""
 
 _RESULT = re.compile(
     r"[ \t]*[*#`_ ]{0,6}(?:results? of|tool (?:results?|outputs?|responses?)|output of|observation|feedback on turn)\b"
     r"|[ \t]*<(?:tool_|function_)?(?:results?|outputs?|responses?)>",
     re.IGNORECASE,
 )
-"""What a model that imagines a result, or the next turn, begins it with: words of this project's prompts, and of templates of chats."""
+"""How an invented result or next turn begins: with words of this project's prompts or of chat templates."""
 _SHELL_TEST = re.compile(
     r"[ \t]*(?:\[\[?[ ]+[-!$\w]|\{[ ]+[A-Za-z])"
 )  # `[ -f a.py ]`, `{ ls; }`: JSON begins otherwise
@@ -66,22 +66,22 @@ class AnswerReader:
     lines: list[str]
     heads: Sequence[re.Pattern[str]]
     at: int = 0
-    word: str = ""  # of the section that is read, "" before the first
+    word: str = ""  # the current section, "" before the first
     parts: dict[str, list[str]] = field(default_factory=dict)
     exact: dict[str, str] = field(default_factory=dict)  # parts that are blocks
     calls: list[Call] = field(default_factory=list)
-    forms: dict[str, int] = field(default_factory=dict)  # how actions are written, and where first
+    forms: dict[str, int] = field(default_factory=dict)  # forms of the actions, and the line of the first of each
     wrapper: str = ""  # the backticks of a fence around the actions
     fenced: bool = False  # whether a fence around actions was closed
     texts: list[Value] = field(default_factory=list)
     data: int = 0
-    resumed: int = 0  # the line in which a part that was given comes again after an action
+    resumed: int = 0  # the line in which a part is repeated after an action
     loose_code: int = 0  # the line of a fence of code that belongs to no action
     named: list[NamedCode] = field(default_factory=list)  # such fences that name a file
     hint: str = ""
     tags: int = 0  # parts that were read out of tags
     unclosed: set[str] = field(default_factory=set)  # closing tags that no further line holds
-    hidden: int = 0  # the line of a tag that opens an action behind other text
+    hidden: int = 0  # the line of a tag that opens an action after other text
 
     def read(self) -> AnswerReader:
         while self.at < len(self.lines):
@@ -105,14 +105,14 @@ class AnswerReader:
             )
         if self.hidden and self.calls:
             raise DamagedError(
-                f"The action in line {self.hidden} stands behind other text. Begin each action in a line of its own."
+                f"The action in line {self.hidden} follows other text. Begin each action in a line of its own."
             )
         return self
 
     def _part(self, head: Head) -> None:
         if self.calls and self.single:
             raise DamagedError(
-                f"Line {self.at + 1} ({shown(self.lines[self.at])}) stands behind an action: it is not known whether it is a "
+                f"Line {self.at + 1} ({shown(self.lines[self.at])}) follows an action: it is unclear whether it is a "
                 "comment. Write headings with `###`."
             )
         self._checked_part(head.word)
@@ -160,7 +160,7 @@ class AnswerReader:
         self.at += 1
 
     def _part_in_tags(self, line: str) -> bool:
-        """Reads `<observation>...</observation>` as a part; False where the line opens none, or nothing closes it."""
+        """Read `<observation>...</observation>` as a part. Returns False if the line opens no part, or nothing closes it."""
         tag = PART_TAG.match(line)
         word = PART_NAMES.get(tag["name"].lower()) if tag else None
         if tag is None or word is None or self.tags == MAX_TAGS:
@@ -176,8 +176,8 @@ class AnswerReader:
         for at, said in enumerate(inner.split("\n"), self.at):
             if acts(said.lstrip(" \t>-*+")) or opens_call(said) or call_within(said):
                 raise DamagedError(
-                    f"Line {at + 1} ({shown(said)}) looks like an action and stands within `<{tag['name']}>`: it is not known "
-                    "whether it is meant. Write actions behind the parts."
+                    f"Line {at + 1} ({shown(said)}) looks like an action and is within `<{tag['name']}>`: it is unclear "
+                    "whether it is meant. Write actions after the parts."
                 )
             if FENCE.match(said):
                 self.loose_code = self.loose_code or at + 1
@@ -190,7 +190,7 @@ class AnswerReader:
         return True
 
     def _action_in_tags(self, line: str) -> bool:
-        """Reads `<action>` around an action as text; False where it holds JSON or tags, or there is none."""
+        """Read `<action>` around an action in text. Returns False if it contains JSON or tags, or there is none."""
         tag = ACTION_TAG.match(line)
         if tag is None or self.wrapper:
             return False
@@ -206,18 +206,18 @@ class AnswerReader:
             self._action(Head(word="action", rest=said, tag=""), "tags")
         elif said:
             raise DamagedError(
-                f"Begin the action in line {self.at + 1} in a line of its own, behind `{tag[0].strip()}`."
+                f"Begin the action in line {self.at + 1} in a line of its own, after `{tag[0].strip()}`."
             )
         else:
             self.at += 1
         return True
 
     def _thought(self, line: str) -> None:
-        """The end of thoughts whose beginning the provider took away."""
+        """Drop everything up to a closing thought tag whose opening tag the provider removed."""
         if self.calls:
             raise DamagedError(
-                f"`{line.strip()}` in line {self.at + 1} stands behind an action: it is not known whether that was a thought. Write all "
-                "actions behind the end of your thoughts, and none within them."
+                f"`{line.strip()}` in line {self.at + 1} follows an action: it is unclear whether that was a thought. Write all "
+                "actions after the end of your thoughts, and none within them."
             )
         for found in (self.parts, self.exact, self.texts):
             found.clear()
@@ -226,7 +226,7 @@ class AnswerReader:
         self.at += 1
 
     def _fence_in_prose(self, line: str, form: str = "JSON") -> None:
-        """Around actions, around JSON, or around code that is quoted."""
+        """Read a fence around actions, around JSON, or around quoted code."""
         fence = FENCE.match(line)
         assert fence is not None
         if self.calls and any(ends(value, line) for value in self.texts):
@@ -246,10 +246,10 @@ class AnswerReader:
             if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
                 self.at += 1
                 return
-            raise DamagedError(f"The code fence with JSON that line {opened + 1} opens is not closed behind it.")
+            raise DamagedError(f"The code fence with JSON that line {opened + 1} opens is not closed after it.")
         if self.wrapper:
             raise DamagedError(
-                f"Line {opened + 1} opens a code fence outside of an action, within what stands around your actions: it is not known "
+                f"Line {opened + 1} opens a code fence outside of an action, within the fence or tag around your actions: it is unclear "
                 "what it holds."
             )
         if calls_as_python(inner):
@@ -260,8 +260,8 @@ class AnswerReader:
         while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
             if acts(self.lines[end]) or opens_call(self.lines[end]):
                 raise DamagedError(
-                    f"Line {end + 1} ({shown(self.lines[end])}) stands in the code fence that line {opened + 1} opens: "
-                    "it is not known whether it is meant. Close the fence before the action."
+                    f"Line {end + 1} ({shown(self.lines[end])}) is in the code fence that line {opened + 1} opens: "
+                    "it is unclear whether it is meant. Close the fence before the action."
                 )
             end += 1
         if self.calls and end == len(self.lines):
@@ -277,7 +277,7 @@ class AnswerReader:
             if language_in(fence["info"]) in SHELLS:
                 how = "To run it, put `### Action: run` above the fence."
             raise DamagedError(
-                f"The code fence in line {opened + 1} stands behind an action and belongs to none. "
+                f"The code fence in line {opened + 1} follows an action and belongs to none. "
                 f"{how} To quote it, put it before the first action, without the name of a file."
             )
         if (path := file_named_near(self.lines, opened)) and not quoted:
@@ -287,13 +287,13 @@ class AnswerReader:
         self.at = min(end + 1, len(self.lines))
 
     def _json(self, at: int, line: str, form: str = "JSON") -> bool:
-        """Reads the JSON that begins in line `at`; False where it is no action."""
+        """Read the JSON that begins in line `at`. Returns False if it is no action."""
         text = "\n".join(self.lines[at:] if self.data < MAX_DATA else self.lines[at : at + 20])
         start = len(line) - len(line.lstrip())
         self.data += 1
         if self.data > MAX_DATA:
             if looks_like_a_call(text[start:]):
-                raise DamagedError(f"Your answer holds more JSON than is read: line {at + 1} looks like an action.")
+                raise DamagedError(f"Your answer has more JSON than is read: line {at + 1} looks like an action.")
             return False
         try:
             value, end = decoded(text, start)
@@ -308,7 +308,7 @@ class AnswerReader:
             return False
         rest = text[end:].partition("\n")[0]
         if rest.strip(" \t,;"):
-            raise DamagedError(f"Behind the JSON that begins in line {at + 1} stands {rest.strip()[:80]!r}.")
+            raise DamagedError(f"{rest.strip()[:80]!r} follows the JSON that begins in line {at + 1}.")
         self._found(form, calls, at + text.count("\n", 0, end) + 1)
         return True
 
@@ -319,7 +319,7 @@ class AnswerReader:
         if not rest.strip():
             return calls, at + 1
         if not opens_call(rest):
-            raise DamagedError(f"Behind an action in line {at + 1} stands {rest.strip()[:80]!r}.")
+            raise DamagedError(f"{rest.strip()[:80]!r} follows an action in line {at + 1}.")
         self.lines[at] = rest  # another element on the same line
         return calls, at
 
@@ -330,7 +330,7 @@ class AnswerReader:
         self.at = end
 
     def _check_prose(self, line: str) -> None:
-        """A line of prose that may have been meant as an action, as a result or as the end of a text."""
+        """Check a line of prose that may be meant as an action, a result, or the end of a text."""
         if self.calls and any(ends(value, line) for value in self.texts):
             raise DamagedError(
                 f"Line {self.at + 1} ({shown(line)}) could end a text that ended before: choose another word for its last line."
@@ -342,7 +342,7 @@ class AnswerReader:
             self.resumed = self.resumed or self.at + 1
 
     def _action(self, head: Head, form: str = "headings", end: int | None = None) -> None:
-        """`end`: the action ends before this line, counted from 0."""
+        """Read one action. `end` (from 0): the line before which it ends."""
         self._checked_order(self.at + 1)
         if self.single:
             self._checked_comment()
@@ -351,7 +351,7 @@ class AnswerReader:
         self.at += 1
         said, at = head.rest, call.line
         fence = ""
-        while not said and self.at < len(self.lines):  # the action stands in the next line
+        while not said and self.at < len(self.lines):  # the action is in the next line
             line = self.lines[self.at]
             if heading(line, self.heads):
                 break
@@ -390,8 +390,8 @@ class AnswerReader:
         self.at, self.word = reader.at, ""
 
     def _fence_for_an_action(self, info: str, first: str, line: int) -> str:
-        """The action that a fence below a heading without one stands for: a script of a shell is meant to be run. "" for a fence around
-        an action, which begins with its name. `first` is the first line in the fence."""
+        """The action for a fence directly below an action heading without a name: a shell script is a `run`. "" for a fence around an
+        action, which begins with the action's name. `first` is the first line in the fence."""
         language = language_in(info)
         word = (first.split() or [""])[0]
         named = first.strip() in FORMS or (word in FORMS and word != "grep") or calls_as_python(first)
@@ -401,16 +401,16 @@ class AnswerReader:
             return "run"
         if language in PYTHON:
             raise DamagedError(
-                f"The heading in line {line} names no action, and the code of line {self.at + 1} stands below it. To write it to a file, "
+                f"The heading in line {line} names no action, and the code of line {self.at + 1} is below it. To write it to a file, "
                 f"begin with `### Action: write` and `path: {path_in(info) or 'FILE.py'}`; the code follows."
             )
         return ""
 
     def _checked_comment(self) -> None:
-        """One hash is a comment as well: an action under it must not stand behind code."""
+        """A line with one hash may also be a comment, so an action under it must not follow code."""
         if not self.calls and holds_code("\n".join(self.lines[: self.at])):
             raise DamagedError(
-                f"Line {self.at + 1} ({shown(self.lines[self.at])}) stands behind code: it is not known whether it is a comment. "
+                f"Line {self.at + 1} ({shown(self.lines[self.at])}) follows code: it is unclear whether it is a comment. "
                 f"{HOW}"
             )
 
@@ -421,6 +421,6 @@ class AnswerReader:
     def _checked_order(self, line: int) -> None:
         if self.resumed:
             raise DamagedError(
-                f"Your answer goes on with another part or with a result in line {self.resumed} and then acts again (line {line}), before it has seen any "
+                f"Your answer continues with another part or with a result in line {self.resumed} and then acts again (line {line}), before it has seen any "
                 "result. Write Observation, Reflection and Planning once, then all actions of this step, and stop."
             )

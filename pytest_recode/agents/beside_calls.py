@@ -1,7 +1,7 @@
-"""Finds actions in the text beside native tool calls, where most of what stands under the heading `Action` is prose.
+"""Find actions in the text next to native tool calls, where most text below an `Action` heading is prose.
 
-Called by `tools` in the pytest process. Text counts as an action only where it names a known action and gives what that action needs:
-a sentence such as "Run a quick check." only announces the call.
+Called by `tools` in the pytest process. Text counts as an action only if it names a known action and has the arguments that the action
+needs: a sentence such as "Run a quick check." only announces the call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pytest_recode.agents.tagged_calls import opening_tags, tag_at
 from pytest_recode.agents.values import FENCE, DamagedError
 
 MAX_READ = 1_000_000
-"""Characters of a text that are looked at."""
+"""Maximum number of characters of a text that are searched."""
 _MAX_DATA = 20
 """JSON values of a text that are decoded."""
 MARK = re.compile(
@@ -40,7 +40,7 @@ MARK = re.compile(
 _CALL = re.compile(r"\s*(?:[\[{<]|\w{1,80}[.\[(])")
 _END = re.compile(r"[ \t]*(?:<\|e(?:om|ot)_id\|>|<\|/?tool_call\|>|</s>)[ \t]*$", re.ASCII | re.MULTILINE)
 _MAX_TAGS = 100
-"""Tags of a text that are looked into; of the lines behind them, only the first tag is."""
+"""Maximum number of tags that are searched; on the lines after them, only the first tag is."""
 _MAX_LINES = 1000
 """Lines of JSON within a tag."""
 _INPUT = re.compile(r"[ \t]*[*`_]{0,3}action[ _]input[*`_]{0,3}[ \t]*:", re.IGNORECASE)
@@ -52,8 +52,8 @@ _SENTENCE = re.compile(
 
 
 def action_line(text: str, called: Collection[str] = ()) -> int:
-    """The line, from 1, in which a text holds an action; 0 where it holds none. A heading that only announces one of the kinds `called`
-    is none."""
+    """The line (from 1) in which a text has an action; 0 if there is none. A heading that only announces one of the kinds `called` does
+    not count."""
     lines = text[:MAX_READ].removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     data, tags = 0, _MAX_TAGS
     for at, line in enumerate(lines):
@@ -74,12 +74,12 @@ def action_line(text: str, called: Collection[str] = ()) -> int:
 
 
 def without_marks(text: str) -> str:
-    """A text without what some models write around a call."""
+    """A text without the marks that some models write around a call."""
     return _END.sub("", MARK.sub("", text)) if MARK.search(text) else text
 
 
 def _marked(lines: Sequence[str], at: int) -> bool:
-    """Whether a line holds the mark of a call, and something behind it; not in backticks."""
+    """Whether a line has the mark of a call outside backticks, followed by text."""
     for found in MARK.finditer(lines[at]) if "[TOOL" in lines[at] or "<" in lines[at] else ():
         quoted = found.start() and lines[at][found.start() - 1] == "`"
         below = next((line for line in lines[at + 1 :] if line.strip()), "") if found.end() == len(lines[at]) else ""
@@ -89,7 +89,7 @@ def _marked(lines: Sequence[str], at: int) -> bool:
 
 
 def _holds_json(text: str, *, tagged: bool = False) -> bool:
-    """Whether a text begins with JSON that is an action; `tagged`: within a tag for calls, where a call of any name is one."""
+    """Whether a text begins with JSON that is an action. `tagged`: within a tag for calls, where a call of any name counts."""
     try:
         value, _ = decoded(text)
     except (ValueError, RecursionError):
@@ -101,7 +101,7 @@ def _holds_json(text: str, *, tagged: bool = False) -> bool:
 
 
 def _tag_acts(lines: Sequence[str], at: int, tag: re.Match[str], called: Collection[str]) -> bool:
-    """Whether a tag of a line holds an action: by its own name or attribute, or by what stands in it."""
+    """Whether a tag in a line is an action: by its name, its attribute or its content."""
     behind = lines[at][tag.end() :]
     if tag.start() > len(lines[at]) - len(lines[at].lstrip()) and not (
         tag["empty"]
@@ -124,7 +124,7 @@ def _tag_acts(lines: Sequence[str], at: int, tag: re.Match[str], called: Collect
 
 
 def _acts(said: str, lines: Sequence[str], at: int, called: Collection[str]) -> bool:
-    """Whether `said`, or the first line from `at` on where that is empty, is an action with its arguments."""
+    """Whether `said`, or if that is empty the first line from `at`, is an action with its arguments."""
     below = not said
     while below and at < len(lines) and not lines[at].strip():
         at += 1
@@ -163,7 +163,7 @@ def _arguments_follow(kind: str, lines: Sequence[str], at: int) -> bool:
 
 
 def _complete(kind: str, name: str, rest: str) -> bool:
-    """Whether what stands behind the name of an action is all that the action needs, and no sentence about it."""
+    """Whether the text after an action's name is exactly what the action needs, and not a sentence about it."""
     given = rest.strip("`'\"*]> \t").lstrip(":").strip()
     if rest[:1] in ("(", "["):
         return True

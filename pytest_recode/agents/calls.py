@@ -1,4 +1,4 @@
-"""An action as a model wrote it, before its name and arguments are checked."""
+"""An action as the model wrote it, before its name and arguments are checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_recode.agents.values import (
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One action as it was written: `line` counts from 1, `values` are the texts whose end a line of the answer marks."""
+    """One action as written. `line` counts from 1; `values` are the texts that end with a marker line."""
 
     name: str
     line: int

@@ -1,5 +1,5 @@
-"""Makes an Action of a call in a text answer, and checks what only the lines of the answer tell: how a text was written, and whether
-it may end elsewhere."""
+"""Convert a call in a text answer to an Action, with the checks that need the lines of the answer: how a text was written, and whether it
+may end elsewhere."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.values import FENCE, DamagedError, Value, WrongError, between_marks, doubts, opens_block
 
 _PLAIN = ("", "text", "txt", "plain", "plaintext", "command", "cmd", "run")
-"""What stands behind the backticks of a fence that says no language."""
+"""Info strings of a fence that name no language."""
 
 
 def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()) -> Action:
-    """The action of a call in these lines of an answer, whose texts are these. Raises DamagedError and WrongError."""
+    """The action of a call. `lines` is the answer, and `texts` are all its texts. Raises DamagedError and WrongError."""
     old, new = _value(call, "edit", "old"), _value(call, "edit", "new")
     if kind_of(call.name) == "edit" and old is not None and new is not None and old.text == new.text:
         clipped = next((each.opened for each in call.values.values() if each.clipped), 0)
         if clipped:
             raise DamagedError(
-                f"The old and the new text of the `edit` in line {call.line} are the same: behind `|`, as in line {clipped}, blank lines "
+                f"The old and the new text of the `edit` in line {call.line} are the same: after `|`, as in line {clipped}, blank lines "
                 "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
             )
     name, given = call.name, dict(call.arguments)
@@ -53,7 +53,7 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
     named = path_in(value.info)
     if named and named.removeprefix("./") != path.removeprefix("./"):
         raise DamagedError(
-            f"`write` names `{path[:80]}`, and its code fence in line {value.opened} `{named[:80]}`: it is not known which is meant. "
+            f"`write` names `{path[:80]}`, and its code fence in line {value.opened} `{named[:80]}`: it is unclear which is meant. "
             f"Write one of them, such as `path: {named[:80]}`, and the fence without a name."
         )
     if interface := interface_in(value.info):
@@ -72,7 +72,7 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
         )
     if (not python or wrong) and (inner := _inner_fence(value)):
         raise DamagedError(
-            f"The text of {path[:200]} ends in line {value.end}, and line {inner} opens another code fence within it: it is not known which "
+            f"The text of {path[:200]} ends in line {value.end}, and line {inner} opens another code fence within it: it is unclear which "
             f"of the two ends there. Write it as a block: `text <<{_fresh(lines)}`, its lines, `{_fresh(lines)}`."
         )
     if wrong and not value.closer and "\n" not in text:
@@ -87,9 +87,9 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
 
 
 def _without_marks(call: Call, old: Value, new: Value) -> dict[str, str]:
-    """The texts of an `edit` where both stand between the same marks: whether the marks belong to the texts or not, the file becomes the
-    same, since the text must occur in it once. Raises DamagedError where only one does, where a backslash may be an escape, or where every
-    occurrence is to be replaced."""
+    """The texts of an `edit` if both are between the same marks. The file becomes the same whether or not the marks belong to the texts,
+    since the text must occur once. Raises DamagedError if only one has marks, if a backslash may be an escape, or if every occurrence
+    is to be replaced."""
     if not (old.mark or new.mark):
         return {}
     first = old if old.mark else new
@@ -100,8 +100,7 @@ def _without_marks(call: Call, old: Value, new: Value) -> dict[str, str]:
 
 
 def _others(value: Value, texts: Sequence[Value]) -> frozenset[int]:
-    """The lines, from 0, that end the other blocks which end in the same word: they are no second end of this one, unless its own lines
-    open such a block."""
+    """The lines (from 0) that end other blocks with the same word. They cannot end this block, unless its own lines open such a block."""
     if value.closer[:1] in ("", "`", "~", '"', "'") or opens_block(value.text, value.closer):
         return frozenset()
     if value.closer[0] == "<" and f"<{value.closer[2:-1]}" in value.text:
@@ -110,8 +109,8 @@ def _others(value: Value, texts: Sequence[Value]) -> frozenset[int]:
 
 
 def _inner_fence(value: Value) -> int:
-    """The number of a line of a fenced text that opens a fence with a language, which the end of the text may have been meant to close;
-    0 without one."""
+    """The line within a fenced text that opens a fence with a language, which the end of the text may be meant to close; 0 if there is
+    none."""
     if value.closer[:1] not in ("`", "~"):
         return 0
     for number, line in enumerate(value.text.split("\n"), value.opened + 1):
@@ -122,7 +121,7 @@ def _inner_fence(value: Value) -> int:
 
 
 def _fresh(lines: Sequence[str]) -> str:
-    """A word for the end of a block that is no line of the answer."""
+    """A word for the end of a block that is not a line of the answer."""
     taken = {line.strip() for line in lines}
     return next(
         word
@@ -132,7 +131,7 @@ def _fresh(lines: Sequence[str]) -> str:
 
 
 def cut_short(calls: Sequence[Call], lines: Sequence[str]) -> str:
-    """What to say of a `write` whose code fence seems to have ended within its text; "" where none does."""
+    """A description of a `write` whose code fence seems to have ended within its text; "" if none does."""
     for call in calls:
         value = _value(call, "write", "text") if kind_of(call.name) == "write" else None
         if value is None or value.closer[:1] not in ("`", "~"):
@@ -151,7 +150,7 @@ def _value(call: Call, kind: str, name: str) -> Value | None:
 
 
 def _check_shell(call: Call) -> None:
-    """Raises DamagedError where the command is code of a language that a shell does not run."""
+    """Raises DamagedError if the command is code in a language other than the shell's."""
     value = _value(call, "run", "command")
     if value is None or value.closer[:1] not in ("`", "~"):
         return
@@ -162,7 +161,7 @@ def _check_shell(call: Call) -> None:
         "Write the code to a file with `write` and run that, or give the command as a block: `command <<END_OF_COMMAND`, "
         "`python3 - <<'EOF'`, the code, `EOF`, `END_OF_COMMAND`."
         if language in PYTHONS
-        else "Write the code to a file with `write` and run that; a command stands in a fence of `bash`."
+        else "Write the code to a file with `write` and run that; put a command in a fence of `bash`."
     )
     raise DamagedError(
         f"The code fence in line {value.opened} says `{language[:40]}`, and the command of `run` is for a shell. {how}"

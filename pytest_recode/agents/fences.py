@@ -1,4 +1,4 @@
-"""Files out of fenced code in an answer: what the `one-shot` agent reads."""
+"""Extract files from fenced code in an answer, for the `one-shot` agent."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)\s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
-    """One piece of fenced code; `closed` is False where the answer ends within it. `before` is the line above it that is not blank,
-    `line` the number of the line that opens it, from 1."""
+    """One piece of fenced code. `closed` is False if the answer ends within it. `before` is the last non-blank line above it; `line` is
+    the line that opens it (from 1)."""
 
     info: str
     text: str
@@ -34,14 +34,14 @@ class Fence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Text by target, and what was wrong with the answer, for the model."""
+    """Text by target, and the faults of the answer, for the model."""
 
     files: Mapping[str, str]
     problems: tuple[str, ...]
 
 
 def fences(text: str) -> tuple[Fence, ...]:
-    """In order. Inside a fence, a fence that names a language opens one within it (a docstring may hold an example)."""
+    """All fences in order. Within a fence, a fence that names a language opens a nested one (a docstring may contain an example)."""
     found: list[Fence] = []
     lines = text.split("\n")
     at = 0
@@ -70,7 +70,7 @@ def fences(text: str) -> tuple[Fence, ...]:
 
 
 def whole(text: str) -> tuple[Fence, ...]:
-    """The pieces of an answer. Raises DamagedError where one is cut off, or where it is not known where one ends."""
+    """The pieces of an answer. Raises DamagedError if one is truncated or its end is unclear."""
     pieces = fences(text)
     for number, piece in enumerate(pieces):
         if not piece.closed:
@@ -79,19 +79,19 @@ def whole(text: str) -> tuple[Fence, ...]:
             )
         if number + 1 < len(pieces) and unsure(piece):
             raise DamagedError(
-                f"The code fences do not tell where the code that begins in line {piece.line} ends: a line of backticks stands in one of "
+                f"The code fences do not tell where the code that begins in line {piece.line} ends: a line of backticks is in one of "
                 "its strings. Use a fence of four backticks."
             )
     return pieces
 
 
 def unsure(piece: Fence) -> bool:
-    """Whether a line of backticks within a piece of Python may have been taken for its end."""
+    """Whether a line of backticks within a piece of Python may have been mistaken for its end."""
     return language(piece) in {*PYTHON, ""} and ends_in_a_string(piece.text)
 
 
 def files(text: str, targets: Sequence[str]) -> Found:
-    """The last piece of code for each target: one that names it, or with a single target the only one of Python that names nothing.
+    """The last piece of code for each target: one that names it or, with a single target, the only Python piece that names no file.
 
     Where one piece cannot be read, none counts.
     """
@@ -110,7 +110,7 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
         if len(code) > 1:
             lines = ", ".join(str(piece.line) for piece in code)
             raise DamagedError(
-                f"Your answer holds {len(code)} blocks of code (lines {lines}) and none names {targets[0]}: it is not known which one "
+                f"Your answer has {len(code)} blocks of code (lines {lines}) and none names {targets[0]}: it is unclear which one "
                 f"is meant. Begin the fence with a line such as ```python {targets[0]}."
             )
         chosen = dict(zip(targets, code, strict=False))
@@ -127,14 +127,14 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
     missing = [path for path in targets if path not in chosen]
     if missing:
         problems.append(
-            f"Your answer holds no fenced code for {', '.join(missing)}: unchanged. "
+            f"Your answer has no fenced code for {', '.join(missing)}: unchanged. "
             f"Begin the fence with a line such as ```python {missing[0]}"
         )
     return Found(files={path: piece.text for path, piece in chosen.items()}, problems=tuple(problems))
 
 
 def _names(piece: Fence, targets: Sequence[str]) -> str | None:
-    """The target that a piece is for; another path that it names; or None where it names none."""
+    """The target that a piece is for, or another path that it names, or None."""
     words = [word for word in re.split(r"[\s:={},]+", piece.info) if word]
     given = [path for word in words if "." in (path := word.strip("\"'`")) or path in targets]
     if not given:
@@ -159,10 +159,10 @@ def _target(word: str, targets: Sequence[str]) -> str | None:
 
 
 def language(piece: Fence) -> str:
-    """What the fence says of the code in it, in lower case; "" where it says nothing."""
+    """The language of the fence in lower case; "" if it names none."""
     return language_in(piece.info)
 
 
 def language_in(info: str) -> str:
-    """The language that the words behind a fence's backticks name first, in lower case; "" without one."""
+    """The first language in a fence's info string, in lower case; "" if it names none."""
     return next(filter(None, re.split(r"[\s:={},.]+", info.lower())), "")

@@ -1,7 +1,7 @@
-"""The actions of an agent: what each is for and what it takes.
+"""The actions of an agent: their purpose and arguments.
 
-`FORMS` declares each action once: prompts, tools, readers of answers and error messages follow it. `action_names.py` has other names
-of an action, and `tool_execution.py` executes it.
+`FORMS` declares each action once; prompts, tools, parsers and error messages are derived from it. `action_names.py` has the alternative
+names, and `tool_execution.py` executes actions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TEXTS = ("text", "old", "new")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What an action is for and what it takes. `main` may stand on the heading's own line."""
+    """Purpose and arguments of an action. `main` is the argument that may be on the heading's line."""
 
     does: str
     takes: Mapping[str, str]
@@ -42,12 +42,12 @@ class Form:
 
     @property
     def holds_text(self) -> bool:
-        """Whether an argument is a text of any number of lines."""
+        """Whether one of the arguments is a text of any number of lines."""
         return not self.takes.keys().isdisjoint(TEXTS)
 
     @property
     def is_single_lines(self) -> bool:
-        """Whether every argument ends with its line, so that a line below is no part of it."""
+        """Whether every argument ends with its line, so that the next line is not part of it."""
         return self.takes.keys() <= {"path", "lines"}
 
 

@@ -1,4 +1,4 @@
-"""The lines of a text answer that mean something by themselves: headings, actions, the names of arguments and files."""
+"""Recognise the lines of a text answer that have a meaning of their own: headings, actions, argument names and file names."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PATH = re.compile(r"[`'\"]?(?P<path>[^\s`'\"=:{}(),]*[./][^\s`'\"=:{}(),]*)[`'\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """A heading: a part or "action", what follows on its line, and the tag of the block that it opens."""
+    """A heading: a part or "action", the rest of its line, and the tag of the block that it opens."""
 
     word: str
     rest: str
@@ -54,7 +54,7 @@ class Head:
 
 
 def heading(line: str, heads: Sequence[re.Pattern[str]]) -> Head | None:
-    """None for any other line."""
+    """The heading in a line; None for any other line."""
     line = line.rstrip("\r")
     match = next((match for head in heads if (match := head.match(line))), None)
     if match is None:
@@ -83,7 +83,7 @@ def heading(line: str, heads: Sequence[re.Pattern[str]]) -> Head | None:
 
 
 def acts(line: str) -> bool:
-    """Whether a line, if it began an answer, would open an action."""
+    """Whether a line would open an action at the start of an answer."""
     head = heading(line, (HEADING, LOOSE, SINGLE)) if "action" in line[:200].lower() else None
     if head is None or head.word != "action":
         return False
@@ -94,7 +94,7 @@ def acts(line: str) -> bool:
 
 
 def calls_as_python(line: str) -> bool:
-    """Whether a line begins with an action as Python would call it: `write(path="a.py", ...)`, `submit()`."""
+    """Whether a line begins with an action in Python call syntax: `write(path="a.py", ...)`, `submit()`."""
     match = _CALLED.match(line[:400])
     kind = kind_of(match["name"]) if match else None
     if match is None or kind is None or match["name"] == "open":
@@ -104,23 +104,23 @@ def calls_as_python(line: str) -> bool:
 
 
 def tail_of(argument: re.Match[str]) -> str:
-    """What stands behind the name of an argument, from the colon on."""
+    """The text after an argument's name, from the colon on."""
     return f":{argument['behind']}" if argument["inner"] and argument["behind"] is not None else argument["tail"]
 
 
 def interface_in(info: str) -> str:
-    """The interface that the line of a fence names, as feedback writes a correction: `python file=a.py interface=a.solve`."""
+    """The interface in the info string of a fence, as feedback writes corrections: `python file=a.py interface=a.solve`."""
     found = _INTERFACE.search(info)
     return found["interface"] if found else ""
 
 
 def has_blanks(info: str) -> bool:
-    """Whether it is not known how many words of the line of a fence are the name of its file: `csv my data.csv`."""
+    """Whether it is unclear how many words of an info string are the file name: `csv my data.csv`."""
     return _TITLE.search(info) is None and bool(path_in(info)) and len(_WORDS.sub(" ", info).split()) > 2
 
 
 def path_in(info: str) -> str:
-    """The file that the line of a fence names: `python src/a.py`, `python:a.py`, `python title="a.py"`."""
+    """The file in the info string of a fence: `python src/a.py`, `python:a.py`, `python title="a.py"`."""
     if quoted := _TITLE.search(info):
         return quoted["path"].strip()
     for word in re.split(r"[\s:={},]+", info.strip()):

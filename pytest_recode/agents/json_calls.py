@@ -1,4 +1,4 @@
-"""Actions that a model writes as JSON objects.
+"""Parse actions that a model writes as JSON objects.
 
     {"action": "write", "args": {"path": "a.py", "text": "..."}}
     {"name": "write", "arguments": {...}}        as most tool calls are written, also within <tool_call>...</tool_call>
@@ -64,11 +64,11 @@ _GIVEN = re.compile(rf"{_MARK}(?:" + "|".join(_ARGUMENT_KEYS) + rf"){_MARK}\s*:"
 
 
 class DuplicateKeyError(ValueError):
-    """A JSON object that has one key twice: one of the two would be lost."""
+    """A JSON object has a key twice, so that one of the values would be lost."""
 
 
 class DoubtfulEscapeError(ValueError):
-    """A JSON string with line breaks and escapes: its writer may have meant the escapes as they are."""
+    """A JSON string has both line breaks and escapes, so that its escapes may be meant literally."""
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -78,7 +78,7 @@ _ESCAPE = re.compile(r'\\[^"/]')
 
 
 def decoded(text: str, at: int = 0) -> tuple[Any, int]:
-    """The JSON value at `at`, and where it ends. Line breaks within a string are taken as such, unless the string has escapes as well.
+    """The JSON value at `at`, and the index after it. Line breaks within a string are accepted, unless the string also has escapes.
 
     Raises ValueError (DuplicateKeyError and DoubtfulEscapeError among them) and RecursionError.
     """
@@ -86,7 +86,7 @@ def decoded(text: str, at: int = 0) -> tuple[Any, int]:
     for string in _STRING.finditer(text, at, end):
         if "\n" in string[0] and (escape := _ESCAPE.search(string[0])):
             raise DoubtfulEscapeError(
-                f"a string holds line breaks, which JSON writes as \\n, and `{escape[0]}` as well: it is not known whether that is an escape"
+                f"a string holds line breaks, which JSON writes as \\n, and `{escape[0]}` as well: it is unclear whether that is an escape"
             )
     return value, end
 
@@ -100,7 +100,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_calls(value: Any, line: int) -> list[Call] | None:
-    """The actions in a JSON value; None where it is no call but other data.
+    """The actions in a JSON value; None if it is other data.
 
     Raises DamagedError where it is a call that cannot be read.
     """
@@ -178,13 +178,14 @@ SUBMIT_TEXTS = ("message", "summary", "result", "answer", "final_answer", "text"
 
 
 def submit_text(given: dict[str, Any]) -> str:
-    """The text for a reader among the arguments of `submit`, taken out of them."""
+    """Remove the arguments of `submit` that are text for a reader, and return their text."""
     names = [name for name in given if plain_name(name) in SUBMIT_TEXTS and isinstance(given[name], str | None)]
     return "\n".join(filter(None, (given.pop(name) for name in names)))
 
 
 def taken_parts(given: dict[str, Any]) -> dict[str, str]:
-    """The parts of a step among arguments or keys, taken out of `given`; what is no text becomes one, since a thought undoes no action."""
+    """Remove the parts of a step from arguments or keys, and return them. Other types become text, because a malformed thought must not
+    invalidate an action."""
     parts: dict[str, str] = {}
     for key in list(given):
         if (name := PART_NAMES.get(key.lower())) is None:
@@ -201,7 +202,7 @@ def _as_text(said: Any) -> str:
 
 
 def arguments_in(text: str, name: str) -> dict[str, Any]:
-    """The arguments of a call, as the JSON text that most providers send; some encode it twice.
+    """The arguments of a call, given as JSON text by most providers and encoded twice by some.
 
     Raises DamagedError.
     """
@@ -214,7 +215,7 @@ def arguments_in(text: str, name: str) -> dict[str, Any]:
                 raise DamagedError(f"The arguments of `{name[:80]}` are no JSON ({error}).") from None
             if given.strip()[end:]:
                 raise DamagedError(
-                    f"The arguments of `{name[:80]}` are JSON with more behind it: {given.strip()[end:][:40]!r}."
+                    f"The arguments of `{name[:80]}` are JSON followed by more text: {given.strip()[end:][:40]!r}."
                 )
             given = value
         if given is None or given == "":
@@ -230,7 +231,7 @@ def _as_an_object(name: str) -> str:
 
 
 def looks_like_a_call(text: str) -> bool:
-    """Whether text that is no JSON was meant to be an action."""
+    """Whether text that is not valid JSON was meant to be an action."""
     return _HINT.match(text) is not None
 
 
@@ -240,7 +241,7 @@ def names_a_call(text: str) -> bool:
 
 
 def call_behind_text(line: str) -> bool:
-    """Whether a line holds a JSON object behind other text that names an action and has a key for its arguments; not in backticks."""
+    """Whether a line has, after other text and outside backticks, a JSON object that names an action and has a key for its arguments."""
     line = _SPAN.sub("` `", line) if '"' in line else line
     found = next((each for each in NAMED.finditer(line) if kind_of(each["name"])), None) if '"' in line else None
     return found is not None and _GIVEN.search(line, found.end()) is not None

@@ -1,7 +1,6 @@
-"""Tool calls in the text of an answer, as models write them where their server does not turn them into calls.
+"""Parse tool calls that appear in the text of an answer because a server did not convert them.
 
-Called by `tools` in the pytest process for answers without a native call. Only a text that ends with the calls, and holds nothing
-behind them, is read.
+Called by `tools` in the pytest process for answers without a native call. Only texts that end with the calls are read.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ _MARKED = re.compile(
 _MARKS = re.compile(
     r"(?:<\|(?:start|end)\|>(?:assistant)?|<\uff5ctool\u2581calls\u2581(?:begin|end)\uff5c>|<\uff5cend\u2581of\u2581sentence\uff5c>|\s)*"
 )
-"""What may stand between calls and behind the last."""
+"""Text allowed between calls and after the last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
-    """How a call begins and ends, and what stands between: `name` and `arguments`, or `fenced` arguments. No pattern searches: each is
-    matched once for every end, so that a text costs time in its length alone."""
+    """The delimiters of a call: its begin, its end and the separator of `name` and `arguments` (or `fenced` arguments). Each pattern is
+    matched once per end marker, so that the time is linear in the length of the text."""
 
     begin: str
     end: str
@@ -53,14 +52,14 @@ _DEEPSEEK = _Form(
 
 
 def unmarked(text: str) -> str:
-    """The JSON of a call in the form of Llama or Mistral that is all of a text; any other text as it is."""
+    """The JSON of a call in the form of Llama or Mistral, if it is the whole text; any other text unchanged."""
     found = _MARKED.fullmatch(text)
     return text if found is None else str(found["llama"] or found["mistral"])
 
 
 def leaked_calls(text: str) -> tuple[ToolCall, ...]:
-    """The calls at the end of a text, in the form of gpt-oss (harmony) or of DeepSeek; empty where there are none, or where anything but
-    their marks stands between or behind them."""
+    """The calls at the end of a text in the form of gpt-oss (harmony) or DeepSeek. Empty if there are none, or if other text is between
+    or after them."""
     return next(filter(None, (_calls(text, form) for form in (_HARMONY, _DEEPSEEK))), ())
 
 

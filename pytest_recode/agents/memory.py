@@ -1,7 +1,7 @@
-"""What the `recode` agent remembers of an episode: its latest messages, a summary of those before, and the files that it has seen.
+"""The memory of the `recode` agent for one episode: the latest messages, a summary of older ones, and the files seen so far.
 
-Limited in tokens. They are estimated: the characters of a text divided by the characters to a token that the provider counted
-in this model's latest prompt. (A tokenizer takes seconds to load, and the public ones are not those of most models.)
+Limited in tokens, which are estimated: the characters of a text divided by the characters per token of this model's latest prompt, as
+counted by the provider. (A tokenizer takes seconds to load, and public ones do not match most models.)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ whole files. Do not act."""
 
 @dataclass(slots=True, kw_only=True)
 class Entry:
-    """One message. `files` are those that it reads, writes or changes, with True where their whole text may stand in it.
+    """One message. `files` are those that it reads, writes or changes; the value is True if it may contain the whole text.
 
     `step` is 0 for the message between two turns.
     """
@@ -67,9 +67,10 @@ Reads = Callable[[str], str | None]
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """Never holds the brief, so that no summary can lose it. `threshold` and `keep` limit it in messages, too, where a user says so.
+    """The brief is never part of it, so that no summary can lose it. `threshold` and `keep` add limits in messages, if the user sets
+    them.
 
-    `files` are those that summarised messages read or changed, as they were when the summary was written.
+    `files` are those that summarised messages read or changed, as of the summary.
     """
 
     threshold: int | None = None
@@ -80,7 +81,7 @@ class Memory:
     characters: float = CHARACTERS  # to a token
 
     def shown(self) -> list[Message]:
-        """What goes between the brief and the present state."""
+        """The messages between the brief and the current state."""
         messages = [entry.message for entry in self.entries]
         if not self.summary:
             return messages
@@ -99,14 +100,15 @@ class Memory:
         return "\n\n".join(said)
 
     def counted(self, prompt: Sequence[Message], beside: int, tokens: int) -> None:
-        """Learn from a prompt of which the provider counted the `tokens`; `beside` are the characters of its tools."""
+        """Update the estimate from a prompt for which the provider counted `tokens`. `beside`: characters of the prompt's tools."""
         self.characters = characters_of(prompt, beside, tokens) or self.characters
 
     def tokens(self, messages: Sequence[Message]) -> int:
         return tokens_of(messages, self.characters)
 
     def where(self, path: str, text: str) -> str:
-        """Which message has the whole text of a file, in words; "" unless the latest that concerns the file does. A short text has none."""
+        """A description of the message that has the whole text of a file; "" unless it is the latest message about that file. Short texts
+        have none."""
         whole = text.strip("\n")
         last = next((entry for entry in reversed(self.entries) if path in entry.files), None)
         if last is None or len(whole) < MIN_REPEATED or not any(whole in each for each in _texts(last.message)):
@@ -132,9 +134,9 @@ class Memory:
         self.entries = entries
 
     def shrink(self, model: Model, limit: int, *, read: Reads, known: Collection[str], now: str) -> Reply | None:
-        """Summarise the older messages where there are more than `limit` tokens; None where there are not.
+        """Summarise the older messages if there are more than `limit` tokens; None if there are not.
 
-        `known`: files that every prompt shows anyway. `now`: the feedback that is worked on. Keeps all where the model raises.
+        `known`: files that every prompt shows anyway. `now`: the current feedback. If the model raises, nothing is dropped.
         """
         much = self.tokens(self.shown()) > limit
         many = self.threshold is not None and len(self.entries) > self.threshold
@@ -153,7 +155,7 @@ class Memory:
         return reply
 
     def _cut(self, limit: int) -> int:
-        """How many messages a summary replaces: whole exchanges, so that no result is parted from the call it answers."""
+        """How many messages a summary replaces: whole exchanges, so that no result is separated from its call."""
         starts = [number for number in range(1, len(self.entries)) if self._begins(number)]
         kept = self.keep
         if kept is None:
@@ -166,7 +168,7 @@ class Memory:
         return len(self.entries) if self._tail(at) > 5 * limit // 6 else at
 
     def _begins(self, number: int) -> bool:
-        """Whether an exchange begins at this message: an answer, or what is said between two turns."""
+        """Whether an exchange begins at this message: an answer, or the message between two turns."""
         roles = [entry.message.role for entry in self.entries[number - 1 : number + 1]]
         return roles[1] == "assistant" or (roles[1] == "user" and roles[0] != "assistant")
 
@@ -174,13 +176,13 @@ class Memory:
         return self.tokens([entry.message for entry in self.entries[at:]])
 
     def _paths(self, at: int, known: Collection[str]) -> list[str]:
-        """Files that the first `at` messages show or change, the most recent first, but for those that a later message shows whole."""
+        """Files that the first `at` messages show or change, most recent first, except those that a later message shows completely."""
         later = {path for entry in self.entries[at:] for path, whole in entry.files.items() if whole}
         seen = [path for entry in reversed(self.entries) for path in reversed(entry.files)]
         return [path for path in dict.fromkeys([*seen, *self.files]) if path not in later and path not in known]
 
     def _keep_files(self, paths: Sequence[str], limit: int, read: Reads) -> None:
-        """The most recent first, in a third of the room and in what the messages leave."""
+        """Keep the most recent files, in a third of the limit and in the room that the messages leave."""
         room = int(self.characters * min(limit // 3, 5 * limit // 6 - self.tokens(self.shown())))
         for path in paths:
             text = read(path)
@@ -198,7 +200,7 @@ class Memory:
 
 
 def limit_of(window: int | None, fixed: int) -> int:
-    """Tokens that a memory may have, where the rest of a prompt has `fixed` and the model's context window, if known, `window`."""
+    """The limit of a memory in tokens, if the rest of a prompt has `fixed` tokens and the model's context window, if known, is `window`."""
     if window is None:
         return MAX_TOKENS_UNKNOWN
     answer = min(MAX_ANSWER_TOKENS, window // 4)
@@ -206,17 +208,17 @@ def limit_of(window: int | None, fixed: int) -> int:
 
 
 def characters_of(prompt: Sequence[Message], beside: int, tokens: int) -> float | None:
-    """Characters to a token, 1 to 4.5, of a prompt of which the provider counted the `tokens`; None where it counted none."""
+    """Characters per token (1 to 4.5) of a prompt for which the provider counted `tokens`; None if it counted none."""
     return min(max((size(prompt) + beside) / tokens, 1.0), 4.5) if tokens > 0 else None
 
 
 def tokens_of(messages: Sequence[Message], characters: float) -> int:
-    """An estimate, with what a provider adds to each message."""
+    """An estimate, including the tokens that a provider adds to each message."""
     return math.ceil(size(messages) / characters) + 4 * len(messages)
 
 
 def size(messages: Sequence[Message]) -> int:
-    """Characters."""
+    """In characters."""
     return sum(
         len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
         for message in messages
@@ -233,7 +235,7 @@ def message_of(kept: Mapping[str, Any]) -> Message:
 
 
 def quoted(message: Message, limit: int = MAX_QUOTED) -> str:
-    """A message for the summary's writer; calls as `name` and a line for each argument."""
+    """A message for the model that writes the summary; calls are written as their name and a line per argument."""
     calls = "\n".join("\n".join([call.name, *_lines(call)]) for call in message.tool_calls)
     return cut("\n".join(filter(None, (message.content, calls))), limit)
 
@@ -249,7 +251,7 @@ def _entry(kept: Mapping[str, Any]) -> Entry:
 
 
 def _given(call: ToolCall) -> Mapping[str, Any]:
-    """Arguments of a call that was kept: a JSON object."""
+    """The arguments of a stored call: a JSON object."""
     given: Mapping[str, Any] = json.loads(call.arguments)
     return given
 
@@ -271,6 +273,6 @@ def _quote(entry: Entry) -> str:
 
 
 def _plain(before: str, old: Sequence[Entry]) -> str:
-    """Where the model writes no summary: the first line of every message, rather than nothing."""
+    """The first line of every message: used if the model writes no summary."""
     lines = [entry.message.content.strip().partition("\n")[0][:200] for entry in old]
     return "\n".join(filter(None, (before, *lines)))

@@ -1,6 +1,7 @@
-"""Code in an answer's prose that names a file: whether an action of the answer writes that file. If none does, the code would be lost.
+"""Find code in an answer's prose that names a file, and check that an action of the answer writes that file. Otherwise the code would be
+lost.
 
-Called in the pytest process by `protocol` for text answers and by `tools` for the text beside native calls. Pure.
+Called in the pytest process by `protocol` for text answers and by `tools` for text next to native calls. Pure.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ _DEFINITION = re.compile(r"(?P<indent>[ \t]*)(?:async )?(?:def|class)[ \t]+\w+.*
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedCode:
-    """A code fence in prose that names the file it belongs to; `line` is the line that opens it, from 1."""
+    """A code fence in prose that names its file. `line` (from 1) opens it."""
 
     line: int
     path: str
 
 
 def file_named_near(lines: Sequence[str], opened: int) -> str:
-    """The file that a line of its own above a fence, or a comment at the beginning of its code, names; "" without one. `opened` is the
-    index of the line that opens the fence."""
+    """The file named by the line above a fence, or by a comment at the start of its code; "" if there is none. `opened` is the index of
+    the line that opens the fence."""
     above = next((line for line in reversed(lines[max(opened - 2, 0) : opened]) if line.strip()), "")
     first = next((line for line in lines[opened + 1 :] if line.strip()), "")
     comment = _COMMENT.fullmatch(first[:300])
@@ -45,7 +46,7 @@ def file_named_near(lines: Sequence[str], opened: int) -> str:
 
 
 def named_code(text: str) -> tuple[NamedCode, ...]:
-    """The fences of a text that name a file: on their own line, in the line above, or in a comment at the beginning of the code."""
+    """The fences that name a file: in their info string, in the line above, or in a comment at the start of the code."""
     found: list[NamedCode] = []
     lines = text[:MAX_READ].split("\n")
     fence = None
@@ -61,8 +62,7 @@ def named_code(text: str) -> tuple[NamedCode, ...]:
 
 
 def quoted_code(text: str) -> tuple[str, ...]:
-    """The Python code that stands in a text: in fences that name no other language, in lists and quotations as well, and definitions
-    without a fence."""
+    """The Python code in a text: in fences that name no other language (also in lists and quotations), and in unfenced definitions."""
     rows = [_QUOTED.sub("", line) for line in text[:MAX_READ].split("\n")]
     pieces: list[str] = []
     outside: list[str] = []
@@ -81,7 +81,7 @@ def quoted_code(text: str) -> tuple[str, ...]:
 
 
 def _definitions(rows: Sequence[str]) -> list[str]:
-    """The functions and classes that stand in lines of prose, each with the lines that are indented below it."""
+    """The functions and classes in lines of prose, each with the indented lines below it."""
     found: list[str] = []
     at = 0
     while at < len(rows):
@@ -104,18 +104,18 @@ def _closes(line: str, ticks: str) -> bool:
 
 
 def lost_line(quoted: Sequence[str], known: Set[str]) -> str:
-    """The first line of the code that is none of the known lines; "" where all are. Comments and ellipses do not count."""
+    """The first line of the code that is not among the known lines; "" if all are. Comments and ellipses do not count."""
     lines = (line.strip() for code in quoted for line in code.split("\n"))
     return next((line for line in lines if line and line not in known and not line.startswith(("#", "...", ">>>"))), "")
 
 
 def lines_of_files(files: Iterable[bytes]) -> frozenset[str]:
-    """The lines of files, without the blanks around them."""
+    """The lines of files, stripped."""
     return frozenset(line.strip() for data in files for line in data.decode("utf-8", "replace").split("\n"))
 
 
 def unwritten(found: Sequence[NamedCode], actions: Sequence[Action]) -> NamedCode | None:
-    """The first piece of code whose file none of the actions writes or edits; None where each has one."""
+    """The first piece of code whose file no action writes or edits; None if there is none."""
     written = [each.arguments["path"] for each in actions if each.kind in ("write", "edit")]
     commands = [each.arguments["command"] for each in actions if each.kind == "run"]
     for code in found:
@@ -126,7 +126,7 @@ def unwritten(found: Sequence[NamedCode], actions: Sequence[Action]) -> NamedCod
 
 
 def _may_write(command: str, name: str) -> bool:
-    """Whether a command that names a file may write it: by a redirection to it, or by a program that writes files."""
+    """Whether a command that names a file may write it: by a redirection, or with a program that writes files."""
     file = re.escape(name)
     return name in command and bool(
         re.search(
@@ -137,6 +137,6 @@ def _may_write(command: str, name: str) -> bool:
 
 
 def _same_file(one: str, other: str) -> bool:
-    """Whether two paths may name one file: models leave out leading directories, or write absolute paths."""
+    """Whether two paths may name one file: models omit leading directories or write absolute paths."""
     first, second = (posixpath.normpath(path).strip("/") for path in (one, other))
     return first == second or first.endswith(f"/{second}") or second.endswith(f"/{first}")

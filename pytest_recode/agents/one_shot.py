@@ -1,10 +1,10 @@
-"""`one-shot`: one call of the model a turn, no tools; the answer is the code. What a model is worth without an agent.
+"""`one-shot`: one model call per turn, no tools; the answer is the code. It measures the model without an agent.
 
-Where a task asks for a part of a file, the answer is that part alone (`partial_file.py`). Every later prompt has all earlier answers and
-what was said to them, as far as they fit (`memory.limit_of`); the oldest are left out first, and the prompt says so.
+If a task asks for a part of a file, the answer is that part (`partial_file.py`). Later prompts contain all earlier answers and the
+feedback on them, as far as they fit (`memory.limit_of`). The oldest are left out first, and the prompt says so.
 
-Its lines of the transcript: `message` (turn, step, role, content), `step` (turn, step, files, problems, usage, finish, and
-`reindented` where an answer for a part of a file was moved to another indentation).
+Its transcript events: `message` (turn, step, role, content) and `step` (turn, step, files, problems, usage, finish, and `reindented` if
+an answer for a part of a file was moved to another indentation).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from pytest_recode.task import Brief, Files
 MAX_REPOSITORY = 80_000
 """Characters of the repository's files in a prompt, some 20,000 tokens: it has no other way to see them."""
 MAX_ANSWER = 1_000_000
-"""Characters of an answer that are looked at; see `protocol.MAX_ANSWER`."""
+"""Maximum number of characters of an answer; see `protocol.MAX_ANSWER`."""
 
 HOW = """\
 Answer with the whole content of every target, each in a fenced block whose first line names it:
@@ -58,7 +58,7 @@ AGAIN_SLOT = "Answer again in the form asked for above, with the whole code of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """One turn: the message that asked (of the first turn ""), the answer as it is remembered, and the targets it wrote."""
+    """One turn: the user message ("" in the first turn), the remembered answer, and the targets that it wrote."""
 
     asked: str
     answer: str
@@ -75,7 +75,7 @@ class OneShot:
     characters: float = CHARACTERS  # to a token
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        """Asks once, writes what the answer holds; `submitted` where it held something."""
+        """Call the model once and write the files of its answer. `submitted` is True if there were any."""
         self.turn += 1
         messages = self._prompt(brief, feedback, workspace)
         for message in messages if self.turn == 1 else messages[-1:]:
@@ -122,7 +122,7 @@ class OneShot:
         restore_model(self.model, typed_field(state, "model", dict))
 
     def _read(self, reply: Reply, brief: Brief) -> tuple[Found, bool]:
-        """What an answer writes, and whether it was moved to another indentation."""
+        """The files that an answer writes, and whether the answer was moved to another indentation."""
         if len(reply.text) > MAX_ANSWER:
             told = f"Your answer has {len(reply.text)} characters; at most {MAX_ANSWER} are read. Nothing was written."
             return Found(files={}, problems=(told,)), False
@@ -168,7 +168,7 @@ class OneShot:
         return self._within([*start, Message(role="user", content=clean("\n\n".join(told)))])
 
     def _within(self, fixed: list[Message]) -> list[Message]:
-        """The prompt with as many of the latest answers as fit between its beginning and its end; with the last in any case."""
+        """The prompt with as many of the latest answers as fit between its beginning and its end, at least the last."""
         *start, now = fixed
         room = limit_of(window_of(self.model), tokens_of(fixed, self.characters))
         kept: list[Message] = []
@@ -178,13 +178,14 @@ class OneShot:
             before = [Message(role="user", content=asked)] if asked else []
             room -= tokens_of([*before, answer], self.characters)
             if room < 0 and kept:
-                told = f"Your answers in turns 1 to {number + 1}, and what was said to them, are left out: there is no room."
+                told = f"Your answers in turns 1 to {number + 1}, and the feedback on them, are left out: there is no room."
                 return [*start, *kept[1:], Message(role="user", content=f"{told}\n\n{now.content}")]
             kept = [*before, answer, *kept]
         return [*start, *kept, now]
 
     def _targets(self, brief: Brief, targets: Files) -> str:
-        """As they are now; one that stands word for word in the latest answer which wrote it is pointed at."""
+        """The current targets. A target that is unchanged since the latest answer that wrote it is replaced by a reference to that
+        answer."""
         above = {}
         for path, text in target_files(brief, targets).items():
             wrote = max((turn for turn, each in enumerate(self.past, 1) if path in each.files), default=0)
@@ -198,7 +199,7 @@ class OneShot:
 
 
 def repository_text(brief: Brief) -> str:
-    """The files of the repository, targets first, then Python, then the smaller ones, as long as there is room."""
+    """The files of the repository as far as they fit: targets first, then Python files, then others by size."""
     room, shown, left_out = MAX_REPOSITORY, [], 0
     for path in sorted(brief.repo, key=lambda path: _rank(brief, path)):
         data = brief.repo[path]

@@ -1,6 +1,6 @@
-"""Translates calls of other agents' tools into the tools of this one, in the pytest process, for `tools`.
+"""Translate calls of other agents' tools to this agent's tools, in the pytest process, for `tools`.
 
-Only what has one reading is translated; anything else stays as it is, and is refused with the arguments that the tool takes.
+Only unambiguous calls are translated. Others are refused with a list of the arguments that the tool takes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _THOUGHTS = frozenset({"think", "thinking", "plan", "todo", "todo_write", "updat
 
 
 def tool_kind(name: str, given: dict[str, Any]) -> str | ProtocolError:
-    """The tool that a call of `name` means; the `command` of an editor is taken out of `given`."""
+    """The tool that a call of `name` means. Removes the `command` of an editor tool from `given`."""
     plain = plain_name(name)
     if (kind := kind_of(name)) is not None:
         return kind
@@ -69,7 +69,7 @@ def _no_command(editor: str, command: object) -> ProtocolError:
 
 
 def names_a_tool(name: str) -> bool:
-    """Whether a call of this name is understood."""
+    """Whether a tool of this name is known."""
     plain = plain_name(name)
     return kind_of(name) is not None or plain in EDITORS or any(plain in others for others in TOOL_NAMES.values())
 
@@ -85,13 +85,13 @@ def _unknown(name: str, plain: str) -> ProtocolError:
 
 
 def unwrapped(given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments themselves where they stand within the only argument of a call."""
+    """The arguments, without the single argument that contains all of them."""
     [only] = given if len(given) == 1 else [""]
     return dict(given[only]) if only in _WRAPPERS and isinstance(given[only], dict) else given
 
 
 def translated(kind: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call in the spelling of this agent's tools."""
+    """The arguments of a call under this agent's names."""
     made = dict(given)
     if kind == "run":
         for name in ("command", "cmd"):
@@ -110,8 +110,7 @@ def translated(kind: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shell_text(command: object) -> object:
-    """The text for the shell that a command stands for: an array of a program and its arguments, also written as JSON text, or text in a
-    code fence."""
+    """The shell command for an argument that is an array of a program and its arguments (also as JSON text), or text in a code fence."""
     if isinstance(command, str):
         fenced = _FENCED.fullmatch(command)
         if fenced is not None and "```" not in fenced["body"]:
@@ -142,7 +141,7 @@ def _shell_text(command: object) -> object:
 
 
 def _translate_milliseconds(made: dict[str, Any]) -> None:
-    """Gives a time limit in milliseconds as `timeout`, where no other limit is given."""
+    """Replace a time limit in milliseconds by `timeout`, if that is missing."""
     names = [name for name in made if plain_name(name) in _MILLISECONDS]
     limits = [name for name, value in made.items() if argument_of("run", name) == "timeout" and value is not None]
     if len(names) != 1 or limits:
@@ -153,7 +152,7 @@ def _translate_milliseconds(made: dict[str, Any]) -> None:
 
 
 def _translate_directory(made: dict[str, Any]) -> None:
-    """Puts the directory of a command in front of it."""
+    """Prepend a change to the command's directory."""
     names = [name for name, value in made.items() if plain_name(name) in _DIRECTORIES and value]
     commands = [name for name in made if argument_of("run", name) == "command"]
     if len(names) != 1 or len(commands) != 1 or not all(isinstance(made[name], str) for name in (*names, *commands)):
@@ -165,7 +164,7 @@ def _translate_directory(made: dict[str, Any]) -> None:
 
 
 def _translate_lines(made: dict[str, Any]) -> None:
-    """Gives the range of a `read` as `lines`, where it is written with two numbers."""
+    """Replace the first and last line of a `read` by `lines`."""
     lines = made.get("lines")
     if isinstance(lines, dict) and lines and set(lines) <= {"start", "end"}:
         _lines(made, lines, "start", "end")
@@ -182,7 +181,7 @@ def _translate_lines(made: dict[str, Any]) -> None:
         if not pair or not _lines(found, pair, first, last):
             continue
         if names_lines(given) and found and not _same_lines(given, found["lines"]):
-            return  # refused: it is not known which are meant
+            return  # refused: it is unclear which are meant
         for plain in pair:
             del made[names[plain]]
         if not names_lines(given):
@@ -191,13 +190,13 @@ def _translate_lines(made: dict[str, Any]) -> None:
 
 
 def _same_lines(given: Mapping[str, Any], lines: str) -> bool:
-    """Whether lines given in another way are these."""
+    """Whether lines given in another form are the same."""
     made = action("read", {"path": "a", **given})
     return isinstance(made, Action) and lines_of(made.arguments.get("lines", "1-")) == lines_of(lines)
 
 
 def _lines(made: dict[str, Any], pair: Mapping[str, Any], first: str, last: str) -> bool:
-    """Sets `lines` from two numbers, either of which may be left out; False where they are none."""
+    """Set `lines` from two optional numbers. Returns False if they are not numbers."""
     if any(pair.get(name) not in (None, "") and whole_number(pair[name]) is None for name in (first, last)):
         return False
     begin, end = (whole_number(pair.get(name)) for name in (first, last))

@@ -1,6 +1,6 @@
-"""How `one-shot` asks for a part of a file, and what it takes for the answer: the last fenced block of Python.
+"""How `one-shot` asks for a part of a file, and which part of the answer counts: the last fenced Python block.
 
-As the authors of ResearchCodeBench ask: the paper, the context files, the file with the placeholder, and what to write.
+The prompt follows ResearchCodeBench: the paper, the context files, the file with the placeholder, and the assignment.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ the answer, at its indentation of 8 blanks, would be
 _LOOSE = re.compile(r"^[ \t]*```python[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 _WHICH_END = (
-    "The code fences do not tell where the code{begins} ends: a line of backticks stands in one of its strings. Nothing was"
+    "The code fences do not tell where the code{begins} ends: a line of backticks is in one of its strings. Nothing was"
     " written. Use a fence of four backticks."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """`text` is the whole file with the answer laid in, None where there was no answer; `problems` are told to the model."""
+    """`text` is the whole file with the answer inserted, None if there was no answer. `problems` are shown to the model."""
 
     text: str | None = None
     reindented: bool = False
@@ -77,7 +77,7 @@ def how(brief: Brief, slot: Slot) -> str:
 
 
 def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> Answer:
-    """What an answer makes of the file."""
+    """The file that results from an answer."""
     everything = fences(text)
     pieces = [piece for piece in everything if language(piece) in PYTHON]
     for piece in pieces:
@@ -88,7 +88,7 @@ def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> Answer:
     found = [piece.text for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
     if cut_off or not found:
         why = ("The last block of code in your answer is not closed: it was cut off.",) if cut_off else ()
-        unchanged = "Your answer holds no whole block of code that begins with ```python: the file is unchanged."
+        unchanged = "Your answer has no whole block of code that begins with ```python: the file is unchanged."
         return Answer(problems=(*why, unchanged))
     if not pieces and ends_in_a_string(found[-1]):
         return Answer(problems=(_WHICH_END.format(begins=""),))

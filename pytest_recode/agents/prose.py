@@ -1,4 +1,4 @@
-"""Lines of an answer outside of its actions: which of them may have been meant as an action."""
+"""Check the lines of an answer outside its actions: which of them may be meant as an action."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _LISTED = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?")
 
 
 def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, acted: bool) -> str:
-    """What to tell a model of this line of prose if its answer turns out to hold no action, "" for most lines. `acted`: it stands behind
-    an action.
+    """A hint about this line of prose, for an answer that turns out to have no action; "" for most lines. `acted`: the line follows an
+    action.
 
-    Raises DamagedError where the line would be an action that is lost.
+    Raises DamagedError if the line would be a lost action.
     """
     line = lines[at]
     where = f"Line {at + 1} ({shown(line)})"
@@ -40,11 +40,11 @@ def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, 
             raise DamagedError(f"{where} looks like an action, and others are marked in another way. {HOW}")
         hint = f"{where} looks like an action and has no `###` before it."
     if acted and line.strip(" \t`*") in FORMS:
-        raise DamagedError(f"{where} is the name of an action and stands under no heading. {HOW}")
+        raise DamagedError(f"{where} is the name of an action without a heading. {HOW}")
     if calls_as_python(line):
         raise DamagedError(f"{where} looks like an action and is written as a call of Python. {HOW}")
     if call_within(line):
-        hint = hint or f"{where} holds an action behind other text: begin it in a line of its own."
+        hint = hint or f"{where} has an action after other text: begin it in a line of its own."
     if _HIDDEN.search(line[:300]) and heading(line, heads) is None:
         raise DamagedError(f"{where} looks like an action and does not begin with its heading.")
     _check_heading(lines, at, heads, where)
@@ -55,14 +55,14 @@ def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, 
 
 
 def json_line(lines: Sequence[str]) -> int:
-    """The number of the first line that opens what looks like a JSON object, 0 where none does."""
+    """The number of the first line that seems to open a JSON object; 0 if there is none."""
     text = "\n".join(lines)[:MAX_JSON]
     found = _OBJECT.search(text)
     return text.count("\n", 0, found.start()) + 1 if found else 0
 
 
 def _check_heading(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], where: str) -> None:
-    """Raises DamagedError for a heading that names an action without the word: `### Write`."""
+    """Raises DamagedError for a heading that names an action without the word `Action`: `### Write`."""
     line = lines[at].strip()
     bare = re.sub(r"^(?:#{1,6}[ \t]+|\*\*)|\*\*$", "", line)
     name = bare.strip("`*: \t").rpartition(":")[2].strip("`*: \t")

@@ -12,7 +12,7 @@ chooses itself, so that a block can hold any line whatever:
     END_OF_TEXT
 
 A block's text is its lines joined by newlines: none after the last, but in the text of a `write`, since a file's lines each end in a
-newline. Nothing inside a block is looked at.
+newline. The content of a block is never parsed.
 
 `parse` also reads the other forms in which models answer (`value_reader`, `json_calls`, `tagged_calls`). It has two outcomes: a Step in which every action
 and every text is as it was written, or a ProtocolError, and then nothing of the answer is done. Each line of an answer belongs to a
@@ -44,7 +44,7 @@ __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "ren
 
 MAX_ANSWER = 1_000_000
 """Characters of one answer: as much as a target may hold, so nothing that could be graded is refused."""
-_NO_ACTION = "Your answer holds no action: no line such as `### Action: read`."
+_NO_ACTION = "Your answer has no action: no line such as `### Action: read`."
 _SHAPE = """\
 ### Observation
 what you see
@@ -57,9 +57,9 @@ path: (file, relative to the workspace)"""
 
 
 def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
-    """One answer of a model. `cut_off`: the provider says that it ended at the limit of output.
+    """Parse one answer of a model. `cut_off`: the provider reports that it ended at the output limit.
 
-    What it never does: guess where a text ends, choose between two readings, or act on a part of an answer.
+    It never guesses where a text ends, never chooses between two readings, and never executes a part of an answer.
     """
     if cut_off:
         return ProtocolError(
@@ -83,8 +83,8 @@ def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
 
 
 def _read(lines: list[str]) -> AnswerReader:
-    """Headings without hashes count only where there is no action under a real one, those with a single hash only where there is none
-    under either."""
+    """Headings without hashes count only if there is no action under a real heading, and those with one hash only if there is none under
+    either."""
     reading = AnswerReader(lines=list(lines), heads=(HEADING,))
     damage: Exception | None = None
     try:
@@ -106,7 +106,7 @@ def _read(lines: list[str]) -> AnswerReader:
 
 
 def _opens_single(lines: Sequence[str], at: int) -> bool:
-    """Whether line `at` is `# Action: read`, or `# Action` and the action follows."""
+    """Whether line `at` is `# Action: read`, or `# Action` followed by the action."""
     head = heading(lines[at], (SINGLE,)) if lines[at][:1] == "#" else None
     if head is None or head.word != "action":
         return False
@@ -116,8 +116,8 @@ def _opens_single(lines: Sequence[str], at: int) -> bool:
 
 
 def plain_lines(text: str) -> str:
-    """An answer without a byte order mark, and with its line ends as line feeds where all of them are CRLF. Where only some are, the
-    carriage returns are characters of its texts."""
+    """An answer without a byte order mark, and with line feeds if all of its lines end in CRLF. If only some do, the carriage returns are
+    part of its texts."""
     text = text.removeprefix("\ufeff")
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
         return text.replace("\r\n", "\n")
@@ -125,7 +125,7 @@ def plain_lines(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """An answer without what a model thinks in front of it. Raises DamagedError where the thoughts do not end."""
+    """An answer without the thoughts at its beginning. Raises DamagedError if the thoughts do not end."""
     start = text.lstrip()
     for tag in ("think", "thinking"):
         if start.startswith(f"<{tag}>"):
@@ -139,8 +139,7 @@ def without_thoughts(text: str) -> str:
 
 
 def parts_of(text: str) -> dict[str, str]:
-    """The parts in a text beside native tool calls, or in an answer whose actions cannot be used; text without headings is
-    reflection."""
+    """The parts in a text next to native tool calls, or in an answer with unusable actions. Text without headings is reflection."""
     parts: dict[str, list[str]] = {}
     word, fence, close = "reflection", "", ""
     lines = text[:MAX_ANSWER].split("\n")
@@ -169,13 +168,13 @@ _PIECES = re.compile(r"(</?[A-Za-z]{1,20}>)")
 
 
 def _pieces(line: str) -> list[str]:
-    """A line that begins with a tag, or ends with one, parted at its tags."""
+    """Split a line that begins or ends with a tag at its tags."""
     bare = line.strip()
     return _PIECES.split(bare) if bare[:1] == "<" or bare[-1:] == ">" else [line]
 
 
 def render(step: Step) -> str:
-    """The answer that `parse` reads as this step, whatever its parts and arguments hold."""
+    """An answer from which `parse` restores this step, whatever its parts and arguments contain."""
     values = [
         *(getattr(step, name) for name in PARTS),
         *(each for act in step.actions for each in act.arguments.values()),
@@ -222,8 +221,8 @@ def _fits_a_line(name: str, value: str) -> bool:
 
 
 def _rendered_block(head: str, value: str, taken: set[str], *, whole_lines: bool = False) -> list[str]:
-    """With a last line that is no other line of the answer; it is added to `taken`. `whole_lines`: each line of `value` ends in a
-    newline."""
+    """A block whose last line is not another line of the answer; that line is added to `taken`. `whole_lines`: each line of `value` ends
+    in a newline."""
     body = (value.removesuffix("\n") if whole_lines else value).split("\n") if value else []
     tag, number = "END_OF_TEXT", 1
     while tag in taken or opens_block("\n".join(body), tag):
@@ -234,7 +233,7 @@ def _rendered_block(head: str, value: str, taken: set[str], *, whole_lines: bool
 
 
 def _outdented(text: str) -> str:
-    """An answer that is indented as a whole, without its indentation."""
+    """Remove the indentation of an answer that is indented as a whole."""
     lines = text.split("\n")
     first = next((line for line in lines if line.strip()), "")
     depth = len(first) - len(first.lstrip(" "))
@@ -244,7 +243,7 @@ def _outdented(text: str) -> str:
 
 
 def _shape(lines: Sequence[str]) -> str:
-    """The form of an answer: where this one holds code below the name of a file, with the `write` of that file."""
+    """The form of an answer. If this answer has code below a file name, the form is a `write` of that file."""
     before = ""
     for line in lines:
         named = NAMED_FILE.match(before[:300])
@@ -261,7 +260,7 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
         what = f"{reading.hint} No other action was found." if reading.hint else _NO_ACTION
         if not reading.hint and (line := json_line(lines)):
             what = (
-                f"Your answer holds no action that can be read. Line {line} (`{lines[line - 1].strip()[:80]}`) holds JSON that is not read: "
+                f"Your answer has no action that can be read. Line {line} (`{lines[line - 1].strip()[:80]}`) holds JSON that is not read: "
                 f"an action as JSON names it and begins in a line of its own, such as {AS_JSON}."
             )
         return ProtocolError(
@@ -269,11 +268,11 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
         )
     if len(reading.forms) > 1:
         told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())
-        raise DamagedError(f"Your answer holds actions in different forms, {told}: use one.")
+        raise DamagedError(f"Your answer has actions in different forms, {told}: use one.")
     if reading.hint:
         raise DamagedError(f"{reading.hint} Other actions have one: write all of them alike.")
     if len(calls) > MAX_ACTIONS:
-        raise DamagedError(f"Your answer holds {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
+        raise DamagedError(f"Your answer has {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
     texts = [*reading.texts, *(each for call in calls for each in call.values.values() if each.closer[:1] == "<")]
     for call in calls:
         if kind_of(call.name) == "submit" and (said := submit_text(call.arguments)):
@@ -308,5 +307,5 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
 
 
 def writes(actions: Sequence[Action]) -> bool:
-    """Whether one of them can change a file."""
+    """Whether one of the actions can change a file."""
     return any(FORMS[each.kind].changes_files for each in actions)

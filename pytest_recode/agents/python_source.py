@@ -1,4 +1,4 @@
-"""Whether a text is Python. Texts come from models: nothing of them is run, and none may end this process."""
+"""Check whether a text is Python. Texts come from models: they are never executed, and none may crash this process."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import ast
 import warnings
 
 MAX_PARSED = 1_000_000
-"""Characters; a longer text is not looked at."""
+"""Characters; a longer text is not checked."""
 
 
 def syntax_error(text: str) -> str | None:
-    """None where `text` is Python; else where and why it is not, such as "line 3: invalid syntax". A text that cannot be looked at
-    (too long, too deeply nested) counts as no Python."""
+    """None if `text` is Python; otherwise the place and the reason, such as "line 3: invalid syntax". A text that cannot be checked (too
+    long, too deeply nested) counts as invalid."""
     if len(text) > MAX_PARSED:
         return f"it has more than {MAX_PARSED:,} characters"
     try:
@@ -27,7 +27,7 @@ def syntax_error(text: str) -> str | None:
 
 
 def _late_future(tree: ast.Module) -> int:
-    """The line of a `from __future__` import behind other statements, which only a compiler refuses; 0 without one."""
+    """The line of a `from __future__` import after other statements, which only the compiler rejects; 0 if there is none."""
     first = True
     for number, node in enumerate(tree.body):
         future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
@@ -39,7 +39,7 @@ def _late_future(tree: ast.Module) -> int:
 
 
 def holds_code(text: str) -> bool:
-    """Whether `text` is Python that does something: more than comments and names, which a line of prose may be as well."""
+    """Whether `text` is Python with an effect: more than comments and names, which a line of prose may also be."""
     if syntax_error(text) is not None:
         return False
     with warnings.catch_warnings():
@@ -49,7 +49,7 @@ def holds_code(text: str) -> bool:
 
 
 def ends_in_a_string(text: str) -> bool:
-    """Whether `text` stops within a string of several lines: so does every beginning of Python that a line of backticks ends, since
-    such a line stands nowhere else. The text may be indented, as that for a part of a file is."""
+    """Whether `text` ends within a string of several lines. A line of backticks can only occur within such a string, so truncated code
+    ends in one. The text may be indented, like the text for a part of a file."""
     read = (text, f"if True:\n{text}") if text[:1] in (" ", "\t", "\n") else (text,)
     return any("unterminated triple-quoted" in (syntax_error(each) or "") for each in read)

@@ -67,7 +67,7 @@ class ReCode:
     over: str = ""  # how the turn before ended, to be remembered once it is known that there is another
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
+        """At most `context.steps` answers. Ends early if one submits. Summaries cost tokens but no step."""
         self._begin_turn(brief, feedback)
         usage, submitted, step = Usage(), False, 0
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
@@ -94,15 +94,15 @@ class ReCode:
         restore_model(self.model, typed_field(state, "model", dict))
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, targets: Files, step: int) -> list[Message]:
-        """What never changes first, what changes at each step last: providers cache the beginning of a prompt.
+        """Constant text first, text that changes at each step last, because providers cache the beginning of a prompt.
 
-        Of feedback and targets the memory may have the whole text, word for word: then they are not said twice.
+        Feedback and targets that the memory has word for word are not repeated.
         """
         files = target_files(brief, targets)
         above = {path: place for path, text in files.items() if (place := self.memory.where(path, text))}
         said = clean(feedback_text(brief, feedback))
         if feedback is not None and self.memory.holds(said):
-            # in the first step it stands right before
+            # in the first step it is right above
             said = (
                 f"# Feedback\n\nThat on turn {feedback.turn} is above, where turn {self.turn} begins."
                 if step > 1
@@ -133,7 +133,7 @@ class ReCode:
     def _shrink(
         self, brief: Brief, feedback: Feedback | None, workspace: Workspace, targets: Files, step: int
     ) -> Usage:
-        """What it cost to summarise what the memory holds too much of; the summary is logged."""
+        """Summarise the memory if it is too large, log the summary, and return its cost."""
         old, now = len(self.memory.entries), "" if feedback is None else clean(feedback_text(brief, feedback))
         state = Message(role="user", content=now + targets_text(brief, targets))
         fixed = self.memory.tokens([*self._start(brief), state]) + _OF_TOOLS // 4
@@ -149,7 +149,7 @@ class ReCode:
     def _answer(
         self, reply: Reply, workspace: Workspace, found: Searches, step: int, shown: Callable[[], Set[str]]
     ) -> bool:
-        """Do what an answer says and remember both; True where it submits. `shown`: lines that it may quote."""
+        """Execute an answer and remember it with its results. Returns True if it submits. `shown`: lines that it may quote."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
         try:
             native = self.model.native_tools
@@ -198,7 +198,7 @@ class ReCode:
     def _tell(
         self, calls: Sequence[ToolCall], results: Sequence[str], text: str, step: int, files: Sequence[str] = ()
     ) -> None:
-        """Tool calls want a result each, by id; any other answer gets one message. `files`: what each result is the text of, or ""."""
+        """Remember the results: a message per tool call, or one for a text answer. `files`: the file whose text a result is, or ""."""
         if not calls:
             said = self._remember(Message(role="user", content=text), step)
             said.files.update({path: True for path in files if path})
@@ -236,7 +236,7 @@ class ReCode:
 
 
 def window_of(model: Model) -> int | None:
-    """Tokens of the model's context window, where it knows them."""
+    """The model's context window in tokens, if the model knows it."""
     return getattr(model, "window", None)
 
 
@@ -262,7 +262,7 @@ KIND = AgentKind(make=make)
 
 
 def _replaced(actions: Sequence[Action]) -> str:
-    """What to say where the last of these writes a file that one before it wrote: "" for most."""
+    """A note if the last of these actions overwrites a file that an earlier one wrote: "" for most."""
     *before, last = ((posixpath.normpath(each.arguments.get("path", ".")), each.kind) for each in actions)
     earlier = [number for number, each in enumerate(before, 1) if each == last]
     return f" It replaces what action {earlier[-1]} of this answer wrote." if earlier else ""
@@ -272,7 +272,7 @@ _COST = "This answer could not be used, and cost a step."
 
 
 def _refusals(read: ProtocolError) -> list[str]:
-    """A text for each tool call of an answer that cannot be used. What the answer cost is said once."""
+    """A text for each tool call of an unusable answer. The cost of the answer is stated once."""
     told, cost = [], f"{_COST} "
     for wrong in read.calls:
         told.append(f"{cost}{wrong}" if wrong else "Not done: another call of this answer could not be used.")
@@ -286,8 +286,8 @@ def _said(reply: Reply) -> str:
 
 
 def _kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
-    """The calls as they go back to the provider: JSON objects of no huge size as arguments, and ids of our own, since
-    some servers give none and some the same ones in each answer. Arguments that are no JSON object are kept as text."""
+    """The calls as they are sent back to the provider: arguments are JSON objects of limited size, and ids are our own, because some
+    servers give none or repeat them. Arguments that are not a JSON object are kept as text."""
     kept = []
     whole = sum(len(call.arguments) for call in reply.tool_calls) <= MAX_REMEMBERED
     room = MAX_REMEMBERED if whole else MAX_REMEMBERED // max(len(reply.tool_calls), 1)
@@ -309,7 +309,7 @@ def _kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
 
 
 def _merge(messages: Sequence[Message]) -> list[Message]:
-    """Messages of the user that follow each other, as one: not every provider takes two."""
+    """Merge consecutive user messages, because not every provider accepts them."""
     merged: list[Message] = []
     for message in messages:
         if merged and merged[-1].role == message.role == "user":
@@ -320,12 +320,12 @@ def _merge(messages: Sequence[Message]) -> list[Message]:
 
 
 def clean(text: str) -> str:
-    """Lone surrogates cannot be sent to anybody."""
+    """The text without lone surrogates, which cannot be encoded."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
-    """All four stages, whatever of them an answer left out."""
+    """All four parts of a step, including the missing ones."""
     if isinstance(read, ProtocolError):
         said = parts_of(cut(reply.text, MAX_REMEMBERED))
         actions, note, error = [], "", read.text

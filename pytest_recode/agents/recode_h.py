@@ -1,8 +1,8 @@
-"""`recode-h`: the agent as RECODE-H's own code has it (arXiv 2510.06186), for comparison, without that code's faults.
+"""`recode-h`: the agent of RECODE-H's own code (arXiv 2510.06186) for comparison, without the faults of that code.
 
-One user message holds everything, in its order: paper, instruction, history, code with line numbers, feedback, result of the last
-action. Ten turns of three steps; REPLACE writes a whole target; the steps used up, the targets are handed in. docs/reference/recode-h.md
-lists what it does otherwise. The lines of its transcript are those of `recode`.
+One user message contains everything in the original's order: paper, instruction, history, code with line numbers, feedback, result of the
+last action. Ten turns of three steps. REPLACE writes a whole target. After the last step the targets are submitted.
+docs/reference/recode-h.md lists the differences. Its transcript has the events of `recode`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ BROWSE
 SUBMIT
     hands the targets in as they are and ends the turn; the tests run then, and their result opens the next turn
 
-Answer in this form, and put nothing behind the action:
+Answer in this form, and put nothing after the action:
 
 {SHAPE}
 
@@ -87,7 +87,7 @@ class RecodeH:
     unparsed: int = 0  # answers of this turn
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        """At most `context.steps` answers; ends early where one submits. Summaries cost tokens but no step."""
+        """At most `context.steps` answers. Ends early if one submits. Summaries cost tokens but no step."""
         self.turn, self.unparsed = self.turn + 1, 0
         words, result = _parts(feedback)
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
@@ -132,7 +132,7 @@ class RecodeH:
         return [Message(role="system", content=SYSTEM), Message(role="user", content=clean(_sections(sections)))]
 
     def _answer(self, reply: Reply, brief: Brief, workspace: Workspace, found: Searches, step: int) -> tuple[bool, str]:
-        """Do what an answer says; whether it submits, and what to tell."""
+        """Execute an answer. Returns whether it submits, and the text for the model."""
         read = parse(reply.text, brief.targets, cut_off=reply.finish in CUT_OFF)
         if isinstance(read, ProtocolError):
             said, actions, error = cut(reflection_of(reply.text), MAX_REMEMBERED), [], read.text
@@ -154,7 +154,7 @@ class RecodeH:
         return read.verb == "SUBMIT", f"Result of {read.verb}{about}:\n{text}"
 
     def _shrink(self, step: int) -> Usage:
-        """What it cost to summarise what the memory holds too much of; the summary is logged."""
+        """Summarise the memory if it is too large, log the summary, and return its cost."""
         old = len(self.memory.messages)
         reply = self.memory.shrink(self.model)
         if reply is None:
@@ -202,7 +202,7 @@ _NOT_LISTED = frozenset({"__pycache__", ".pytest_cache", ".git"})
 
 
 def numbered(path: str, data: bytes | None) -> str:
-    """A target as it is, each line behind its number."""
+    """A target with line numbers."""
     if data is None:
         return f"{path} (the target): absent"
     text = data.decode("utf-8", "replace")
@@ -214,7 +214,7 @@ def numbered(path: str, data: bytes | None) -> str:
 
 
 def _parts(feedback: Feedback | None) -> tuple[str, str]:
-    """The researcher's words, and the tests' own output, which is the result of the submission."""
+    """The researcher's text, and the output of the tests, which is the result of the submission."""
     if feedback is None:
         return "No feedback yet: this is the first turn.", "Nothing was done yet."
     words, said, output = feedback.text.partition(f"\n{TESTS_SAID}\n")

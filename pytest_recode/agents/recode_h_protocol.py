@@ -71,7 +71,7 @@ def parse(text: str, targets: Sequence[str], *, cut_off: bool = False) -> Comman
         unknown = re.match(r"[\[<*`]*([A-Za-z_]+)", other)
         named = f"There is no action {unknown[1]}. " if unknown else ""
         return ProtocolError(
-            text=f"{named}Your answer holds no action. Nothing was done. The actions are {', '.join(VERBS)}. Answer in this form:\n\n{SHAPE}"
+            text=f"{named}Your answer has no action. Nothing was done. The actions are {', '.join(VERBS)}. Answer in this form:\n\n{SHAPE}"
         )
     label, verb, rest, at = found
     reflection = reflection_of("\n".join(lines[:label]))
@@ -91,17 +91,17 @@ def parse(text: str, targets: Sequence[str], *, cut_off: bool = False) -> Comman
         argument = argument.partition("\n")[0].strip(" \t`'\"")
     if not argument:
         wanted = "the path of a file" if verb == "READ" else "what to look for"
-        return ProtocolError(text=f"{verb} needs {wanted}, behind the word or on the next line. Nothing was done.")
+        return ProtocolError(text=f"{verb} needs {wanted}, after the word or on the next line. Nothing was done.")
     return Command(verb=verb, argument=argument, reflection=reflection)
 
 
 def reflection_of(text: str) -> str:
-    """What stands before the action, without its label."""
+    """The text before the action, without its label."""
     return _REFLECT.sub("", text, count=1).strip() if _REFLECT.match(text) else text.strip()
 
 
 def _labelled(lines: Sequence[str]) -> tuple[int, str, str, int] | None:
-    """(line of the label, verb, what follows it on its line, line after it): the first label that an action follows."""
+    """(line of the label, verb, rest of that line, next line) of the first label that is followed by an action."""
     for label, line in enumerate(lines):
         match = _LABEL.match(line)
         if match is None:
@@ -120,7 +120,7 @@ def _labelled(lines: Sequence[str]) -> tuple[int, str, str, int] | None:
 
 
 def _more(verb: str, behind: str, argument: str) -> ProtocolError | None:
-    """What is wrong where something stands behind an action that is one line: it would be lost."""
+    """A description of text that follows an action of one line and would be lost."""
     rows = behind.split("\n")
     lost = [row for row in rows if row.strip() and not _FENCE.match(row)]
     begun = [row for row in rows if _LABEL.match(row) or _VERB.match(row.strip())]
@@ -129,7 +129,7 @@ def _more(verb: str, behind: str, argument: str) -> ProtocolError | None:
     if (lost and rows[0].strip() and not query) or begun or (code and not query):
         what = (begun or lost or rows)[0].strip()[:80]
         return ProtocolError(
-            text=f"Behind {verb} stands more (`{what}`), which would be lost: one action an answer, and nothing behind it. Nothing was done."
+            text=f"More text (`{what}`) follows {verb} and would be lost: one action per answer, and nothing after it. Nothing was done."
         )
     return None
 
@@ -137,7 +137,7 @@ def _more(verb: str, behind: str, argument: str) -> ProtocolError | None:
 def _replace(
     argument: str, body: str, targets: Sequence[str], reflection: str, *, opened: bool
 ) -> Command | ProtocolError:
-    """`opened`: a fence was opened before the word REPLACE, so that the code ends with the line that closes it."""
+    """`opened`: a fence was opened before the word REPLACE, so the code ends with the line that closes it."""
     path = argument.removeprefix("./")
     if path and path not in targets:
         return ProtocolError(
@@ -168,7 +168,7 @@ def _replace(
             return ProtocolError(text=_WHICH_END)
         if any(_LABEL.match(row) and _VERB.match(row.partition(":")[2].strip()) for row in behind.split("\n")):
             return ProtocolError(
-                text="Behind the code of REPLACE stands another action: one action an answer. Nothing was done."
+                text="Another action follows the code of REPLACE: one action per answer. Nothing was done."
             )
         code = pieces[0].text
     elif odd != opened or (opened and not _FENCE.match(lines[-1])):
@@ -184,7 +184,7 @@ def _replace(
 
 _WHICH_END = (
     "The code fences in your answer do not tell where the code ends. Nothing was done. Write the code without a fence and with"
-    " nothing behind it, or in one fence of four backticks."
+    " nothing after it, or in one fence of four backticks."
 )
 _CUT_OFF = "the code may be cut off, and nothing of it was written. Write all of it, shorter if need be."
 

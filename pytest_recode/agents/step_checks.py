@@ -1,7 +1,7 @@
-"""Finds the faults of an answer that show before any of its actions is done, though only with the workspace: paths outside of it, actions
-behind `submit`, code that no action writes.
+"""Find faults of an answer before any action is executed, with the help of the workspace: paths outside it, actions after `submit`, code
+that no action writes.
 
-Called by `recode` between reading an answer and doing it; changes nothing in the workspace.
+Called by `recode` after an answer is parsed and before it is executed. Changes nothing in the workspace.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def checked(
     calls: int = 0,
     known: Set[str] = frozenset(),
 ) -> Step | ProtocolError:
-    """The step with the paths of its actions relative to the workspace, or what is wrong with it; of an answer that is wrong already, with
-    the faults of its other calls.
+    """The step with paths relative to the workspace, or a description of its faults. For an answer that is already faulty, the faults of
+    its other calls are added.
 
-    `native`: the model calls tools; `calls`: how many it called, each of which gets a result; `known`: lines that the
-    model was shown, which it may quote.
+    `native`: the model calls tools. `calls`: number of calls, each of which gets a result. `known`: lines shown to the model, which it
+    may quote.
     """
     if isinstance(step, ProtocolError):
         also = [_checked(action, workspace) if action is not None else None for action in step.actions]
@@ -52,18 +52,17 @@ def checked(
 
 
 def _order(actions: Sequence[Action]) -> str:
-    """What is wrong with the order of the actions; "" where nothing is."""
+    """A description of a fault in the order of the actions; "" if there is none."""
     kinds = [action.kind for action in actions]
     after = kinds[kinds.index("submit") :] if "submit" in kinds else []
     if set(after) <= {"submit"}:
         return ""
     other = next(kind for kind in after if kind != "submit")
-    return f"`submit` ends the turn, and stands before `{other}` in your answer. Nothing was done. Make `submit` the last action."
+    return f"`submit` ends the turn, but comes before `{other}` in your answer. Nothing was done. Make `submit` the last action."
 
 
 def lost_code(quoted: Sequence[str], known: Set[str]) -> str:
-    """What to say of code of a step that submits which stands outside of its actions and is none of the known lines; "" where there is
-    none."""
+    """A description of code outside the actions of a step that submits, if the code is not among the known lines; "" if there is none."""
     line = lost_line(quoted, known)
     if not line:
         return ""
@@ -98,8 +97,7 @@ def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
 
 
 def _interface(action: Action) -> str | None:
-    """The interface that the code fence around the text of a file names, as feedback shows a correction: the rest of the file would be
-    lost."""
+    """The interface that the code fence around a file's text names, as corrections in feedback do. The rest of the file would be lost."""
     if action.kind != "write" or not action.arguments["path"].endswith(".py"):
         return None
     first = FENCE.match(action.arguments["text"].lstrip().partition("\n")[0])

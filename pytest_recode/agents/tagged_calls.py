@@ -1,4 +1,4 @@
-"""Actions that a model writes in tags, as in XML.
+"""Parse actions that a model writes in XML-like tags.
 
     <function=write><parameter=path>a.py</parameter>...</function>
     <invoke name="write"><parameter name="path">a.py</parameter>...</invoke>
@@ -69,15 +69,15 @@ def opens_call(line: str) -> bool:
 
 
 def opening_tags(line: str) -> Iterator[re.Match[str]]:
-    """The tags of a line that open an action, but for those in backticks."""
+    """The tags in a line that open an action, except those in backticks."""
     for tag in _TAG.finditer(line) if "<" in line else ():
         if _opens(tag) and not re.match(r"[\w`]", line[max(tag.start() - 1, 0)]):
             yield tag
 
 
 def call_within(line: str) -> bool:
-    """Whether a line holds an action behind other text: a JSON object that names one, or a tag that opens one and that it or a later
-    line closes. Not in backticks."""
+    """Whether a line has, after other text and outside backticks, an action: a JSON object that names one, or a tag that opens one and is
+    closed by this or a later line."""
     if '"' in line and any(kind_of(found["name"]) for found in NAMED.finditer(line)):
         return True
     begin = len(line) - len(line.lstrip())
@@ -97,7 +97,7 @@ def _opens(tag: re.Match[str]) -> bool:
 
 
 def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
-    """The actions in the element that begins at `at`, and where it ends. Raises DamagedError."""
+    """The actions in the element that begins at `at`, and the index after it. Raises DamagedError."""
     tag = _TAG.match(text, at)
     assert tag is not None
     name = tag["name"].removeprefix("antml:").lower()
@@ -161,7 +161,7 @@ def _json_within(text: str, at: int, named: str, line: int) -> tuple[list[Call],
 
 
 def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
-    """The arguments of `call`, each a tag of its own, up to `close`."""
+    """Read the arguments of `call`, each in its own tag, up to `close`."""
     while not text.startswith(close, at):
         tag = _TAG.match(text, at)
         if tag is None and not call.arguments and not call.parts and (plain := _plain(text, at, call.name, close)):
@@ -185,7 +185,7 @@ def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
 
 
 def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
-    """Name and value of the argument that `tag` opens, and where it ends. Its text is all up to the first closing tag, without one
+    """Name and value of the argument that `tag` opens, and the index after it. The value ends at the first closing tag and excludes one
     line break at each end. Raises DamagedError."""
     opened = text.count("\n", 0, tag.start()) + 1
     name = tag["name"].removeprefix("antml:")
@@ -198,7 +198,7 @@ def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
     raw = text[tag.end() : stop]
     if _ENTITY.search(raw):
         raise DamagedError(
-            f"The text of `{tag[0][:80]}` in line {opened} holds `{_ENTITY.search(raw)[0]}`: it is not known whether it is "  # type: ignore[index]
+            f"The text of `{tag[0][:80]}` in line {opened} holds `{_ENTITY.search(raw)[0]}`: it is unclear whether it is "  # type: ignore[index]
             "escaped. Write it as a block."
         )
     body = raw.removeprefix("\n")
@@ -214,7 +214,7 @@ def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
 
 
 def _plain(text: str, at: int, name: str, close: str) -> dict[str, object]:
-    """The main argument of an action whose tag holds it as plain text: `<run>ls -la</run>`. Empty where it may be more than that."""
+    """The main argument of an action whose tag contains it as plain text: `<run>ls -la</run>`. Empty if the text may be more than that."""
     kind = kind_of(name)
     said, closed, rest = text[at:].partition(close)
     if kind is None or FORMS[kind].holds_text or not FORMS[kind].main or not closed:
@@ -227,13 +227,13 @@ def _plain(text: str, at: int, name: str, close: str) -> dict[str, object]:
 
 
 def _attributes(tag: re.Match[str], line: int, named: str) -> dict[str, object]:
-    """The arguments of an action that stand in its tag: `<read path="a.py" />`."""
+    """The arguments of an action in attributes of its tag: `<read path="a.py" />`."""
     found = [(name, double or single) for name, double, single in _ATTRIBUTE.findall(tag["rest"])]
     kind = str(kind_of(named))
     for name, value in found:
         if kind in FORMS and (argument_of(kind, name) in TEXTS or _ENTITY.search(value)):
             raise DamagedError(
-                f"`{name}` stands in the tag `{tag[0].split()[0]}` of line {line}: it is not known what is escaped in it. {_in_tags(kind)}"
+                f"`{name}` is in the tag `{tag[0].split()[0]}` of line {line}: it is unclear what is escaped in it. {_in_tags(kind)}"
             )
     if len({name for name, _ in found}) < len(found):
         raise DamagedError(f"The tag `{tag[0].split()[0]}` in line {line} has an attribute twice.")

@@ -35,7 +35,7 @@ Search = Callable[[str], str]
 
 
 def execute(action: Action, workspace: Workspace, search: Search, *, among: int = 1) -> tuple[bool, str]:
-    """Execute any action but `submit`. Returns whether it was executed (False: the workspace refused it), and text for the model.
+    """Execute any action except `submit`. Returns whether it was executed (False: the workspace refused it) and text for the model.
 
     `among` is the number of actions that share `MAX_RESULTS`.
     """
@@ -92,7 +92,7 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
 
 
 def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: bool = False) -> str:
-    """Replace the one place where `old` stands, or every place. Raises `Refused`, saying what to do about it."""
+    """Replace the only occurrence of `old`, or all of them. Raises `Refused` with advice."""
     text = workspace.read(path)
     said = old
     count = text.count(old)
@@ -105,7 +105,7 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
     if not count:
         why = _escaped(text, said) or f"{_near(text, old)}. It must be exact, blanks included"
         if new.strip() and text.count(new) == 1:
-            why += f". The new text stands there already, at line {text[: text.index(new)].count(chr(10)) + 1}: it may be edited already"
+            why += f". The new text is there already, at line {text[: text.index(new)].count(chr(10)) + 1}: it may be edited already"
         raise Refused(f"the old text does not occur in {path}{why}.")
     if count > 1 and not everywhere:
         raise Refused(
@@ -122,8 +122,8 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
 
 
 def note_on_change(path: str, before: str | None, after: str) -> str:
-    """A note for the model if a change left a file empty or no valid Python, or put control characters into it; "" otherwise. `before` is
-    None for a new file."""
+    """A note for the model if a change emptied a file, made it invalid Python, or put control characters into it; "" otherwise. `before`
+    is None for a new file."""
     if not after.strip():
         return f" Note: {path} is empty now." if before is None or before.strip() else ""
     control = next((found for found in _CONTROL.findall(after) if found not in (before or "")), "")
@@ -168,7 +168,7 @@ def _timeout(action: Action) -> float | None:
 
 
 def run(workspace: Workspace, command: str, timeout: float | None = None) -> tuple[str, str]:
-    """How a command ended, as a line, and what it said."""
+    """The exit status of a command as a line, and its output."""
     done = workspace.run(command, timeout)
     if done.timed_out:
         limit = "its `timeout`"
@@ -183,7 +183,7 @@ def run(workspace: Workspace, command: str, timeout: float | None = None) -> tup
 
 
 def unfenced(path: str, text: str) -> str:
-    """The text of a Python file without a code fence around it; a line of backticks is never valid Python."""
+    """The text of a Python file without a code fence around it. A line of backticks is never valid Python."""
     match = _FENCED.fullmatch(text) if path.endswith(".py") else None
     if match is None or (match["ticks"] in match["body"] and syntax_error(match["body"]) is not None):
         return text
@@ -191,7 +191,7 @@ def unfenced(path: str, text: str) -> str:
 
 
 def _escaped(text: str, old: str) -> str:
-    """What to say where the old text occurs in a file once its escapes are taken as the characters that are shown so; "" otherwise."""
+    """A hint if the old text occurs in the file once its escapes are decoded; "" otherwise."""
     shown = [found for found in set(_ESCAPE.findall(old)) if printable(_character(found))[0] == found]
     meant = _ESCAPE.sub(lambda found: _character(found[0]) if found[0] in shown else found[0], old)
     if not shown or meant not in text:
@@ -208,7 +208,7 @@ def _character(escape: str) -> str:
 
 
 def _near(text: str, old: str) -> str:
-    """A hint at the lines of the file that are nearest to the old text; "" if there are none."""
+    """A hint at the lines of the file that are most similar to the old text; "" if there are none."""
     wanted = old.split("\n")
     bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in wanted)
     if all(_NUMBERED.match(line) for line in wanted if line.strip()) and bare in text:
@@ -229,8 +229,8 @@ def _near(text: str, old: str) -> str:
 
 
 def _longest_beginning(lines: list[str], wanted: list[str]) -> tuple[int, int]:
-    """Where the longest run of the first lines of `wanted` begins in `lines`, and its length. Knuth, Morris and Pratt's search: a file of
-    equal lines costs time in its length alone."""
+    """Where the longest run of the first lines of `wanted` begins in `lines`, and its length. Knuth-Morris-Pratt search: linear in the
+    length of the file."""
     back, state = [0] * len(wanted), 0
     for at in range(1, len(wanted)):
         while state and wanted[at] != wanted[state]:

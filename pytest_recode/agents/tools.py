@@ -1,4 +1,4 @@
-"""The same actions as native tool calls: a tool for each, a step's parts as its arguments or as the message's text."""
+"""The actions as native tool calls: one tool per action; the parts of a step are arguments or the message's text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
 """What providers give as the reason where an answer ended before its end."""
 
 _ADVICE = re.compile(r"(?<=[.`)?]) (?:Write|Answer in|Begin|Leave|To quote|Use|Each action|No other action)\b")
-"""Where a fault of the text protocol ends and what to write instead begins: a model with tools is told to call them."""
+"""Where an error message of the text protocol continues with advice: models with tools get other advice."""
 _OF_TEXT = re.compile(r"###|<<|\bblock\b|holds no action")
 _WORD = re.compile(r"[A-Za-z_]{2,40}")
 
 
 def _tool(kind: str, form: Form) -> Tool:
-    """The parts of a step are described once, in the system prompt, and not in each of the schemas."""
+    """The schema of one tool. The parts of a step are described once, in the system prompt."""
     takes = {name: {"type": "string"} for name in PARTS}
     takes |= {name: {"type": "string", "description": meaning} for name, meaning in form.takes.items()}
     return Tool(
@@ -50,7 +50,7 @@ TOOLS: tuple[Tool, ...] = tuple(_tool(kind, form) for kind, form in FORMS.items(
 
 
 def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]] | ProtocolError:
-    """The action, and the parts of a step that came with it."""
+    """The action, and the parts of a step in its arguments."""
     try:
         given = arguments_in(call.arguments, call.name)
         parts = taken_parts(given)
@@ -70,7 +70,7 @@ def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]] | Protoco
 
 
 def from_reply(reply: Reply) -> Step | ProtocolError:
-    """What a model with native tools answered: tool calls, or else the text protocol. All of it is right, or nothing is done."""
+    """The step of a model with native tools: tool calls, or text in the text protocol. If anything is wrong, nothing is executed."""
     cut_off = reply.finish in CUT_OFF
     if not reply.tool_calls:
         return _from_text(reply, cut_off=cut_off)
@@ -115,7 +115,7 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
 
 
 def _repeats(text: str, actions: Sequence[Action]) -> bool:
-    """Whether the actions in a text are among those that are called: they are then done once."""
+    """Whether the actions in a text are among the native calls, and so are executed once."""
     said = parse(without_marks(text))
     return isinstance(said, Step) and all(said.actions.count(each) <= actions.count(each) for each in said.actions)
 
@@ -153,5 +153,5 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
 
 
 def _for_each(reply: Reply, text: str) -> ProtocolError:
-    """Of the answer as a whole; it is said once, and the results of the other calls point at it."""
+    """An error about the answer as a whole: reported once, and referred to in the results of the other calls."""
     return ProtocolError(text=text, calls=(text, *[AS_A_WHOLE] * (len(reply.tool_calls) - 1)))

@@ -1,13 +1,13 @@
-"""The value of an argument in a text answer: on the argument's own line, or in one of the forms of a longer text.
+"""Read the value of an argument in a text answer: on the argument's own line, or in one of the forms of a longer text.
 
-    text <<END      lines, then a line that holds only END
+    text <<END      lines, then a line that is exactly END
     text:           then a fence of backticks or tildes
-    text: |         then lines that are indented (YAML's literal)
-    text: \"\"\"       lines, then a line that holds only the same quotes
+    text: |         then indented lines (a YAML literal)
+    text: \"\"\"       lines, then a line with only the same quotes
     command: cat > a.py <<'EOF'     then the lines of the here-document
 
-Each form ends at the first line that can end it. What follows must again be an argument, a heading or the end; `doubts` tells where a
-later line could have ended it as well, for `protocol` to decide whether the text may be believed.
+Each form ends at the first line that can end it. An argument, a heading or the end of the answer must follow. `values.doubts` finds later
+lines that could also have ended it, and `checked_action` then decides.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _PAIRS = ("`", "'", '"')
 
 
 MAX_QUOTED = 200
-"""Lines of a command within quotation marks that are looked at for their end."""
+"""Maximum number of lines of a command within quotation marks."""
 
 SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
 """The first line of an old and a new text as merge conflicts have them."""
 
 
 def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
-    """The value of the argument `name`, which stands in line `at` with `tail` behind the name.
+    """The value of the argument `name` in line `at`; `tail` is the text after the name.
 
-    Raises `DamagedError` where it has no end, or more than one reading.
+    Raises DamagedError if the value has no end or is ambiguous.
     """
     said = tail.strip()
     if not said.startswith("<<"):
@@ -68,7 +68,7 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
         )
     if said.startswith("<<") and name != "command":
         raise DamagedError(
-            f"Line {at + 1} ({shown(lines[at])}) opens no block: behind `<<` stands one word, and nothing more."
+            f"Line {at + 1} ({shown(lines[at])}) opens no block: after `<<`, write one word and nothing else."
         )
     following = at
     if not said:  # the text begins in a line of its own
@@ -96,12 +96,12 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
 
 
 def search_and_replace(lines: Sequence[str], at: int) -> tuple[Value, Value]:
-    """The old and the new text of an `edit`, as merge conflicts have them. Raises DamagedError."""
+    """The old and the new text of an `edit` in merge conflict markers. Raises DamagedError."""
     marks = [row for row in range(at + 1, len(lines)) if re.match(r"(?:<{5,9}|={5,9}|>{5,9})(?:[ ]|$)", lines[row])]
     if len(marks) < 2 or lines[marks[0]][0] != "=" or lines[marks[1]][0] != ">":
         raise DamagedError(
             f"The lines that begin in line {at + 1} are not one `<<<<<<< SEARCH`, one `=======` and one `>>>>>>> REPLACE`, so that "
-            "it is not known where the old and the new text end. Write them as blocks: `old <<END_OF_OLD`, its lines, `END_OF_OLD`, then "
+            "it is unclear where the old and the new text end. Write them as blocks: `old <<END_OF_OLD`, its lines, `END_OF_OLD`, then "
             "`new <<END_OF_NEW`, its lines, `END_OF_NEW`."
         )
     middle, end = marks[:2]
@@ -113,12 +113,12 @@ def search_and_replace(lines: Sequence[str], at: int) -> tuple[Value, Value]:
 
 
 def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
-    """What stands in the fence that line `at` opens."""
+    """The content of the fence that line `at` opens."""
     fence = FENCE.match(opener)
     assert fence is not None
     if fence["indent"]:
         raise DamagedError(
-            f"The code fence in line {at + 1} is indented, so that it is not known how far its code is. "
+            f"The code fence in line {at + 1} is indented, so that it is unclear how far its code is. "
             "Begin it in the first column."
         )
     ticks = fence["ticks"]
@@ -149,7 +149,7 @@ def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
                 )
             if opens_block("\n".join(body), tag):
                 raise DamagedError(
-                    f"The block that line {at + 1} opens holds a line that opens another with the same last word, `{tag}`: it is not known which "
+                    f"The block that line {at + 1} opens holds a line that opens another with the same last word, `{tag}`: it is unclear which "
                     f"of them ends in line {end + 1}. End each block with its word, and choose a word that is no line of the text, such as "
                     f"`{tag}_2`."
                 )
@@ -174,7 +174,7 @@ def _quoted(lines: Sequence[str], at: int, quotes: str) -> Value:
             text = "\n".join(lines[at + 1 : end])
             if f"\\{quotes[0]}" in text and f"\\{quotes}" in text:
                 raise DamagedError(
-                    f"The text that line {at + 1} opens holds `\\{quotes}`: it is not known whether the backslash belongs "
+                    f"The text that line {at + 1} opens holds `\\{quotes}`: it is unclear whether the backslash belongs "
                     "to it. Write it as a block, in which nothing is escaped."
                 )
             return Value(text=text, end=end + 1, closer=quotes, opened=at + 1, final="\n" if end > at + 1 else "")
@@ -185,7 +185,7 @@ def _quoted(lines: Sequence[str], at: int, quotes: str) -> Value:
 
 
 def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str) -> Value:
-    """YAML's literal: the lines that are indented more than the argument."""
+    """A YAML literal: the lines that are indented more than the argument."""
     outer = len(lines[at]) - len(lines[at].lstrip(" "))
     given = next((int(option) for option in options if option.isdigit()), 0)
     first = next((line for line in lines[at + 1 :] if line.strip()), "")
@@ -204,14 +204,14 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
         body.append(line[depth:])
         end += 1
     if "\t" in first[: len(first) - len(first.lstrip())]:
-        raise DamagedError(f"The text below line {at + 1} is indented with tabs: it is not known how far. Use a block.")
+        raise DamagedError(f"The text below line {at + 1} is indented with tabs: it is unclear how far. Use a block.")
     kept = list(body)
     while kept and not kept[-1]:
         kept.pop()
     if name in ("old", "new") and not given and depth - outer > 2 and len(kept) > 1:
         # YAML takes the indentation of the first line away. A model that copies lines of a function means it as part of the text.
         raise DamagedError(
-            f"The text of `{name}` below line {at + 1} is indented by {depth - outer} blanks: it is not known how many of them belong "
+            f"The text of `{name}` below line {at + 1} is indented by {depth - outer} blanks: it is unclear how many of them belong "
             f"to it. Write it as a block, whose lines are taken as they are: `{name} <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
         )
     if style == ">" and len(kept) > 1:
@@ -230,7 +230,7 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
 
 
 def _here_document(lines: Sequence[str], at: int, said: str) -> Value:
-    """A command with here-documents: its lines up to where the last of them ends."""
+    """A command with here-documents: its lines up to the end of the last one."""
     end = at + 1
     for here in _HERE.finditer(said):
         while end < len(lines):
@@ -248,7 +248,7 @@ def _here_document(lines: Sequence[str], at: int, said: str) -> Value:
 
 
 def _open_quote(lines: Sequence[str], at: int, said: str) -> Value:
-    """A command whose line ends in an opening quotation mark: its lines up to the one that holds the closing mark."""
+    """A command whose line ends with an opening quotation mark: its lines up to the one with the closing mark."""
     for end in range(at + 2, min(len(lines), at + MAX_QUOTED) + 1):
         command = "\n".join([said, *lines[at + 1 : end]])
         if not _is_open(command):
@@ -274,14 +274,14 @@ def _is_open(command: str) -> bool:
 
 
 def _continued(lines: Sequence[str], at: int, said: str) -> Value:
-    """A command whose lines end in a backslash, but for the last."""
+    """A command whose lines, except the last, end with a backslash."""
     rows, end = [said], at + 1
     while rows[-1].endswith("\\") and end < len(lines):
         rows.append(lines[end])
         end += 1
     if rows[-1].endswith("\\") or not rows[-1].strip() or _HERE.search(rows[-1]):
         raise DamagedError(
-            f"The command in line {at + 1} goes on behind a backslash, and its end is not clear. Write it as a block."
+            f"The command in line {at + 1} continues after a backslash, and its end is not clear. Write it as a block."
         )
     return Value(text="\n".join(rows), end=end, opened=at + 1)
 
@@ -299,12 +299,12 @@ def _line(at: int, name: str, tail: str) -> str:
         return said if quoted and commented(bare) else bare  # `action` takes the quotes away that mark it as a whole
     if name in TEXTS and (tail.rstrip() != f" {said}" and tail.rstrip() != said):
         raise DamagedError(
-            f"`{name}` in line {at + 1} begins with more than one blank: it is not known which belong to the text. "
+            f"`{name}` in line {at + 1} begins with more than one blank: it is unclear which belong to the text. "
             "Write it as a block."
         )
     if name in TEXTS and tail != tail.rstrip(" \t"):
         raise DamagedError(
-            f"`{name}` in line {at + 1} ends in a blank: it is not known whether that belongs to it. Leave it out, or write it as a "
+            f"`{name}` in line {at + 1} ends in a blank: it is unclear whether that belongs to it. Leave it out, or write it as a "
             f"block: `{name} <<END_OF_TEXT`, its line, `END_OF_TEXT`."
         )
     if name == "command" and said.count("`") > 2 and said[0] == "`" == said[-1]:
@@ -323,7 +323,7 @@ def _line(at: int, name: str, tail: str) -> str:
 
 
 def mark_around(text: str) -> str:
-    """The mark that stands at both ends of a text and nowhere within it; "" for any other text."""
+    """The mark that is at both ends of a text and nowhere within it; "" for any other text."""
     whole = len(text) > 1 and text[0] == text[-1] and text[0] in _PAIRS and text[0] not in text[1:-1]
     return text[0] if whole else ""
 
@@ -335,7 +335,7 @@ def _no_form(at: int, name: str, following: str) -> str:
             f"`{name} <<END`, then `END`."
         )
     return (
-        f"`{name}` in line {at + 1} has nothing behind it on its line, and the next line ({shown(following)}) opens no "
-        f"block or fence, so that it is not known where the text ends. Write it as a block: `{name} <<END_OF_TEXT`, its lines as they are, "
+        f"`{name}` in line {at + 1} is followed by nothing on its line, and the next line ({shown(following)}) opens no "
+        f"block or fence, so that it is unclear where the text ends. Write it as a block: `{name} <<END_OF_TEXT`, its lines as they are, "
         f"then a line `END_OF_TEXT`. A text that is meant to be empty is a block without lines: `{name} <<END`, then `END`."
     )

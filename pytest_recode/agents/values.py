@@ -1,4 +1,4 @@
-"""The text of an argument as an answer has it, where it ends, and the errors that end the reading of an answer."""
+"""The text of an argument in an answer, where it ends, and the errors that stop the parsing of an answer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ AS_BLOCKS = "A text that is hard to write as JSON can be a block below `### Acti
 
 
 class DamagedError(Exception):
-    """Ends the reading of an answer; the text is for the model."""
+    """The answer cannot be parsed. The text is for the model."""
 
 
 class WrongError(Exception):
-    """Ends the reading of an answer in which one action is wrong."""
+    """One action of the answer is wrong."""
 
     def __init__(self, error: ProtocolError) -> None:
         super().__init__(error.text)
@@ -28,7 +28,7 @@ class WrongError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """`end` is the index of the line after it. `closer` is the line that ended it, "" where no line of its own did."""
+    """`end` is the index of the line after it. `closer` is the marker line that ended it, "" if there is none."""
 
     text: str
     end: int
@@ -36,13 +36,13 @@ class Value:
     opened: int = 0
     """The number of the line that opens it, from 1."""
     info: str = ""
-    """What its fence says behind the backticks."""
+    """The info string of its fence."""
     clipped: bool = False
-    """Whether blank lines at its end were left out, as YAML does behind `|`."""
+    """Whether blank lines at its end were left out, as YAML does after `|`."""
     block: bool = False
     """Whether it is a block, whose last word the model chose."""
     mark: str = ""
-    """The mark, such as a backtick, that stands at both ends of a text of one line; the text includes both."""
+    """The mark, such as a backtick, at both ends of a text of one line; the text includes both."""
     final: str = ""
     """The line break of its last line, where it is made of whole lines: a file has it, other arguments have not."""
 
@@ -54,17 +54,17 @@ def closes_fence(line: str, ticks: str) -> bool:
 
 
 def closes(line: str, wrapper: str) -> bool:
-    """Whether a line ends what stands around actions: a fence, or a tag."""
+    """Whether a line closes the fence or tag around actions."""
     return line.strip() == wrapper if wrapper.startswith("<") else closes_fence(line, wrapper)
 
 
 def to_write(path: str) -> str:
-    """What to say of code that belongs to no action, and may be meant as this file."""
+    """Advice for code that belongs to no action and may be meant as this file."""
     return f"To write it, put these two lines above the fence: `### Action: write` and `path: {path[:200]}`."
 
 
 def shown(line: str) -> str:
-    """A line of an answer as messages quote it: in backticks, or in quotes where it holds backticks itself."""
+    """A line of an answer as messages quote it: in backticks, or in quotes if it contains backticks."""
     text = line.strip()[:80]
     return f'"{text}"' if "`" in text else f"`{text}`"
 
@@ -75,7 +75,7 @@ def opens_block(text: str, word: str) -> bool:
 
 
 def doubts(value: Value, lines: Sequence[str], known: Collection[int] = ()) -> int:
-    """The number of a later line that could end this text as well, 0 where there is none. `known`: lines, from 0, that end other texts."""
+    """The number of a later line that could also end this text; 0 if there is none. `known`: lines (from 0) that end other texts."""
     for at in range(value.end, len(lines)):
         if at not in known and ends(value, lines[at]):
             return at + 1
@@ -94,6 +94,6 @@ def ends(value: Value, line: str) -> bool:
 
 def between_marks(name: str, line: int, mark: str) -> DamagedError:
     return DamagedError(
-        f"The value of `{name}` in line {line} stands between marks ({mark}): it is not known whether they belong to it. "
+        f"The value of `{name}` in line {line} is between marks ({mark}): it is unclear whether they belong to it. "
         "Leave them out, or write it as a block."
     )

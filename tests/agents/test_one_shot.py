@@ -90,7 +90,7 @@ def test_code_may_hold_fences() -> None:
             "I cannot do that.",
             ONE,
             (
-                "Your answer holds no fenced code for solver.py: unchanged. "
+                "Your answer has no fenced code for solver.py: unchanged. "
                 "Begin the fence with a line such as ```python solver.py",
             ),
         ),
@@ -223,7 +223,7 @@ def test_the_oldest_answers_are_left_out_first_where_they_do_not_fit(open_walled
     last = model.asked[-1]
     assert [message.role for message in last[:3]] == ["system", "user", "assistant"]
     [dropped] = re.findall(
-        r"^Your answers in turns 1 to (\d), and what was said to them, are left out: there is no room\.$",
+        r"^Your answers in turns 1 to (\d), and the feedback on them, are left out: there is no room\.$",
         last[-1].content,
         re.MULTILINE,
     )
@@ -242,7 +242,7 @@ def test_an_answer_without_code_leaves_the_target_and_is_told(open_walled: Open,
     assert workspace._connection is None
     agent.act(a_brief(), Feedback(level=0, text="No.", turn=1), workspace)
     told = model.asked[1][-1].content
-    assert "Your answer holds no fenced code for solver.py" in told or "at most 1000000 are read" in told
+    assert "Your answer has no fenced code for solver.py" in told or "at most 1000000 are read" in told
     assert sum(len(message.content) for message in model.asked[1]) < 60_000
     for message in model.asked[1]:
         assert message.content.encode()

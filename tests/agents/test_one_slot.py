@@ -89,7 +89,7 @@ def test_an_answer_without_a_block_is_told_and_changes_nothing(open_walled: Open
     assert workspace.targets() == {"solver.py": FILE.encode()}
     assert agent.act(slot_brief(), Feedback(level=0, text="No.", turn=1), workspace).submitted is True
     told = model.asked[1][-1].content
-    assert "holds no whole block of code that begins with ```python" in told or "at most 1000000 are read" in told
+    assert "has no whole block of code that begins with ```python" in told or "at most 1000000 are read" in told
     assert workspace.targets()["solver.py"].decode() == filled(RIGHT)
 
 

@@ -259,14 +259,14 @@ WRITE = (
     [
         ("", "Your answer was empty. Answer in this form:\n\n### Observation\n"),
         (" \n\n", "Your answer was empty."),
-        ("I'm sorry, I can't help with that.", "Your answer holds no action: no line such as `### Action: read`."),
-        ("### Reflection\nThe next action: read it.", "Your answer holds no action"),
+        ("I'm sorry, I can't help with that.", "Your answer has no action: no line such as `### Action: read`."),
+        ("### Reflection\nThe next action: read it.", "Your answer has no action"),
         ("### Action: delete a.py", f"There is no action `delete`; use `run`. The actions are {', '.join(FORMS)}."),
         ("### Action: raed\npath: a.py", "There is no action `raed`; use `read`."),
         ("### Planning\n### Action\nis what comes next.\n### Action: read\npath: a.py", "There is no action `is`."),
         (
             "### Observation\na\n### Action: read\npath: a.py\n### Observation\nIt holds x.\n### Action: submit\n",
-            "Your answer goes on with another part or with a result in line 5 and then acts again (line 7), before it has seen any result.",
+            "Your answer continues with another part or with a result in line 5 and then acts again (line 7), before it has seen any result.",
         ),
         ("### Action: read", "`read` needs `path`. Nothing was done. Write it like this:\n\n### Action: read\npath: ("),
         ("### Action: write\npath: a.py", f"`write` needs `text`. Nothing was done. Write it like this:\n\n{WRITE}"),
@@ -289,9 +289,9 @@ WRITE = (
             "### Action: write a.py\n```python\nx = '''\n```\n'''\n```\n",
             "Line 5 (`'''`) in `write` is neither an argument nor within one, and would be lost.",
         ),
-        ("### Action: submit\n" * 9, "Your answer holds 9 actions; at most 8 are done at once. Nothing was done."),
+        ("### Action: submit\n" * 9, "Your answer has 9 actions; at most 8 are done at once. Nothing was done."),
         ("x" * 1_000_001, "Your answer has 1000001 characters; at most 1000000 are read. Write less at once. Nothing"),
-        ("\x00\x01\udcff", "Your answer holds no action"),
+        ("\x00\x01\udcff", "Your answer has no action"),
     ],
 )
 def test_what_cannot_be_used_is_told(text: str, words: str) -> None:

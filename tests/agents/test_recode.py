@@ -477,8 +477,8 @@ def test_messages_of_the_user_never_follow_each_other(open_walled: Open) -> None
     ("answer", "words"),
     [
         ("", "Your answer was empty."),
-        ("I'm sorry, but I can't assist with that.", "Your answer holds no action"),
-        ("\x00\udcff garbage \ud800", "Your answer holds no action"),
+        ("I'm sorry, but I can't assist with that.", "Your answer has no action"),
+        ("\x00\udcff garbage \ud800", "Your answer has no action"),
         ("x" * 10_000_000, "Your answer has 10000000 characters; at most 1000000 are read."),
         (
             Reply(text="### Action: submit\n", finish="length"),
@@ -944,7 +944,7 @@ def test_the_transcript_tells_everything(open_walled: Open) -> None:
         "usage": usage,
         "finish": "",
     }
-    assert bad["error"].startswith("Your answer holds no action")
+    assert bad["error"].startswith("Your answer has no action")
     assert submit["actions"] == ["submit"]
     assert played.log.of("action") == [
         {"turn": 1, "step": 1, "number": 1, "kind": "read", "arguments": {"path": "README.md"}}

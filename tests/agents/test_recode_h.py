@@ -115,26 +115,26 @@ def test_the_word_action_within_a_reflection_is_no_label(reflection: str) -> Non
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("", "Your answer holds no action. Nothing was done. The actions are READ, RETRIEVE, REPLACE, BROWSE, SUBMIT."),
-        ("I cannot help with that.", "Your answer holds no action."),
-        ("reflect: A\naction:", "Your answer holds no action."),
-        (said("EDIT 1 2\nx"), "There is no action EDIT. Your answer holds no action."),
+        ("", "Your answer has no action. Nothing was done. The actions are READ, RETRIEVE, REPLACE, BROWSE, SUBMIT."),
+        ("I cannot help with that.", "Your answer has no action."),
+        ("reflect: A\naction:", "Your answer has no action."),
+        (said("EDIT 1 2\nx"), "There is no action EDIT. Your answer has no action."),
         (said("EDIT"), "There is no action EDIT."),
         (
             said("submit"),
-            "There is no action submit. Your answer holds no action. Nothing was done. The actions are READ,",
+            "There is no action submit. Your answer has no action. Nothing was done. The actions are READ,",
         ),
         (said("REFLECT"), "There is no action REFLECT."),
-        (said("SUBMIT\nREPLACE\nx = 1"), "Behind SUBMIT stands more (`REPLACE`), which would be lost"),
-        (said("SUBMIT\n\n```python\nx = 1\n```"), "Behind SUBMIT stands more (`x = 1`), which would be lost"),
-        (said("READ a.py\nREAD b.py"), "Behind READ stands more (`READ b.py`), which would be lost"),
-        (said("READ\na.py\nREAD b.py"), "Behind READ stands more (`READ b.py`), which would be lost"),
-        (said("BROWSE\n\naction:\nSUBMIT"), "Behind BROWSE stands more (`action:`), which would be lost"),
+        (said("SUBMIT\nREPLACE\nx = 1"), "More text (`REPLACE`) follows SUBMIT and would be lost"),
+        (said("SUBMIT\n\n```python\nx = 1\n```"), "More text (`x = 1`) follows SUBMIT and would be lost"),
+        (said("READ a.py\nREAD b.py"), "More text (`READ b.py`) follows READ and would be lost"),
+        (said("READ\na.py\nREAD b.py"), "More text (`READ b.py`) follows READ and would be lost"),
+        (said("BROWSE\n\naction:\nSUBMIT"), "More text (`action:`) follows BROWSE and would be lost"),
         (
             said("RETRIEVE double\naction: SUBMIT"),
-            "Behind RETRIEVE stands more (`action: SUBMIT`), which would be lost",
+            "More text (`action: SUBMIT`) follows RETRIEVE and would be lost",
         ),
-        (said("REPLACE\n```python\nx = 1\n```\naction: SUBMIT"), "Behind the code of REPLACE stands another action"),
+        (said("REPLACE\n```python\nx = 1\n```\naction: SUBMIT"), "Another action follows the code of REPLACE"),
         (said("REPLACE\n```python\nx = '''\n```\nThat is all."), "The code fences in your answer do not tell"),
         ("<think>\naction: SUBMIT", "Your answer begins with <think> and has no </think>"),
         (said("READ"), "READ needs the path of a file"),
@@ -218,9 +218,9 @@ def test_nothing_outside_the_repository_is_read(open_walled: Open, path: str) ->
 def test_an_answer_that_cannot_be_used_costs_a_step_and_no_more(open_walled: Open) -> None:
     played = Played(open_walled(), "garbage \ud800", said("EDIT 1 2"), Reply(text=""))
     assert played.turn()[:2] == (3, False)
-    assert "cost a step. Your answer holds no action" in played.section(6, 1)
+    assert "cost a step. Your answer has no action" in played.section(6, 1)
     told = [line["error"].partition(". ")[0] for line in played.log.of("step")]
-    assert told == ["Your answer holds no action", "There is no action EDIT", "Your answer holds no action"]
+    assert told == ["Your answer has no action", "There is no action EDIT", "Your answer has no action"]
     assert played.log.of("step")[0]["reflection"] == "garbage ?"
 
 

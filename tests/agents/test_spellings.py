@@ -250,7 +250,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
     [
         (
             "### Action: edit\npath: a.py\nold: |\n  x = 1\nnew: |\n  x = 1\n\n\n### Action: submit",
-            "The old and the new text of the `edit` in line 1 are the same: behind `|`, as in line 5, blank lines at the end",
+            "The old and the new text of the `edit` in line 1 are the same: after `|`, as in line 5, blank lines at the end",
         ),
         (
             "### Action: write\n```python file=a.py interface=a.solve\ndef solve():\n    pass\n```",
@@ -264,15 +264,15 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
             "### Action\n```python a.py\nx = 1\n```",
             "begin with `### Action: write` and `path: a.py`; the code follows.",
         ),
-        ("### Action\n```python\nx = 1\n```", "in line 1 names no action, and the code of line 2 stands below it."),
+        ("### Action\n```python\nx = 1\n```", "in line 1 names no action, and the code of line 2 is below it."),
         ("I see.\n### Action\n\nread a b", "Line 4 gives `a b` as the path of `read`."),
         ("I see.\n### Action\n\nfly", "There is no action `fly`. The actions are"),
         ("I see.\n### Action\n\nfly", "(Line 4.)"),
-        ("I see.\n### Action: run 'ls \\a'", "The value of `command` in line 2 stands between marks"),
-        ("I see.\n### Action\nrun 'ls \\a'", "The value of `command` in line 3 stands between marks"),
+        ("I see.\n### Action: run 'ls \\a'", "The value of `command` in line 2 is between marks"),
+        ("I see.\n### Action\nrun 'ls \\a'", "The value of `command` in line 3 is between marks"),
         (
             '<write path="a.py" text="x"/>',
-            "`text` stands in the tag `<write` of line 1: it is not known what is escaped",
+            "`text` is in the tag `<write` of line 1: it is unclear what is escaped",
         ),
         (
             '<run command="a &amp;&amp; b"/>',
@@ -316,7 +316,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ('### Action: run\ncommand: python -c "\nprint(1)\n### Action: submit', "is not closed"),
         (
             "### Action: run\ncommand <<EOF\npython - <<'EOF'\nx = 1\nEOF\ngrep -n x a.py\nEOF",
-            "holds a line that opens another with the same last word, `EOF`: it is not known which of them ends in line 5.",
+            "holds a line that opens another with the same last word, `EOF`: it is unclear which of them ends in line 5.",
         ),
         (
             '### Action: edit\npath: a.py\nold:\n"""\ndef f():\n    """\nproblem = 1\n"""\nnew:\n"""\nx\n"""',
@@ -328,11 +328,11 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ),
         (
             "Okay.\n### Action: read a.py\n\nBut first\n</think>\n### Action: list",
-            "Write all actions behind the end of your thoughts",
+            "Write all actions after the end of your thoughts",
         ),
         (
             '<tool_call>\n{"name": "write", "arguments": {"path": "a.py", "text": "x = 1\nprint(\\"a\\n\\")\n"}}\n</tool_call>',
-            "it is not known whether that is an escape",
+            "it is unclear whether that is an escape",
         ),
         ("### Action: edit a.py\nold: x\nnew: y\ndescription: z", "`edit` does not take `description`"),
         *(
@@ -351,7 +351,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ('{"action": "write", "path": "b.txt (new)", "text": "x"}', "write the path alone, without a comment."),
         ("### Action: run\n`ls`\n`pwd`", "would be lost"),
         *((f"### Action: run\n{line}", "command: (shell command)") for line in ("> ls", "% ls", "# list", "- ls")),
-        ('<tool name="write" path="a.py" text="x"/>', "`text` stands in the tag `<tool` of line 1"),
+        ('<tool name="write" path="a.py" text="x"/>', "`text` is in the tag `<tool` of line 1"),
         (
             '<invoke name="read" mode="r"><parameter name="path">a.py</parameter></invoke>',
             "`read` does not take `mode`",
@@ -403,7 +403,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ),
         (
             "### Action: write\n```csv my data.csv\nx\n```",
-            "it is not known which of it is the path. Write the path below the heading",
+            "it is unclear which of it is the path. Write the path below the heading",
         ),
         (
             "### Action: write b.csv\n```csv a.csv\nx\n```",
@@ -432,31 +432,31 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
             "would be lost. It may belong to the text of the `write` in line 1, whose code fence then ends too early, in line 5. "
             "Write that text as a block, which takes such lines",
         ),
-        ("import numpy\n# Action: submit", "Line 2 (`# Action: submit`) stands behind code"),
-        ("# Action: run\ncommand: cd src\n# Plan: list\npwd", "Line 3 (`# Plan: list`) stands behind an action"),
-        ("```python\n# Action: submit\n\nx = 1\n```", "stands in the code fence that line 1 opens"),
-        ("<plan>x</plan> So: <submit/>", "Line 1 (`So: <submit/>`) holds an action behind other text"),
+        ("import numpy\n# Action: submit", "Line 2 (`# Action: submit`) follows code"),
+        ("# Action: run\ncommand: cd src\n# Plan: list\npwd", "Line 3 (`# Plan: list`) follows an action"),
+        ("```python\n# Action: submit\n\nx = 1\n```", "is in the code fence that line 1 opens"),
+        ("<plan>x</plan> So: <submit/>", "Line 1 (`So: <submit/>`) has an action after other text"),
         ("<action>\n<name>read</name>\n</action>", "Write each action as a tag that is named like it: `<read>"),
         ("<action>\nread a.py\n", "The tag `<action>` around your actions is not closed"),
-        ("### Action: read\u200b\npath: a.py", "an invisible character (U+200B) behind `read`"),
-        ("### Action: write a.py\ntext <<E\nx\nE\nsubmit", "is the name of an action and stands under no heading"),
+        ("### Action: read\u200b\npath: a.py", "an invisible character (U+200B) after `read`"),
+        ("### Action: write a.py\ntext <<E\nx\nE\nsubmit", "is the name of an action without a heading"),
         ("### Action: run\ncommand: ls\ncommand: pwd", "`command` of `run` is given twice."),
         (
             "### Action: write a.py\n```\nx = '''\n```\n'''\n```\n### Action: submit",
-            'The text before it ended in line 4, the first that is "```": if it goes on behind that, write it as a block',
+            'The text before it ended in line 4, the first that is "```": if it continues after that, write it as a block',
         ),
         (
             "### Action: write\npath: a.py\ntext:\nx = 1",
             "Write it as a block: `text <<END_OF_TEXT`, its lines as they are",
         ),
-        ('### Action: run\ncommand: "ls \\\\w"', 'The value of `command` in line 2 stands between marks (")'),
-        ('### Action: grep\npattern: "\\\\w"', 'The value of `pattern` in line 2 stands between marks (")'),
-        ('### Action: edit a.py\nold: "x"\nnew: "\\\\t"\n', 'The value of `old` in line 2 stands between marks (")'),
-        ("### Action: edit a.py\nold: x\nnew: `y`\n", "The value of `new` in line 3 stands between marks (`)"),
-        ("### Action: edit a.py\nold: 'x'\nnew: `y`\n", "The value of `old` in line 2 stands between marks (')"),
+        ('### Action: run\ncommand: "ls \\\\w"', 'The value of `command` in line 2 is between marks (")'),
+        ('### Action: grep\npattern: "\\\\w"', 'The value of `pattern` in line 2 is between marks (")'),
+        ('### Action: edit a.py\nold: "x"\nnew: "\\\\t"\n', 'The value of `old` in line 2 is between marks (")'),
+        ("### Action: edit a.py\nold: x\nnew: `y`\n", "The value of `new` in line 3 is between marks (`)"),
+        ("### Action: edit a.py\nold: 'x'\nnew: `y`\n", "The value of `old` in line 2 is between marks (')"),
         ("### Action: run\ncommand: cat <<E\nx", "has no last line `E`"),
         ("### Action: edit a.py\nold: x = 1\nnew:\n", "`new` in line 3 has no value."),
-        ('### Action: edit a.py\nold: "x"\nnew: y\n', 'The value of `old` in line 2 stands between marks (")'),
+        ('### Action: edit a.py\nold: "x"\nnew: y\n', 'The value of `old` in line 2 is between marks (")'),
         *(
             (
                 f"{above}\n```python\n{first}x = 1\n```\n### Action: run\ncommand: ls",
@@ -535,7 +535,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ('{"action": "fly", "args": {}}', "There is no action `fly`."),
         (
             '{"action": "read", "args": {"path": "a"}} and {"action": "submit"}',
-            "Behind the JSON that begins in line 1 stands",
+            "follows the JSON that begins in line 1.",
         ),
         ("{'action': 'read', 'path': 'a.py'}", "The JSON that begins in line 1 cannot be read"),
         ("### Action: python\n```python\nprint(1)\n```", "There is no action `python`; use `run`."),
@@ -628,7 +628,7 @@ def test_each_part_is_in_its_own_field(answer: str) -> None:
 def test_an_action_behind_more_parts_in_tags_than_are_read_is_not_lost() -> None:
     read = parse(f"{'<plan>x</plan>' * 101}<submit/>\n<submit/>")
     assert isinstance(read, ProtocolError)
-    assert "stands behind other text" in read.text
+    assert "follows other text" in read.text
 
 
 CONFLICT = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"

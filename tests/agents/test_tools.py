@@ -156,7 +156,7 @@ def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_
     [
         (
             '<function_calls>\n<invoke name="run">\n<parameter name="command">echo "1 &lt; 2"</parameter>\n</invoke>\n</function_calls>',
-            'The text of `<parameter name="command">` in line 3 holds `&lt;`: it is not known whether it is escaped.',
+            'The text of `<parameter name="command">` in line 3 holds `&lt;`: it is unclear whether it is escaped.',
             "run",
         ),
         ("### Action: write\npath: a.py\ntext <<E\nx", "holds an action that is not whole.", "write"),
@@ -197,7 +197,7 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
             calls(("read", '{"path": "a", "path": "b"}')),
             "The arguments of `read` are no JSON (the key `path` is given twice).",
         ),
-        (calls(("read", '{"path": "a"} {}')), "The arguments of `read` are JSON with more behind it: ' {}'. Nothing"),
+        (calls(("read", '{"path": "a"} {}')), "The arguments of `read` are JSON followed by more text: ' {}'. Nothing"),
         (
             calls(("read", '{"path": "a", "mode": "r"}')),
             "`read` does not take `mode`; its arguments are `path`, `lines`. Nothing was done. Call the",
