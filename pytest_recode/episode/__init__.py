@@ -1,4 +1,4 @@
-"""An episode: its values, which every package may name; the loop, the assembly of its parts and the player are modules of their own."""
+"""An episode: its values, which every package may use. The loop, the assembly of an episode's parts and the player are separate modules."""
 
 from pytest_recode.episode.values import (
     TESTS_SAID,

@@ -1,4 +1,4 @@
-"""Stage: who and what one episode needs, made from the names that its plan has."""
+"""Create the parts of one episode (agent, models, sandbox, judge, researcher) from the names in its plan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pytest_recode.verdict import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cast:
-    """Who plays: names as the user gave them, and what the registry has under them."""
+    """The agent, model and policy of an episode: their names as the user gave them, and their registered kinds."""
 
     agent: AgentKind
     model: ModelKind | None
@@ -44,7 +44,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One episode to be played."""
+    """One episode to play."""
 
     nodeid: str
     task: Task
@@ -56,7 +56,7 @@ class Plan:
 
 @dataclass(slots=True, kw_only=True)
 class Meter:
-    """The run's ledger, with this episode's share added up and in its transcript."""
+    """The run's ledger, which also adds up this episode's share and writes it to its transcript."""
 
     ledger: Ledger
     transcript: Transcript
@@ -94,7 +94,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Set for one episode."""
+    """The parts of one episode."""
 
     plan: Plan
     parts: Parts
@@ -110,7 +110,7 @@ class Stage:
         return self.meter.clock
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
-        """What an agent says of its work. A stop that waited for the answer of a model takes effect once it is written down."""
+        """Write an agent's event to the transcript. A stop that waited for a model's answer takes effect afterwards."""
         self.transcript.log(event, fields)
         self.meter.settle()
 
@@ -143,7 +143,7 @@ class Stage:
         )
 
     def check(self) -> None:
-        """Raises `GraderError` or `SandboxError` where no verdict is to be had, so that nothing is paid for it."""
+        """Raises `GraderError` or `SandboxError` if no verdict is possible, before any model call is paid for."""
         check(self.plan.task, self.parts, self.sandbox)
 
     def judge(self) -> Callable[[Files], Verdict]:
@@ -155,7 +155,7 @@ class Stage:
         return judged
 
     def researcher(self, kept: Feedback | None, keep: Callable[[Feedback], None]) -> Researcher:
-        """`kept`: a feedback that was given before this process began. `keep` is told of every other before it is worked on."""
+        """`kept`: feedback from before this process started. `keep` is called with all other feedback before the agent uses it."""
         ask = self._researcher()
 
         def answer(turns: Sequence[Turn], level: int) -> Feedback:

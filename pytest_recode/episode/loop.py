@@ -24,7 +24,7 @@ def run(
     before: Sequence[Turn] = (),
     clock: Callable[[], float] = time.monotonic,
 ) -> Episode:
-    """Play one episode to its end, from after the turns `before`: agent and workspace are as they were then.
+    """Play one episode to its end, starting after the turns `before`. Agent and workspace must be in the state after those turns.
 
     Raises what the parts raise (`ModelError`, `BudgetSpent`, `SandboxError`, `GraderError`): an episode that could not be
     played is no Episode. The turns played so far have gone through `on_turn`.

@@ -1,4 +1,4 @@
-"""The facts and settings that a record has, and the check that a run which resumes another one has the same settings.
+"""The facts and settings of a record, and the check that a resumed run has the same settings.
 
 Every setting that an episode depends on is listed in `setup`: resumed runs and reports compare runs by them.
 """
@@ -20,7 +20,7 @@ from pytest_recode.settings import NOT_COMPARED, Settings, fixed
 
 
 def setup(settings: Settings) -> SettingsRecord:
-    """What of the settings an episode depends on, beside what its name says."""
+    """The settings that an episode depends on and that are not part of its name."""
     return {
         "version": VERSION,
         "turns": settings.turns,
@@ -43,7 +43,7 @@ def setup(settings: Settings) -> SettingsRecord:
 
 
 def check_files(then: EpisodeFacts, plan: Plan, digest: str) -> None:
-    """Raises `UserError` where the task was another in the run that `then` are facts of."""
+    """Raises `UserError` if the task differed in the run with the facts `then`."""
     if then["digest"] != digest:
         raise UserError(
             f"{then['nodeid']} was begun with other files of the task {plan.task.id}: restore them, or give another --recode-out"
@@ -51,14 +51,14 @@ def check_files(then: EpisodeFacts, plan: Plan, digest: str) -> None:
 
 
 def check_setup(then: EpisodeFacts, plan: Plan, settings: Settings, digest: str) -> None:
-    """Raises `UserError` where an earlier run played this episode (`then` are its facts) under another setup, or the task was
-    another: `digest` is that of its parts."""
+    """Raises `UserError` if an earlier run played this episode (facts `then`) with other settings or another version of the task;
+    `digest` is that of the task's parts."""
     check_files(then, plan, digest)
     check_settings(then, settings)
 
 
 def check_settings(then: EpisodeFacts, settings: Settings) -> None:
-    """Raises `UserError` where the record or facts `then` are of a run under another setup."""
+    """Raises `UserError` if the record or facts `then` are of a run with other settings."""
     now: dict[str, Any] = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
     was: dict[str, Any] = {**then["settings"], "agent": then["agent"], "feedback-model": then.get("feedback_model")}
     for each in (now, was):  # records of earlier versions have the numbers that were asked for
@@ -72,7 +72,7 @@ def check_settings(then: EpisodeFacts, settings: Settings) -> None:
 
 
 def episode_facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> EpisodeFacts:
-    """What is known when the episode begins, but for the digest of the task's files. `transcript`: its path in the run's directory."""
+    """The facts known when the episode begins, except the digest of the task's files. `transcript`: its path in the run's directory."""
     return {
         "schema": record.SCHEMA,
         "nodeid": plan.nodeid,
@@ -102,7 +102,7 @@ _OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedbac
 
 
 def first_turn_facts(facts: EpisodeFacts, settings: Settings) -> dict[str, Any]:
-    """The facts on which a first turn depends: without the settings of feedback, with the number of turns, which is in the prompt."""
+    """The facts that a first turn depends on: not the settings of feedback, but the number of turns, which is in the prompt."""
     left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
     own: dict[str, Any] = {key: value for key, value in facts.items() if key not in left_out}
     return {

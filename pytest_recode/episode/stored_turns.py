@@ -1,7 +1,7 @@
-"""Replays: a stored turn once more, with its feedback cut to another level. One turn each, not a new episode.
+"""Replays: play a stored turn again with its feedback cut to another level. Each replay is one turn, not a new episode.
 
-What RECODE-H's `replay-feedback-level` was meant to do: agent, memory and workspace are as they were after the turn before, the
-feedback says more or less of the same, and the turn is played and judged.
+This is the purpose of RECODE-H's `replay-feedback-level`: agent, memory and workspace are in the state after the previous turn, the same
+feedback is given at another level, and the turn is played and judged.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pytest_recode.task import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A turn that an episode really played, to be played again from where it began. `facts` are those of the episode.
+    """A stored turn to be played again from its starting point. `facts` are those of the episode.
 
-    `shares`: of the hidden cases, what passed after the turn before, and after this one as it was played.
+    `shares`: the shares of the hidden cases that passed after the previous turn, and after this one as played.
     """
 
     run: str
@@ -50,7 +50,7 @@ class Replay:
         }
 
     def settings(self, now: Settings) -> Settings:
-        """The stored run's, but for what another run may have otherwise (addresses, limits of cost, the interpreter)."""
+        """The stored run's settings, except those that may differ (addresses, cost limits, the interpreter)."""
         stored = _stored_settings(self.facts)
         return replace(now, **{name: stored[name] for name in FROM_STORED_RUN})
 
@@ -62,7 +62,7 @@ class Replay:
 
 
 def replays(run: Path) -> tuple[Replay, ...]:
-    """Every turn of a run that had feedback and can be played again. Raises `UserError` where there is none."""
+    """Every turn of a run that had feedback and can be replayed. Raises `UserError` if there is none."""
     folder = run / "checkpoints"
     if not run.is_dir():
         raise UserError(f"--recode-replay-feedback={run}: there is no such directory: give that of a run")

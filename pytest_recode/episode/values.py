@@ -23,11 +23,11 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackItem:
-    """What a researcher has to say of one fault; a level shows the first fields of it. Several may be about one interface.
+    """A researcher's remarks on one fault. A level shows the first fields of it. Several items may be about one interface.
 
-    RECODE-H's record (its `Feedbacks` schema), with its names shortened, and three fields more: `caused_by` names another interface, in
-    which the fault is; `possible_causes` names others, in which it may be; `authors` says of each field that has something who wrote
-    it: "model" "task" "person" "derived", or several of these, joined by "+".
+    RECODE-H's record (its `Feedbacks` schema) under shorter names, with three more fields: `caused_by` names the interface that contains
+    the fault; `possible_causes` names interfaces that may contain it; `authors` has, for each non-empty field, who wrote it: "model"
+    "task" "person" "derived", or several of these joined by "+".
     """
 
     interface: str
@@ -46,11 +46,11 @@ class FeedbackItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What the words of a feedback repeated of what should stay secret, before `cut` passages were taken out of them.
+    """Passages of a feedback that repeated secret text, before `cut` of them were removed.
 
-    A run is a number of tokens in a row that reference (tests) have and neither brief nor candidate; a share is the part of the
-    words' tokens that lie in runs long enough to be cut, 0 to 1 (feedback/audit.py). `encoded` of the passages were in another form than
-    the secret is, or were no language.
+    A run is a number of consecutive tokens that are in the reference (or tests) but neither in the brief nor in the candidate. A share is
+    the part of the feedback's tokens in runs long enough to be cut, 0 to 1 (feedback/audit.py). `encoded` passages were in another form
+    than the secret, or were not natural language.
     """
 
     reference_run: int = 0
@@ -67,7 +67,7 @@ TESTS_SAID = "The hidden tests said:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """One answer to one failed turn. `text` is all an agent sees; `items` are for the record."""
+    """The feedback on one failed turn. An agent sees only `text`; `items` are for the record."""
 
     level: int  # 0 … 4
     text: str
@@ -82,10 +82,10 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """What an agent did in a turn: how many steps it took, whether it submitted by itself, what it cost.
+    """An agent's work in one turn: the number of steps, whether it submitted, and the cost.
 
-    `unparsed`: how many of its model's answers could not be read as actions. Each cost a step, and nothing of it was done.
-    `reindented`: its answer was moved to another indentation, which `--recode-reindent` allows.
+    `unparsed`: number of model answers that could not be parsed as actions. Each cost a step and was not executed. `reindented`: the
+    answer was moved to another indentation, as `--recode-reindent` allows.
     """
 
     steps: int = 0
@@ -97,7 +97,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Feedback -> Move -> Verdict. `number` counts from 1; the first turn has had no feedback."""
+    """Feedback -> Move -> Verdict. `number` counts from 1. The first turn has no feedback."""
 
     number: int
     feedback: Feedback | None
