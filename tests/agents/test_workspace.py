@@ -208,6 +208,7 @@ def test_a_pattern_that_takes_for_ever_is_refused(open_walled: Open) -> None:
     assert workspace.grep("a!") == ("a.txt:1:" + "a" * 60 + "!",)
 
 
+@pytest.mark.slow
 def test_a_pattern_that_no_signal_interrupts_is_refused(open_walled: Open) -> None:
     """To try it at one place is a loop in C, and it is tried at a million."""
     workspace = open_walled(files={"a.txt": b"a" * (1 << 20)})

@@ -91,6 +91,7 @@ def test_comments_and_docstrings_go(source: str, bare: str) -> None:
     assert without_comments(source) == bare
 
 
+@pytest.mark.slow
 def test_the_program_stays_the_same() -> None:
     changed = []
     for path in sorted(Path(__file__).parents[2].glob("pytest_recode/**/*.py")):

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from pytest_recode.oracle.judge import Fresh
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap
 from pytest_recode.sandboxes.conformance import Bench, Probe
@@ -98,6 +100,7 @@ TESTS = """
 """
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbox: Sandbox) -> None:
     for fresh in (Fresh.INTERFACE, Fresh.CASE):
         verdict = grade(every_sandbox, TESTS, CANDIDATE, interfaces=("m.tell", "m.f"), fresh=fresh)
@@ -107,6 +110,7 @@ def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbo
         assert "assert 0 == " in knows.message
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_nor_one_that_gave_no_answer(every_sandbox: Sandbox) -> None:
     """It hangs, or leaves its children behind: another case's candidate is asked once all of them are gone."""
     tests = TESTS.replace('"m.f"', '"m.tell"').replace(

@@ -34,6 +34,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize("end", ENDS)
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_session_that_ends_in_a_test_leaves_the_rest_to_another(every_sandbox: Sandbox, end: str) -> None:
     middle = f"import pytest\ndef test_b(candidate, request):\n    candidate.m.f(1)\n    {end}\n"
     cases = grade(every_sandbox, FIRST + middle + LAST, ANSWER).cases

@@ -80,6 +80,7 @@ def test_what_cannot_travel(value: Any, words: str) -> None:
     assert str(info.value).startswith(words)
 
 
+@pytest.mark.slow
 def test_too_deep_or_too_many_parts() -> None:
     deep: list[Any] = []
     for _ in range(500):

@@ -243,6 +243,7 @@ exec unshare -m sh -c 'mount -t tmpfs tmpfs "$0" && exec {python} "$@"' {disk} "
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_does_not_see_the_directory_says_so(
     make_task: MakeTask, recode: Run, disk: Path, pytester: pytest.Pytester
 ) -> None:

@@ -142,6 +142,7 @@ def cut_off(
     return run
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_ctrl_c_leaves_whole_records_and_nothing_running(
     cut_off: Callable[..., int], pytester: pytest.Pytester
 ) -> None:

@@ -109,6 +109,7 @@ def test_a_directory_without_a_manifest_is_pytests_own(pytester: pytest.Pytester
     recode().assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_last_failed_and_stepwise_know_episodes(
     make_task: Callable[..., Path], pytester: pytest.Pytester, agents: None
 ) -> None:

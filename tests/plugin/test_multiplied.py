@@ -50,6 +50,7 @@ def better(request: Request) -> Any:
         pytest.param(("--count=3",), 4, marks=repeat),  # which repeats no unittest class
     ],
 )
+@pytest.mark.mostly_slow(one_in=4)
 def test_an_episode_is_not_multiplied(
     make_task: MakeTask,
     recode: Run,

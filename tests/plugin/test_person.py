@@ -207,6 +207,7 @@ def test_ctrl_c_ends_the_run_and_resume_asks_again(
 NOTHING = ("--recode-feedback-from=person", "--recode-agent=noop", *ASKED[1:])
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_middle_keeps_what_was_said_of_other_interfaces(
     make_task: MakeTask, pytester: pytest.Pytester
 ) -> None:
@@ -239,6 +240,7 @@ def test_ctrl_c_in_the_middle_keeps_what_was_said_of_other_interfaces(
     assert not kept.exists()
 
 
+@pytest.mark.slow
 def test_what_was_said_so_far_and_was_damaged_is_an_error_that_names_it(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results
 ) -> None:
@@ -284,6 +286,7 @@ def test_the_categories_are_explained_once_and_taken_in_lower_case(
 
 
 @pytest.mark.usefixtures("agents")
+@pytest.mark.slow
 def test_an_answer_arrives_as_it_was_typed_however_narrow_the_terminal(
     make_task: MakeTask, pytester: pytest.Pytester
 ) -> None:
@@ -307,6 +310,7 @@ def test_an_answer_arrives_as_it_was_typed_however_narrow_the_terminal(
 
 
 @pytest.mark.usefixtures("agents")
+@pytest.mark.slow
 def test_an_input_that_ends_is_an_error_and_no_feedback(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results
 ) -> None:
@@ -402,6 +406,7 @@ ANSWER = "answer.half:\n  category: T3\n  description: Half is whole.\n"
 
 
 @pytest.mark.usefixtures("agents")
+@pytest.mark.mostly_slow(one_in=2)
 def test_a_run_waits_for_files_and_goes_on(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results, workers: str
 ) -> None:
@@ -449,6 +454,7 @@ FILES_REFERENCE = "from constants import TWO\n\n\ndef half(x):\n    return x / T
 
 
 @pytest.mark.usefixtures("agents")
+@pytest.mark.slow
 def test_a_malformed_answer_is_said_once_and_waited_for(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results
 ) -> None:
@@ -477,6 +483,7 @@ def test_a_malformed_answer_is_said_once_and_waited_for(
 
 
 @pytest.mark.usefixtures("agents")
+@pytest.mark.slow
 def test_waiting_is_no_time_of_the_episode(make_task: MakeTask, pytester: pytest.Pytester, results: Results) -> None:
     """The record counts it, its turns do not: between the two lies at least what the file system's clock says."""
     make_task()

@@ -27,6 +27,7 @@ PROVED: dict[str, str | None] = {
 }
 
 
+@pytest.mark.mostly_slow(one_in=2)
 def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
     make_task(files=PROVED)
     result = recode(workers, "-v", "--recode-validate")
@@ -70,6 +71,7 @@ def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
         ),
     ],
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_what_a_proof_finds_fails_its_check(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], check: str, says: str
 ) -> None:
@@ -177,6 +179,7 @@ def test_an_episode_does_not_read_the_proofs(make_task: MakeTask, recode: Run) -
     recode("--recode-agent=reference").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_survivors_are_listed_with_line_and_interface(make_task: MakeTask, recode: Run) -> None:
     tests = FILES["tests/test_answer.py"].replace("(1.5) == 3.0", "(0.0) == 0.0")
     make_task(files={"tests/test_answer.py": tests})
@@ -221,6 +224,7 @@ def test_the_number_of_seeds_by_ini(make_task: MakeTask, recode: Run, pytester: 
         ("# pytest<1\n-r other.txt\nhttps://example.org/x.whl\npytest<1; python_version < '3'\n", ""),
     ],
 )
+@pytest.mark.mostly_slow(one_in=4)
 def test_requirements_that_the_interpreter_does_not_meet(
     make_task: MakeTask, recode: Run, line: str, says: str
 ) -> None:

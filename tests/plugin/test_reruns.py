@@ -79,6 +79,7 @@ def play(recode: Run, server: ChatServer, *args: str) -> pytest.RunResult:
 
 
 @pytest.mark.parametrize("by", ["--reruns=2", "--force-reruns=2", "reruns", "flaky"])
+@pytest.mark.mostly_slow(one_in=4)
 def test_an_episode_is_never_rerun(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str, by: str
 ) -> None:

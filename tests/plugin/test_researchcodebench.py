@@ -227,6 +227,7 @@ def test_records_may_not_lie_among_the_papers(
     assert sorted(papers.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_a_clone_elsewhere_is_played_from_here_as_the_page_says(
     papers: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -219,6 +219,7 @@ def test_a_task_that_was_broken_is_mended_and_played(
 
 
 @pytest.mark.parametrize("workers", ["-n2"])
+@pytest.mark.slow
 def test_stored_turns_are_replayed_with_another_level(
     calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -664,6 +665,7 @@ def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
         (lambda record: json.dumps({key: value for key, value in record.items() if key != "agent"}), "lacks 'agent'"),
     ],
 )
+@pytest.mark.mostly_slow(one_in=7)
 def test_a_malformed_record_is_one_usage_error_and_starts_nothing(
     malformed: Callable[[dict[str, Any]], str],
     problem: str,

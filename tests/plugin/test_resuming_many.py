@@ -95,6 +95,7 @@ def of_attempt(record: dict[str, Any], number: int) -> dict[str, Any]:
     return {"attempt": number, "nodeid": record["nodeid"].removesuffix(ending) + (f"-{number}]" if number > 1 else "]")}
 
 
+@pytest.mark.slow
 def test_records_are_read_as_often_for_many_errors_as_for_one(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

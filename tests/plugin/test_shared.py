@@ -118,6 +118,7 @@ def test_validation(shared: Path, recode: Run) -> None:
     result.assert_outcomes(passed=CHECKS)
 
 
+@pytest.mark.slow
 def test_validation_finds_tests_that_pass_anything(make_task: MakeTask, recode: Run) -> None:
     tests = {"tests/test_answer.py": "def test_twice():\n    import answer\n"}
     make_task("together", files=tests, manifest=SHARED)

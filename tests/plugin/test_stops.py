@@ -132,6 +132,7 @@ SIGNALS = {
 
 
 @pytest.mark.parametrize("how", SIGNALS)
+@pytest.mark.mostly_slow(one_in=4)
 def test_the_answers_under_way_are_booked_and_no_more_is_asked(
     make_task: MakeTask, pytester: pytest.Pytester, start: Start, workers: str, how: str
 ) -> None:
@@ -175,6 +176,7 @@ stopping.AWAITED = 1.0
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "Ctrl-C"])
+@pytest.mark.slow
 def test_an_answer_that_never_comes_is_awaited_for_a_bounded_time(
     make_task: MakeTask, pytester: pytest.Pytester, start: Start, workers: str, how: str
 ) -> None:

@@ -96,7 +96,7 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("given", [(), ("--recode-out=annotations/out",)])
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=2)
 def test_records_may_not_lie_in_the_data_set(
     dataset: Path, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...]
 ) -> None:
@@ -378,6 +378,7 @@ def test_a_tasks_own_interpreter_is_the_one_that_runs_its_tests(
     assert "cannot be judged here: the reference does not pass its tests test_double: " in words(result)
 
 
+@pytest.mark.slow
 def test_a_tasks_own_image_is_the_one_that_runs_its_tests(recode: Run, pytester: pytest.Pytester) -> None:
     image = os.environ.get("RECODE_TEST_IMAGE", "")
     write(pytester.path / "dataset", {"test.py": PREFIX})

@@ -73,6 +73,7 @@ def reciprocal_rank(record: dict[str, Any]) -> float:
     return next((1 / (i + 1) for i, turn in enumerate(record["turns"]) if success(turn)), 0.0)
 
 
+@pytest.mark.slow
 def test_the_published_definitions_applied_to_our_records(
     recode: Callable[..., pytest.RunResult],
     results: Callable[..., list[dict[str, Any]]],

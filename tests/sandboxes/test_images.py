@@ -60,6 +60,7 @@ def test_a_dockerfile_is_built_with_its_folder(context: SandboxContext, folder: 
     assert read_inside(context, environment, "/data.txt") == "one"
 
 
+@pytest.mark.slow
 def test_what_a_task_hides_is_left_out_of_the_build(context: SandboxContext, folder: Path) -> None:
     """Whichever format let a Dockerfile lie there; a directory of tests by itself is anybody's."""
     for name in (
@@ -78,6 +79,7 @@ def test_what_a_task_hides_is_left_out_of_the_build(context: SandboxContext, fol
     assert str(found).split() == ["./Dockerfile", "./data.txt", "./own/tests/a", "./requirements.txt"]
 
 
+@pytest.mark.slow
 def test_another_content_is_another_image_and_the_same_is_the_same(daemon: Any, folder: Path) -> None:
     environment = Environment(dockerfile=folder / "Dockerfile")
     first = image_for(daemon, environment, IMAGE)
@@ -94,6 +96,7 @@ def test_requirements_are_installed_on_the_base_image(context: SandboxContext, d
         daemon.remove_image(image_for(daemon, environment, IMAGE), force=True)
 
 
+@pytest.mark.slow
 def test_many_workers_build_once(daemon: Any, folder: Path) -> None:
     """The build writes a random number into the image: had two built, the ids were two."""
     with (folder / "Dockerfile").open("a") as file:

@@ -137,6 +137,7 @@ def test_a_preload_that_ends_the_interpreter(
     assert str(caught.value) == f"{python} could not be started in a sandbox: dying"
 
 
+@pytest.mark.slow
 def test_bubblewrap_as_an_ordinary_user(context: SandboxContext) -> None:
     """Everything that root's sandboxes keep, an ordinary user's do: other namespaces, other mappings."""
     usable("bubblewrap", context)

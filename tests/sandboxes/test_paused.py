@@ -71,11 +71,13 @@ def graded(run: str, meanwhile: Callable[[Any, list[str]], None]) -> Any:
 
 
 @pytest.mark.parametrize("whose", [0, 1], ids=["grader", "candidate"])
+@pytest.mark.mostly_slow(one_in=2)
 def test_a_paused_container_is_the_machines_fault(run: str, whose: int) -> None:
     with pytest.raises(SandboxError, match=r"^docker container \w{12} of .* was paused while its program ran"):
         graded(run, lambda daemon, containers: daemon.pause(containers[whose]))
 
 
+@pytest.mark.slow
 def test_one_that_runs_again_has_lost_time_that_was_not_its_own(run: str) -> None:
     def briefly(daemon: Any, containers: list[str]) -> None:
         daemon.pause(containers[1])
@@ -85,11 +87,13 @@ def test_one_that_runs_again_has_lost_time_that_was_not_its_own(run: str) -> Non
         graded(run, briefly)
 
 
+@pytest.mark.slow
 def test_without_a_pause_the_candidate_hangs_on_its_own_account(run: str) -> None:
     [case] = graded(run, lambda *_: None).cases
     assert (case.outcome, case.kind) == (Outcome.FAILED, "timeout")
 
 
+@pytest.mark.slow
 def test_one_that_is_paused_before_it_has_work(run: str) -> None:
     """It waits, ahead of its use, and is noticed long before its imports would be given up."""
     daemon = client()
