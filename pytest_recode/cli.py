@@ -117,7 +117,7 @@ def _count(value: str) -> int:
 def _judge(given: argparse.Namespace) -> Judge:
     from pytest_recode.metrics.adoption_by_model import judge
     from pytest_recode.models import ModelContext, litellm_
-    from pytest_recode.records.ledger import NullLedger
+    from pytest_recode.records.null_ledger import NullLedger
 
     name, api_base = given.adoption_model, given.api_base
     litellm_.check(ModelContext(name=name, ledger=NullLedger(), api_base=api_base))

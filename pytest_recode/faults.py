@@ -27,6 +27,7 @@ class ModelFault(StrEnum):
     CONNECTION = "connection"
     SERVER = "server"  # 5xx
     REQUEST = "bad-request"  # the provider rejects this request (context too long, bad parameter)
+    GATEWAY = "gateway"  # the process of this run that calls the models ended during the call
 
 
 class ModelError(Exception):
@@ -51,6 +52,10 @@ class ModelError(Exception):
 
 def _model_message(fault: ModelFault, model: str, detail: str) -> str:
     return f"model {model}: {fault.value}: {detail}"
+
+
+class GatewayError(Exception):
+    """An unexpected exception in the process that calls the models. The message is its traceback."""
 
 
 class BudgetSpent(Exception):

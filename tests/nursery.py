@@ -78,6 +78,7 @@ def _main(listener: socket.socket, path: str) -> Callable[[], None]:
     """Serve until the standard input ends. Returns in forks alone, with what is to be done in them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        import aiohttp.web  # noqa: F401  of the gateway
         import anyio.pytest_plugin  # noqa: F401  comes with litellm, and pytest finds it
         import execnet  # noqa: F401
         import hypothesis  # noqa: F401  its plugin imports it for the header of every session
@@ -88,12 +89,14 @@ def _main(listener: socket.socket, path: str) -> Callable[[], None]:
         import xdist.plugin  # noqa: F401
 
         import pytest_recode
-        from pytest_recode import agents, feedback, formats, metrics, models, oracle, render, sandboxes
+        from pytest_recode import agents, feedback, formats, gateway, metrics, models, oracle, render, sandboxes
+        from pytest_recode.gateway import process
 
-        for room in (pytest_recode, agents, feedback, formats, metrics, models, oracle, render, sandboxes):
+        for room in (pytest_recode, agents, feedback, formats, gateway, metrics, models, oracle, render, sandboxes):
             for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
-                if not module.ispkg and module.name != "pytest_recode.cli":
+                if not module.ispkg and not module.name.endswith((".cli", ".__main__")):
                     importlib.import_module(module.name)
+    process.interpreter = _command(path)  # a session's gateway is a fork, too
     sys.modules[PLUGIN] = _plugin(path)
     for name, module in sys.modules.items():
         if "." not in name:  # or pytest warns of packages with plugins in them that it comes too late

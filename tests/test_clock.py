@@ -15,6 +15,7 @@ from pytest_recode.episode.assembly import Meter
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Message
 from pytest_recode.models.litellm_ import LitellmModel
+from pytest_recode.models.provider import ProviderModel
 from pytest_recode.models.retry import Retries
 from pytest_recode.models.table import Entry
 from pytest_recode.models.timed import TimedModel
@@ -121,12 +122,14 @@ def test_rate_limits_use_up_no_time_of_an_episode(tmp_path: Path, work: float, s
     played: list[Turn] = []
     with ChatServer(answers) as server:
         model = LitellmModel(
-            name="local",
-            entry=Entry(model="openai/local", api_base=server.url),
-            ledger=meter,
-            native_tools=False,
-            api_key="none",
-            retries=Retries(wait=time.pass_),
+            ProviderModel(
+                name="local",
+                entry=Entry(model="openai/local", api_base=server.url),
+                ledger=meter,
+                native_tools=False,
+                api_key="none",
+                retries=Retries(wait=time.pass_),
+            )
         )
         ended = loop.run(
             brief=a_brief(),

@@ -18,7 +18,18 @@ from pytest_recode.feedback import test_output
 from pytest_recode.feedback.model_answers import Style
 from pytest_recode.feedback.person import Ask, by_person
 from pytest_recode.feedback.researcher import researcher
-from pytest_recode.models import Embedder, Ledger, Model, ModelContext, ModelKind, Reach, Usage
+from pytest_recode.models import (
+    Caller,
+    Embedder,
+    GatewayAddress,
+    Ledger,
+    Model,
+    ModelContext,
+    ModelKind,
+    Reach,
+    Timing,
+    Usage,
+)
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
 from pytest_recode.oracle.judge import check, judge
 from pytest_recode.records.transcript import Transcript
@@ -40,6 +51,7 @@ class Cast:
     search_model: ModelKind | None
     table: Mapping[str, Mapping[str, Any]]
     person: Ask | None = None  # the researcher, where the user wants it to be one
+    gateway: GatewayAddress | None = None  # of the run; None if no model needs it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +79,9 @@ class Meter:
         self.ledger.before_call(model)
         self.clock.tried()
 
+    def enter(self) -> None:
+        self.ledger.enter()
+
     def spent(self, model: str, usage: Usage) -> None:
         self.ledger.spent(model, usage)
         self.total += usage
@@ -90,6 +105,29 @@ class Meter:
     def retry(self, error: ModelError, pause: float) -> None:
         self.ledger.retry(error, pause)
         self.transcript.retry(error.model, f"model:{error.fault.value}", error.detail, pause)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayMeter:
+    """Records the calls that the gateway makes for an episode; the gateway itself writes the run's ledger."""
+
+    meter: Meter
+
+    def begin(self) -> None:
+        self.meter.enter()
+
+    def tried(self) -> None:
+        self.meter.clock.tried()
+
+    def retry(self, error: ModelError, pause: float) -> None:
+        self.meter.retry(error, pause)
+
+    def answered(self, model: str, usage: Usage, timing: Timing) -> None:
+        self.meter.total += usage
+        self.meter.transcript.usage(model, usage, timing.waited, timing.answering)
+
+    def failed(self) -> None:
+        self.meter.settle()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +247,7 @@ class Stage:
             return TimedEmbedder(kind.embedder(self._context(name, kind)), self.clock)
 
     def _context(self, name: str, kind: ModelKind) -> ModelContext:
-        plan, settings = self.plan, self.settings
+        plan, settings, cast = self.plan, self.settings, self.cast
         return ModelContext(
             name=name,
             ledger=self.meter,
@@ -218,7 +256,10 @@ class Stage:
             api_base=settings.api_base,
             temperature=settings.temperature,
             call_seconds=settings.call_seconds,
-            table=self.cast.table,
+            table=cast.table,
             task=plan.task if kind.needs_reference else None,
             parts=(lambda: self.parts) if kind.needs_reference else None,
+            gateway=cast.gateway,
+            caller=Caller(episode=plan.nodeid, attempt=plan.attempt),
+            observer=GatewayMeter(meter=self.meter),
         )

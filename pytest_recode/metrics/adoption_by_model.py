@@ -23,7 +23,7 @@ from pytest_recode.feedback.prompts import SECTION
 from pytest_recode.metrics.adoption import ANSWERS, Advice, Pair, advice, read
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.models import Message, Model, ModelContext, Usage
-from pytest_recode.records.ledger import NullLedger
+from pytest_recode.records.null_ledger import NullLedger
 from pytest_recode.records.record import usage
 from pytest_recode.records.run_directory import Lines
 from pytest_recode.records.transcript_lines import TurnLine

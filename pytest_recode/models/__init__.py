@@ -97,6 +97,9 @@ class Ledger(Protocol):
         cannot be written, and `Stopped` (not an `Exception`) if the run stops.
         """
 
+    def enter(self) -> None:
+        """Call it before a request to the gateway, which writes the call's line. Raises `RecordsError` and `Stopped` as `before_call`."""
+
     def spent(self, model: str, usage: Usage) -> None:
         """Write the tokens and the cost of this call to disk before returning."""
 
@@ -120,6 +123,49 @@ class Ledger(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayAddress:
+    """Where a run's gateway listens: the path of a Unix socket; and the secret that its callers share."""
+
+    socket: str
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls a model: an episode, by its node id, and the number of its attempt. "" is the controlling process."""
+
+    episode: str = ""
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds of an answered call: `waited` for rate limits, other calls and retries, `answering` for the provider's answer."""
+
+    waited: float = 0.0
+    answering: float = 0.0
+
+
+class CallObserver(Protocol):
+    """What an episode records of the calls that the gateway makes for it. The gateway itself writes the run's ledger."""
+
+    def begin(self) -> None:
+        """Call it before a request. Raises `RecordsError` and `Stopped` as `Ledger.before_call`."""
+
+    def tried(self) -> None:
+        """The gateway has sent a request to the provider: the time until now was a wait."""
+
+    def retry(self, error: ModelError, pause: float) -> None:
+        """A request failed with `error`, and the next one starts after `pause` seconds."""
+
+    def answered(self, model: str, usage: Usage, timing: Timing) -> None:
+        """The call has an answer."""
+
+    def failed(self) -> None:
+        """The call has no answer. Raises `Stopped` if the run stops, which waited for this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelContext:
     """Arguments for creating a model, once for each episode (and once for a run's researcher).
 
@@ -137,6 +183,9 @@ class ModelContext:
     table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # the user's own aliases, see models/table.py
     task: Task | None = None
     parts: Callable[[], Parts] | None = None
+    gateway: GatewayAddress | None = None  # None if the run has none, because no model needs it
+    caller: Caller = field(default_factory=Caller)
+    observer: CallObserver | None = None  # of the calls that the gateway makes; None outside of an episode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,12 +193,15 @@ class ModelKind:
     """A registered family of models, under an exact name or a prefix ending in `/`.
 
     `check`: called once for each run in the controlling process, before money is spent; raises `UserError` for an unknown name or a
-    missing key. `offline`: built-in models that send no requests. `embedder`: creates the model of `--recode-search-model`; None
+    missing key. `glance`: a check that needs no gateway and takes no time, for misspelt names. `gateway`: the models are called by the
+    run's gateway. `offline`: built-in models that send no requests. `embedder`: creates the model of `--recode-search-model`; None
     if models of this kind cannot embed.
     """
 
     make: Callable[[ModelContext], Model]
     check: Callable[[ModelContext], None]
+    glance: Callable[[ModelContext], None] | None = None
+    gateway: bool = False
     offline: bool = False
     needs_reference: bool = False
     embedder: Callable[[ModelContext], Embedder] | None = None

@@ -1,4 +1,4 @@
-"""Import litellm on first use, with its output and downloads disabled; run its calls with a time limit; compute their cost.
+"""Import litellm on first use, with its output and downloads disabled; limit the time of its calls; compute their cost.
 
 Importing litellm takes seconds, so it is imported only when a model is checked or created.
 """
@@ -12,18 +12,13 @@ import json
 import logging
 import math
 import os
-import queue
-import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_recode.models.table import Entry
-
-T = TypeVar("T")
 
 
 @functools.cache
@@ -40,6 +35,7 @@ def litellm() -> Any:
     package.telemetry = False
     package.suppress_debug_info = True
     package.disable_hf_tokenizer_download = True
+    package.disable_aiohttp_transport = True  # with httpx, the reason for a failed connection is part of the exception
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # errors are raised as exceptions
     return package
@@ -76,42 +72,6 @@ def listed() -> frozenset[str] | None:
 _PRICES = "model_prices_and_context_window_backup.json"
 
 
-_NOTICED = 1.0
-"""Seconds within which Ctrl-C is handled. One that arrives just before a wait starts would be handled only at its end."""
-
-
-def within(seconds: float, call: Callable[[], T], late: Callable[[], None], after: float) -> T:
-    """Return `call()`, or raise `TimeoutError` after `seconds`. Calls `late()` if there is no answer `after` so many seconds.
-
-    The client's own limit does not suffice, because it restarts with every byte that the server sends.
-    """
-    box: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            box.put((call(), None))
-        except BaseException as error:  # noqa: BLE001  raised again in the calling thread
-            box.put((None, error))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # litellm's, as above
-        threading.Thread(target=run, name="recode-model-call", daemon=True).start()
-        deadline = time.monotonic() + seconds
-        reported = False
-        while (left := deadline - time.monotonic()) > 0:
-            with suppress(queue.Empty):
-                value, error = box.get(timeout=min(left, _NOTICED))
-                break
-            if not reported and seconds - left >= after:
-                reported = True
-                late()
-        else:
-            raise TimeoutError
-    if error is not None:
-        raise error
-    return value  # type: ignore[return-value]
-
-
 def timeout(seconds: float, connect: float) -> Any:
     """A timeout for the client: `connect` seconds for a connection, and `seconds` between two bytes."""
     import httpx
@@ -124,13 +84,19 @@ def window(entry: Entry) -> int | None:
 
     Reads the table directly, because litellm's function for it sends requests to some providers.
     """
-    table = litellm().model_cost
-    provider, _, name = entry.model.partition("/")
-    info = table.get(entry.model) or {}
-    if not info and table.get(name, {}).get("litellm_provider") == provider:
-        info = table[name]
+    info = _info(entry)
     found = info.get("max_input_tokens") or info.get("max_tokens")
     return found if isinstance(found, int) and found > 0 else None
+
+
+def _info(entry: Entry) -> Mapping[str, Any]:
+    """What litellm's table says of a model; empty if it is not there."""
+    table = litellm().model_cost
+    provider, _, name = entry.model.partition("/")
+    info: Mapping[str, Any] = table.get(entry.model) or {}
+    if not info and table.get(name, {}).get("litellm_provider") == provider:
+        info = table[name]
+    return info
 
 
 def priced(entry: Entry) -> bool:
@@ -158,6 +124,36 @@ def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | N
     if response is not None:  # counts cached and reasoning tokens
         return float(client.completion_cost(completion_response=response, model=entry.model))
     return float(sum(client.cost_per_token(model=entry.model, prompt_tokens=prompt, completion_tokens=completion)))
+
+
+def highest_cost(entry: Entry, prompt: int) -> tuple[int, float]:
+    """The most tokens that a call with so many prompt tokens may take, and their cost in US dollars; 0 if the price is unknown."""
+    answer = longest_answer(entry)
+    return prompt + answer, cost(entry, prompt, answer, None) or 0.0
+
+
+def longest_answer(entry: Entry) -> int:
+    """The maximum number of tokens of an answer: the request's own limit, else that of litellm's table."""
+    own = entry.params.get("max_completion_tokens") or entry.params.get("max_tokens")
+    if isinstance(own, int):
+        return own
+    listed = _info(entry).get("max_output_tokens")
+    return listed if isinstance(listed, int) and listed > 0 else _USUAL_ANSWER
+
+
+_USUAL_ANSWER = 8192
+"""Maximum tokens of an answer of a model that litellm's table does not have."""
+
+
+def takes_temperature(entry: Entry, temperature: float) -> bool:
+    """Whether requests to this model include `temperature`. Those to a model of the user's own server do."""
+    client = litellm()
+    try:
+        model, provider, *_ = client.get_llm_provider(entry.model)
+    except client.exceptions.BadRequestError:
+        return True
+    given = {"model": model, "custom_llm_provider": provider, "temperature": temperature, "drop_params": True}
+    return "temperature" in client.utils.get_optional_params(**given)
 
 
 def vectors_of(response: Any, count: int) -> list[list[float]] | None:

@@ -27,6 +27,8 @@ class Failure:
     retry_after: float | None = None
     unreachable: str = ""  # why there was no connection; "" if there was one
     silent: bool = False  # no complete answer within the time limit of a call
+    missing: str = ""  # the package that litellm did not find; "" if none
+    throttled: bool = False  # the provider takes no further request at the moment, and says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,16 @@ def failure(error: Exception) -> Failure | None:
         return None
     if reason := _unreachable(error):
         return Failure(fault=ModelFault.CONNECTION, detail=f"cannot be reached ({reason})", unreachable=reason)
-    return Failure(fault=_fault(error), detail=_detail(error), retry_after=_retry_after(error))
+    fault, retry_after = _fault(error), _retry_after(error)
+    status = getattr(error, "status_code", None)
+    return Failure(
+        fault=fault,
+        detail=_detail(error),
+        retry_after=retry_after,
+        missing=next((part.name or "" for part in _chain(error) if isinstance(part, ModuleNotFoundError)), ""),
+        # Anthropic sends 529 if it is overloaded. A 503 may also be a server that is down, unless it says when to come back.
+        throttled=fault is ModelFault.RATE_LIMIT or status == 529 or (status == 503 and retry_after is not None),
+    )
 
 
 def _unreachable(error: Exception) -> str:
@@ -97,7 +108,12 @@ def _unreachable(error: Exception) -> str:
     tried = [part for part in chain if isinstance(part, (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError))]
     if not tried:
         return ""
-    system = [part.strerror for part in chain if isinstance(part, OSError) and part.strerror]
+    # asyncio has its own text for a failed connection; a failed look-up of a name has a negative number
+    system = [
+        os.strerror(part.errno) if part.errno is not None and part.errno > 0 else part.strerror
+        for part in chain
+        if isinstance(part, OSError) and part.strerror
+    ]
     return _plain(system[-1] if system else str(tried[0]) or "no connection in time")
 
 

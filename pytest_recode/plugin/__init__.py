@@ -81,6 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_recode.plugin import preflight
 
         preflight.check_options(run_of(config))
+        preflight.start_gateway(run_of(config))
     if config.pluginmanager.hasplugin("xdist"):
         from pytest_recode.plugin import distributed
 

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_recode.episode.assembly import Cast
     from pytest_recode.feedback.person import Ask
+    from pytest_recode.models import GatewayAddress
     from pytest_recode.plugin.registry import Registry
     from pytest_recode.settings import Settings
 
 
-def cast(settings: Settings, registry: Registry, model: str | None, policy: str, person: Ask | None) -> Cast:
-    """The cast of one episode. `person` gives the feedback; None: no person."""
+def cast(
+    settings: Settings,
+    registry: Registry,
+    model: str | None,
+    policy: str,
+    person: Ask | None,
+    gateway: GatewayAddress | None,
+) -> Cast:
+    """The cast of one episode. `person` gives the feedback; None: no person. `gateway`: None if the run has none."""
     from pytest_recode.episode.assembly import Cast
 
     return Cast(
@@ -24,6 +32,7 @@ def cast(settings: Settings, registry: Registry, model: str | None, policy: str,
         search_model=registry.model(settings.search_model) if settings.search_model else None,
         table=model_table(settings),
         person=person,
+        gateway=gateway,
     )
 
 
@@ -41,6 +50,12 @@ def lacks_model(settings: Settings, registry: Registry) -> str | None:
     if settings.validate or settings.models or not registry.agent(settings.agent).needs_model:
         return None
     return "no model is given: set --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
+
+
+def needs_gateway(settings: Settings, registry: Registry) -> bool:
+    """Whether the run's gateway calls one of the models."""
+    names = filter(None, (*settings.models, settings.feedback_model, settings.search_model))
+    return not settings.validate and any(registry.model(name).gateway for name in names)
 
 
 def all_offline(settings: Settings, registry: Registry, by_format: Iterable[Settings]) -> bool:

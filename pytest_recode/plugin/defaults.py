@@ -50,5 +50,5 @@ def pytest_recode_models() -> dict[str, str]:
         **{
             f"sim/{skill}": f"pytest_recode.simulated.sim:{skill.upper()}" for skill in ("novice", "graduate", "expert")
         },
-        "": "pytest_recode.models.litellm_:KIND",
+        "": "pytest_recode.gateway.client:KIND",
     }

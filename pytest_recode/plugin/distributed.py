@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,20 +34,14 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log)
 
 
-def pytest_xdist_setupnodes(config: pytest.Config) -> None:
-    """Controller: check the options before any worker starts."""
-    if config.getoption("recode_model") and not config.option.collectonly:
-        from pytest_recode.plugin import preflight
-
-        preflight.check_models(run_of(config))
-
-
 def pytest_configure_node(node: Any) -> None:
     """Controller: send the id and directory of the run to a worker."""
     if options.given(node.config):
         run = run_of(node.config)
         node.workerinput["recode_run"] = run.id
         node.workerinput["recode_out"] = str(run.out)
+        if run.gateway is not None:
+            node.workerinput["recode_gateway"] = asdict(run.gateway)
 
 
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:

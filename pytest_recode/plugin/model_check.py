@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_recode.models import Ledger, ModelContext
+from pytest_recode.models import GatewayAddress, Ledger, ModelContext
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.registry import Registry
     from pytest_recode.settings import Settings
 
 
-def contexts(settings: Settings, ledger: Ledger, table: Mapping[str, Mapping[str, Any]]) -> list[ModelContext]:
+def contexts(
+    settings: Settings, ledger: Ledger, table: Mapping[str, Mapping[str, Any]], gateway: GatewayAddress | None = None
+) -> list[ModelContext]:
     """A context for each model that the run will call."""
     return [
         ModelContext(
@@ -24,29 +26,31 @@ def contexts(settings: Settings, ledger: Ledger, table: Mapping[str, Mapping[str
             call_seconds=settings.call_seconds,
             max_cost=settings.max_cost,
             table=table,
+            gateway=gateway,
         )
         for name in filter(None, (*settings.models, settings.feedback_model, settings.search_model))
     ]
 
 
+_SHORT = 1.0
+"""Seconds that a check may take without a word to the user."""
+
+
 def check(asked: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
-    """Check names, keys and prices. Raises `UserError`."""
-    _before_litellm(asked, registry, notify)
+    """Check names, keys and prices. Raises `UserError`. Waits for the gateway, which loads litellm, and says so if that takes long."""
+    glance(asked, registry)
+    line = f"looking up {', '.join(dict.fromkeys(each.name for each in asked))} in litellm, which takes some seconds to load"
+    timer = threading.Timer(_SHORT, notify, [line])
+    timer.start()
+    try:
+        for context in asked:
+            registry.model(context.name).check(context)
+    finally:
+        timer.cancel()
+
+
+def glance(asked: Sequence[ModelContext], registry: Registry) -> None:
+    """Report misspelt names before anything is started. Raises `UserError`."""
     for context in asked:
-        registry.model(context.name).check(context)
-
-
-def _before_litellm(asked: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
-    """Report misspelt names before litellm is imported, and announce the import, which takes seconds."""
-    kinds = {context.name: registry.model(context.name) for context in asked}
-    if "litellm" in sys.modules or all(kind.offline for kind in kinds.values()):
-        return
-    from pytest_recode.models import litellm_
-    from pytest_recode.models.providers import check_listed
-
-    asking = [context for context in asked if kinds[context.name].check is litellm_.check]
-    for context in asking:
-        check_listed(context)
-    if asking:
-        names = ", ".join(dict.fromkeys(context.name for context in asking))
-        notify(f"looking up {names} in litellm, which takes some seconds to load")
+        if (look := registry.model(context.name).glance) is not None:
+            look(context)

@@ -30,16 +30,20 @@ def usage_errors() -> Iterator[None]:
         raise pytest.UsageError(str(error)) from None
 
 
-def check_models(run: Run) -> None:
-    """Check names, keys, and prices if there is a cost limit. Raises `pytest.UsageError`."""
-    with usage_errors():
-        _check_models(run)
-
-
-def _check_models(run: Run) -> None:
+def glance_at_models(run: Run) -> None:
+    """Check names as far as that takes no time, before workers start. Raises `pytest.UsageError`."""
     from pytest_recode.plugin import model_check
 
-    model_check.check(run.model_contexts(), run.registry, run.notify)
+    with usage_errors():
+        model_check.glance(run.model_contexts(), run.registry)
+
+
+def start_gateway(run: Run) -> None:
+    """Start the gateway early in the controlling process: it loads its client while pytest collects. Raises `pytest.UsageError`."""
+    if run.worker is None and not run.settings.validate and not run.config.option.collectonly:
+        glance_at_models(run)
+        with usage_errors():
+            _ = run.gateway
 
 
 def check_options(run: Run) -> None:
@@ -89,7 +93,9 @@ def prepare(run: Run) -> None:
             from pytest_recode.plugin import human_feedback
 
             human_feedback.check_terminal(run.config)
-        _check_models(run)
+        from pytest_recode.plugin import model_check
+
+        model_check.check(run.model_contexts(), run.registry, run.notify)
         kind = run.registry.sandbox(run.sandbox.name)
         _check_environments(run)
         _check_image(run)

@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from pytest_recode.episode.assembly import Cast
     from pytest_recode.episode.stored_turns import Replay
     from pytest_recode.formats import Format
-    from pytest_recode.models import ModelContext
+    from pytest_recode.models import GatewayAddress, ModelContext
     from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import EpisodeFacts
     from pytest_recode.settings import Settings
 
 LOG = logging.getLogger("pytest_recode")
+SPENDING = "spending.jsonl"
+"""Name of the ledger's file in the run's directory."""
 
 
 class Run:
@@ -126,7 +128,23 @@ class Run:
     def ledger(self) -> FileLedger:
         from pytest_recode.records.ledger import FileLedger
 
-        return FileLedger(self.out / "spending.jsonl", self.settings.max_cost, self.stops)
+        return FileLedger(self.out / SPENDING, self.settings.max_cost, self.stops)
+
+    @functools.cached_property
+    def gateway(self) -> GatewayAddress | None:
+        """Where the process listens that calls the models; None if no model needs it. The controlling process starts it."""
+        from pytest_recode.models import GatewayAddress
+
+        given = (self.worker or {}).get("recode_gateway")
+        if given is not None or self.worker is not None:
+            return GatewayAddress(**given) if given else None
+        if not casting.needs_gateway(self.settings, self.registry) or self.config.option.collectonly:
+            return None
+        from pytest_recode.plugin import gateway
+
+        process = gateway.start(self.settings, self.out / SPENDING, gateway.workers(self.config), self.notify)
+        self._held.callback(process.close)
+        return process.address
 
     @functools.cached_property
     def sandbox(self) -> SandboxHolder:
@@ -175,13 +193,15 @@ class Run:
         from pytest_recode.plugin import human_feedback
 
         person = human_feedback.ask(settings.feedback_from, self.config, self.out)
-        return casting.cast(settings, self.registry, model, policy, person)
+        return casting.cast(settings, self.registry, model, policy, person, self.gateway)
 
     def model_contexts(self) -> list[ModelContext]:
         """A context for each model that this run calls."""
         from pytest_recode.plugin import model_check
 
-        return model_check.contexts(self.settings, self.ledger, casting.model_table(self.settings))
+        return model_check.contexts(
+            self.settings, self.ledger, casting.model_table(self.settings), vars(self).get("gateway")
+        )
 
     def close(self) -> None:
         self._held.close()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import difflib
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -145,22 +144,18 @@ def _replay(run: Run, records: Sequence[EpisodeSummary]) -> list[str]:
 def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
     """A line on models that were called without the recorded temperature; "" if there are none."""
     set_for = {record["model"]: record["temperature"] for record in records if record["model"]}
-    if "litellm" not in sys.modules:
+    if run.gateway is None:
         return ""
-    from pytest_recode.models import litellm_
-    from pytest_recode.models.client import litellm
-    from pytest_recode.models.providers import entry_of
+    from pytest_recode.gateway.client import facts
 
-    contexts = {context.name: context for context in run.model_contexts()}
-    found = []
-    for name, temperature in set_for.items():
-        if temperature is None or name not in contexts or run.registry.model(name).check is not litellm_.check:
-            continue
-        with suppress(litellm().exceptions.BadRequestError):  # a model of the user's server: no parameter is omitted
-            model, provider, *_ = litellm().get_llm_provider(entry_of(contexts[name]).model)
-            given = {"model": model, "custom_llm_provider": provider, "temperature": temperature, "drop_params": True}
-            if "temperature" not in litellm().utils.get_optional_params(**given):
-                found.append(name)
+    found = [
+        name
+        for name, temperature in set_for.items()
+        if temperature is not None
+        and name in run.settings.models
+        and run.registry.model(name).gateway
+        and not facts(run.gateway, name, temperature).takes_temperature
+    ]
     if not found:
         return ""
     return f"temperature: not sent to models that accept none: {', '.join(found)} (records have the value that was set)"

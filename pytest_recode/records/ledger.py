@@ -13,14 +13,14 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
-from pytest_recode.records import locks, record
+from pytest_recode.records import ledger_file, locks, record
 from pytest_recode.records.ledger_lines import (
     FaultLine,
     LedgerLine,
@@ -36,6 +36,18 @@ from pytest_recode.records.run_directory import writing
 from pytest_recode.stopping import Stops
 from pytest_recode.usage import Usage
 
+_CLOSE = 1e-9
+"""US dollars by which sums of costs may be inexact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Open:
+    """The line of a call without an answer. `reserved_usd`: None if this is not a call of the gateway."""
+
+    model: str
+    length: int
+    reserved_usd: float | None
+
 
 class FileLedger:
     """A ledger in a file, which is created before the first request. `max_cost` is in US dollars; None is no limit.
@@ -44,13 +56,22 @@ class FileLedger:
     call. Every method raises `RecordsError` if the file cannot be written, and `UserError` for a line that is damaged.
     """
 
-    def __init__(self, path: Path, max_cost: float | None = None, stops: Stops | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        max_cost: float | None = None,
+        stops: Stops | None = None,
+        *,
+        max_cost_of: Mapping[str, float] | None = None,
+    ) -> None:
         self._path = path
         self._stops = stops or Stops()
         self._begun: dict[str, list[int]] = {}  # offsets of this process's unanswered lines, by model
-        self._open: dict[int, int] = {}  # unanswered lines of all processes: offset and length
+        self._open: dict[int, _Open] = {}  # unanswered lines of all processes, by offset
         self._unbooked = 0
         self._max_cost = max_cost
+        self._max_cost_of = dict(max_cost_of or {})
+        self._cost_of: dict[str, float] = {}
         self._read_to = 0
         self._total = Usage(cost_usd=0.0)
         self._unpriced = ""  # a model that made calls of unknown price
@@ -92,29 +113,80 @@ class FileLedger:
         Also raises `UserError` if there is a limit and a call of unknown price was made, because what cannot be counted
         cannot be limited.
         """
+        with self._opened(write=False) as file:
+            self._catch_up(file)
         self._affordable(model)
         self._stops.enter()
         try:
             with self._opened(write=True) as file:
-                line: OpenLine = {"model": model, "call": "begun"}
-                place = _write(file, _padded(line, _width(model)))
+                place = self._write_open(file, {"model": model, "call": "begun"})
         except BaseException:
             self._stops.settled()
             raise
         self._begun.setdefault(model, []).append(place)
 
-    def _affordable(self, model: str) -> None:
+    def enter(self) -> None:
+        """Call it before a request to the gateway, which writes the call's line. Raises what a stop raises."""
+        self._stops.enter()
+
+    def begin_call(self, model: str, reserved_usd: float) -> int | None:
+        """Write the line of a call that may cost up to `reserved_usd`, and return its place for `end_call`.
+
+        Returns None if the calls in progress may use up the limit: wait until one of them has ended. So the total exceeds the limit
+        by less than the reserved cost of one call. Raises what `before_call` raises, except `Stopped`.
+        """
+        with self._opened(write=True) as file:
+            self._catch_up(file)
+            self._affordable(model)
+            if not self._reservable(model):
+                return None
+            return self._write_open(file, {"model": model, "call": "begun", "reserved_usd": reserved_usd})
+
+    def end_call(self, place: int, model: str, answer: Usage | str) -> None:
+        """Replace the line of a call by its usage, or by the reason why it has no answer.
+
+        Raises `UserError`, after writing, if there is a limit and the price of this call is unknown.
+        """
+        if isinstance(answer, str):
+            unanswered: UnansweredLine = {"model": model, "unanswered": answer}
+            self._replace(place, model, unanswered)
+            return
+        spent: SpentLine = {"model": model, **record.usage(answer)}
+        self._replace(place, model, spent)
+        self._check_price(model, answer)
+
+    def end_lost_calls(self) -> None:
+        """Mark the calls of an earlier gateway of this run as interrupted: nothing waits for their answers."""
         with self._opened(write=False) as file:
             self._catch_up(file)
+        for place, call in tuple(self._open.items()):
+            if call.reserved_usd is not None:
+                self.end_call(place, call.model, "cut off")
+
+    def _write_open(self, file: int, line: OpenLine) -> int:
+        return ledger_file.write(file, ledger_file.padded(line, ledger_file.width(line["model"])))
+
+    def _affordable(self, model: str) -> None:
         if known := self._faults.get(model):
             raise ModelError(known.fault, model, known.detail)
-        if self._max_cost is None:
-            return
-        if self._unpriced:
-            raise UserError(unpriced(self._unpriced, self._max_cost))
-        spent = self._total.cost_usd or 0.0
-        if spent >= self._max_cost - 1e-9:
-            raise BudgetSpent(f"budget of {_usd(self._max_cost)} USD is spent ({_usd(spent)} USD so far)")
+        for limit, spent, of in self._limits(model):
+            if self._unpriced:
+                raise UserError(unpriced(self._unpriced, limit))
+            if spent >= limit - _CLOSE:
+                raise BudgetSpent(f"budget of {_usd(limit)} USD{of} is spent ({_usd(spent)} USD so far)")
+
+    def _reservable(self, model: str) -> bool:
+        """Whether the calls in progress leave a part of each limit, even if each costs what is reserved for it."""
+        every = sum(call.reserved_usd or 0.0 for call in self._open.values())
+        own = sum(call.reserved_usd or 0.0 for call in self._open.values() if call.model == model)
+        return all(spent + (own if of else every) < limit - _CLOSE for limit, spent, of in self._limits(model))
+
+    def _limits(self, model: str) -> Iterator[tuple[float, float, str]]:
+        """Each limit for calls of a model, in US dollars, with what is spent of it; and " for MODEL" for the model's own limit."""
+        if self._max_cost is not None:
+            yield self._max_cost, self._total.cost_usd or 0.0, ""
+        if (own := self._max_cost_of.get(model)) is not None:
+            yield own, self._cost_of.get(model, 0.0), f" for {model}"
 
     def spent(self, model: str, usage: Usage) -> None:
         """Write the call's usage to the file before returning, so that it survives the process.
@@ -126,8 +198,12 @@ class FileLedger:
             self._end(model, line)
         else:
             self._append(line)
-        if usage.cost_usd is None and self._max_cost is not None:
-            raise UserError(unpriced(model, self._max_cost))
+        self._check_price(model, usage)
+
+    def _check_price(self, model: str, usage: Usage) -> None:
+        limit = next((limit for limit, _, _ in self._limits(model)), None)
+        if usage.cost_usd is None and limit is not None:
+            raise UserError(unpriced(model, limit))
 
     def unanswered(self, model: str, why: str) -> None:
         """Raises `Stopped` if the run stops, which waited for this answer."""
@@ -148,9 +224,11 @@ class FileLedger:
 
     def _end(self, model: str, line: SpentLine | UnansweredLine) -> None:
         """Overwrite the line that was written before the call with `line`."""
-        place = self._begun[model].pop()
+        self._replace(self._begun[model].pop(), model, line)
+
+    def _replace(self, place: int, model: str, line: SpentLine | UnansweredLine) -> None:
         with self._opened(write=True, new=False) as file:
-            _put(file, place, _padded(line, _width(model)))
+            ledger_file.put(file, place, ledger_file.padded(line, ledger_file.width(model)))
 
     def fault(self, error: ModelError) -> None:
         """Record a fatal fault, which every worker's next call of this model raises. Other faults are ignored."""
@@ -177,7 +255,7 @@ class FileLedger:
             before = self._known(where)
             if self._changes(where, now):
                 line: ReachLine = {"address": where, "reach": now.value}
-                _write(file, json.dumps(line))
+                ledger_file.write(file, json.dumps(line))
         return before
 
     def _known(self, where: str) -> Reach:
@@ -189,13 +267,13 @@ class FileLedger:
 
     def _append(self, line: LedgerLine) -> None:
         with self._opened(write=True) as file:
-            _write(file, json.dumps(line))
+            ledger_file.write(file, json.dumps(line))
 
     def _catch_up(self, file: int | None) -> None:
         if file is None:
             return
-        for place, length in tuple(self._open.items()):
-            self._count(file, os.pread(file, length, place), place)
+        for place, call in tuple(self._open.items()):
+            self._count(file, os.pread(file, call.length, place), place)
         data = os.pread(file, max(os.fstat(file).st_size - self._read_to, 0), self._read_to)
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.splitlines(keepends=True):
@@ -216,7 +294,7 @@ class FileLedger:
             self._answered.clear()
             return
         if "call" in entry:
-            self._open[place] = len(line)
+            self._open[place] = _Open(model=entry["model"], length=len(line), reserved_usd=entry.get("reserved_usd"))
             return
         self._open.pop(place, None)
         if "unanswered" in entry:
@@ -231,6 +309,7 @@ class FileLedger:
             return
         if entry["cost_usd"] is None:
             self._unpriced = self._unpriced or entry["model"]
+        self._cost_of[entry["model"]] = self._cost_of.get(entry["model"], 0.0) + (entry["cost_usd"] or 0.0)
         self._answered.add(entry["model"])
         self._total += Usage(
             prompt_tokens=entry["prompt_tokens"],
@@ -254,68 +333,8 @@ class FileLedger:
                 yield file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NullLedger:
-    """A ledger without a file and without a limit, for models that are asked outside a run, by one process.
-
-    `on_spent` is called with the model's name and what each answer cost, before another call starts.
-    """
-
-    on_spent: Callable[[str, Usage], None] | None = None
-
-    def before_call(self, model: str) -> None: ...
-
-    def spent(self, model: str, usage: Usage) -> None:
-        if self.on_spent is not None:
-            self.on_spent(model, usage)
-
-    def unanswered(self, model: str, why: str) -> None: ...
-
-    def settle(self) -> None: ...
-
-    def fault(self, error: ModelError) -> None: ...
-
-    def retry(self, error: ModelError, pause: float) -> None: ...
-
-    def answered(self, model: str) -> bool:
-        return False
-
-    def reached(self, where: str, now: Reach) -> Reach:
-        return Reach.ANSWERS
-
-
 MAYBE_BILLED = frozenset({"timeout", "connection", "cut off"})
 """Reasons for a missing answer with which the provider may still have billed the request."""
-
-
-def _write(file: int, line: str) -> int:
-    """Append a line; returns its offset."""
-    end = os.fstat(file).st_size
-    if torn := end and os.pread(file, 1, end - 1) != b"\n":
-        line = f"\n{line}"  # end the incomplete line of a killed process first
-    try:
-        _put(file, end, line)
-    except OSError:
-        os.ftruncate(file, end)
-        raise
-    return end + bool(torn)
-
-
-def _put(file: int, place: int, line: str) -> None:
-    data = f"{line}\n".encode()
-    while data:
-        written = os.pwrite(file, data, place)
-        data, place = data[written:], place + written
-
-
-def _padded(line: LedgerLine, width: int) -> str:
-    return json.dumps(line).ljust(width)
-
-
-def _width(model: str) -> int:
-    """The length of the longest line that a call of `model` may need; shorter lines are padded with blanks."""
-    most = {"prompt_tokens": 10**15, "completion_tokens": 10**15, "cost_usd": -1.2345678901234567e-300}
-    return len(json.dumps({"model": model, **most}))
 
 
 def unpriced(model: str, max_cost: float) -> str:

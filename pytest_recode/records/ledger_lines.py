@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, TypedDict, final
+from typing import Any, Literal, NotRequired, TypedDict, final
 
 from pytest_recode.faults import ModelFault
 from pytest_recode.records.field_checks import NUMBER, TEXT, object_of, one_of, or_null, whole_number
@@ -27,10 +27,11 @@ class RunLine(TypedDict):
 
 @final
 class OpenLine(TypedDict):
-    """A request that has no answer yet."""
+    """A request that has no answer yet. `reserved_usd`: the most that it can cost; only requests of the gateway have it."""
 
     model: str
     call: Literal["begun"]
+    reserved_usd: NotRequired[float]
 
 
 @final
@@ -72,7 +73,7 @@ _SPENT = object_of(
 )
 _BY_KEY = {
     "run": object_of(run=TEXT),
-    "call": object_of(model=TEXT, call=one_of("begun")),
+    "call": object_of(model=TEXT, call=one_of("begun"), reserved_usd_=NUMBER),
     "unanswered": object_of(model=TEXT, unanswered=TEXT),
     "fault": object_of(model=TEXT, fault=one_of(*ModelFault), detail=TEXT),
     "reach": object_of(address=TEXT, reach=one_of(*Reach)),

@@ -105,8 +105,20 @@ class Transcript:
         line: ResumedLine = {"event": "resumed", "time": _now(), **facts, "turns": turns}
         self._append(line)
 
-    def usage(self, model: str, spent: Usage) -> None:
-        line: UsageLine = {"event": "usage", "time": _now(), "model": model, **record.usage(spent)}
+    def usage(self, model: str, spent: Usage, waited: float | None = None, answering: float | None = None) -> None:
+        """`waited` and `answering`: seconds of a call by the gateway, for rate limits and for the provider's answer."""
+        line: UsageLine = {
+            "event": "usage",
+            "time": _now(),
+            "model": model,
+            "prompt_tokens": spent.prompt_tokens,
+            "completion_tokens": spent.completion_tokens,
+            "cost_usd": spent.cost_usd,
+        }
+        if waited is not None:
+            line["waited"] = round(waited, 3)
+        if answering is not None:
+            line["answering"] = round(answering, 3)
         self._append(line)
 
     def retry(self, model: str, error: str, message: str, pause: float) -> None:

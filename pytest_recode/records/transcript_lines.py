@@ -30,10 +30,12 @@ class ResumedLine(_Line, EpisodeFacts):
 
 
 class UsageLine(_Line, UsageRecord):
-    """The cost of one model call."""
+    """The cost of one model call. `waited`, `answering`: seconds of a call by the gateway, for rate limits and for the answer."""
 
     event: Literal["usage"]
     model: str
+    waited: NotRequired[float]
+    answering: NotRequired[float]
 
 
 class RetryLine(_Line):

@@ -67,6 +67,7 @@ KINDS = {
     "model:connection": "the model could not be reached",
     "model:server": "the model's server failed",
     "model:bad-request": "the provider refused the request",
+    "model:gateway": "the run's gateway, which calls the models, ended during the call",
     "time": "a time limit passed during a wait, or before a turn was graded",
     "budget": "--recode-max-cost was spent",
     "sandbox": "a sandbox could not start, or died",

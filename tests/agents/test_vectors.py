@@ -15,7 +15,7 @@ from pytest_recode.agents import recode
 from pytest_recode.agents.retrieval import Retrieval
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault
 from pytest_recode.models import ModelContext, Usage
-from pytest_recode.models.litellm_ import KIND, LitellmModel
+from pytest_recode.models.litellm_ import LitellmModel, check, make
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.task import Files
 from tests.agents.conftest import Open
@@ -37,9 +37,8 @@ TABLE = {"emb": {"model": "openai/emb", "price": {"prompt": 1000, "completion": 
 def embedder(server: ChatServer, place: Path, max_cost: float | None = None, seconds: float = 30.0) -> LitellmModel:
     ledger = FileLedger(place / "spending.jsonl", max_cost)
     context = ModelContext(name="emb", ledger=ledger, api_base=server.url, call_seconds=seconds, table=TABLE)
-    KIND.check(context)
-    assert KIND.embedder is not None
-    made = KIND.embedder(context)
+    check(context)
+    made = make(context)
     assert isinstance(made, LitellmModel)
     return made
 
@@ -99,12 +98,12 @@ from tests.agents.scripted import a_brief
 from tests.agents.test_vectors import REPO, TABLE
 from pytest_recode.models import ModelContext
 from pytest_recode.records.ledger import FileLedger
-from pytest_recode.models.litellm_ import KIND
+from pytest_recode.models.litellm_ import make
 
 vectors.MAX_BATCH = 1
 place, url = Path(sys.argv[1]), sys.argv[2]
 ledger = FileLedger(place / "spending.jsonl")
-embedder = KIND.embedder(ModelContext(name="emb", ledger=ledger, api_base=url, table=TABLE))
+embedder = make(ModelContext(name="emb", ledger=ledger, api_base=url, table=TABLE))
 found, _ = Retrieval(embedder=embedder, shared=place).find("half", a_brief(repo=REPO), {})
 print(found[0].name)
 """

@@ -11,7 +11,7 @@ from pytest_recode.agents import AgentKind, one_shot, recode, recode_h
 from pytest_recode.faults import ModelError
 from pytest_recode.models import ModelContext
 from pytest_recode.models.litellm_ import LitellmModel, make
-from pytest_recode.records.ledger import NullLedger
+from pytest_recode.records.null_ledger import NullLedger
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO, Logged, a_brief, a_context
 from tests.chat_server import ChatServer, Script, call, chat_server, fault, say

@@ -19,7 +19,7 @@ from pytest_recode.feedback.model_answers import Style
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Message, ModelContext, Reply, Usage
 from pytest_recode.models.litellm_ import LitellmModel, make
-from pytest_recode.records.ledger import NullLedger
+from pytest_recode.records.null_ledger import NullLedger
 from tests.chat_server import ChatServer, Script, fault, say
 from tests.feedback.scene import REFERENCE, STUB, TESTS, case, parts, task, turn
 

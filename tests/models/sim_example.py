@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_recode.agents.prompts import system_text
 from pytest_recode.models import Ledger, Message, ModelContext
-from pytest_recode.records.ledger import NullLedger
+from pytest_recode.records.null_ledger import NullLedger
 from pytest_recode.simulated.sim import EXPERT, GRADUATE, NOVICE, SimModel, Skill
 from pytest_recode.task import Parts, Task
 

@@ -21,7 +21,8 @@ from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Message, ModelContext, Reach, Reply, Tool, ToolCall, Usage
 from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.models.retry import Failure, Retries
-from pytest_recode.records.ledger import FileLedger, NullLedger
+from pytest_recode.records.ledger import FileLedger
+from pytest_recode.records.null_ledger import NullLedger
 from tests.chat_server import (
     ANY_USAGE,
     Answer,
@@ -364,13 +365,13 @@ def test_that_the_first_answer_of_a_run_is_late_is_said_once(
     logger.addHandler(handler)
     try:
         made = model(server, ledger=FileLedger(tmp_path / "spent.jsonl"))
-        made.late_seconds = 0.1
+        made.provider.late_seconds = 0.1
         assert made.complete(ASKED).text == "late"
     finally:
         logger.removeHandler(handler)
     assert said(caplog) == [f"model gpt-5-mini: {words}"]
     assert made.ledger.answered("gpt-5-mini")
-    made._late()
+    made.provider._late()
     assert len(said(caplog)) == 1
 
 
@@ -650,7 +651,7 @@ sys.addaudithook(lambda event, args: hosts.append(args[0] if event == "socket.ge
     if event in ("socket.connect", "socket.getaddrinfo") else None)
 from pytest_recode.models import Message, ModelContext
 from pytest_recode.models import litellm_
-from pytest_recode.records.ledger import NullLedger
+from pytest_recode.records.null_ledger import NullLedger
 assert "litellm" not in sys.modules
 context = ModelContext(name="gpt-5-mini", ledger=NullLedger(), api_base={server.url!r})
 litellm_.check(context)

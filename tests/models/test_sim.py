@@ -24,7 +24,8 @@ from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import BudgetSpent, UserError
 from pytest_recode.feedback.levels import render
 from pytest_recode.models import Message, ModelContext, Usage
-from pytest_recode.records.ledger import FileLedger, NullLedger
+from pytest_recode.records.ledger import FileLedger
+from pytest_recode.records.null_ledger import NullLedger
 from pytest_recode.simulated.sim import EXPERT, GRADUATE, NOVICE, SKILLS, SimModel, Skill
 from pytest_recode.task import Slot
 from pytest_recode.verdict import Case, Outcome, Verdict

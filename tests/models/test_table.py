@@ -15,7 +15,7 @@ from pytest_recode.models import ModelContext
 from pytest_recode.models.client import listed, litellm, priced
 from pytest_recode.models.litellm_ import check
 from pytest_recode.models.table import TABLE, Entry, Price, load_table, names, resolve
-from pytest_recode.records.ledger import NullLedger
+from pytest_recode.records.null_ledger import NullLedger
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ import sys
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext, litellm_
-from pytest_recode.records.ledger import NullLedger
+from pytest_recode.records.null_ledger import NullLedger
 
 try:
     litellm_.check(ModelContext(name="claude-sonet-4", ledger=NullLedger()))

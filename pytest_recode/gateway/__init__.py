@@ -1,0 +1,98 @@
+"""The gateway: one process per run that calls all models, for all workers.
+
+It alone holds litellm, API keys, prices, the run's ledger and rate limits. Workers send requests over a Unix socket (`client.py`), in
+OpenAI's chat completions format. The controlling process starts the gateway, restarts it if it dies, and ends it (`process.py`).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pytest_recode.models import Caller, GatewayAddress
+
+TOKEN_PREFIX = "recode-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What a caller must know of a model before its first call.
+
+    `window`: the context window in tokens, or None if unknown. `takes_temperature`: whether requests include the temperature that was
+    asked about.
+    """
+
+    native_tools: bool
+    window: int | None
+    takes_temperature: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Limits of the calls of one model. None: no limit, or for `concurrency` an adaptive one.
+
+    `rpm`: requests per minute. `tpm`: tokens per minute, prompt and completion. `concurrency`: calls at the same time.
+    """
+
+    rpm: int | None = None
+    tpm: int | None = None
+    concurrency: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayConfig:
+    """What the gateway is told when it starts. `workers`: the number of processes that may call at the same time.
+
+    `max_cost` is in US dollars, `max_wait` and `call_seconds` are in seconds. `limits` are by pattern of model names, as in fnmatch; the
+    first that matches counts. `table`: the user's own models.
+    """
+
+    address: GatewayAddress
+    ledger: str  # path
+    workers: int = 1
+    max_cost: float | None = None
+    max_cost_of: Mapping[str, float] = field(default_factory=dict)
+    max_wait: float = 1800.0
+    call_seconds: float = 600.0
+    api_base: str | None = None
+    table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+
+    def dumped(self) -> str:
+        """One line of JSON."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def loaded(text: str) -> GatewayConfig:
+        found: dict[str, Any] = json.loads(text)
+        found["address"] = GatewayAddress(**found["address"])
+        found["limits"] = {name: Limit(**each) for name, each in found["limits"].items()}
+        return GatewayConfig(**found)
+
+
+def token(secret: str, caller: Caller) -> str:
+    """The caller's bearer token. It names the caller and is signed, so that a restarted gateway accepts it, too."""
+    name = json.dumps([caller.episode, caller.attempt]).encode()
+    return f"{TOKEN_PREFIX}{base64.urlsafe_b64encode(name).decode()}.{_signature(secret, name)}"
+
+
+def caller_of(secret: str, given: str) -> Caller | None:
+    """The caller that `token` named; None if the token is not valid."""
+    name, _, signature = given.removeprefix(TOKEN_PREFIX).partition(".")
+    try:
+        text = base64.urlsafe_b64decode(name)
+    except ValueError:
+        return None
+    if not hmac.compare_digest(_signature(secret, text).encode(), signature.encode("utf-8", "replace")):
+        return None
+    episode, attempt = json.loads(text)
+    return Caller(episode=episode, attempt=attempt)
+
+
+def _signature(secret: str, name: bytes) -> str:
+    return hmac.new(secret.encode(), name, hashlib.sha256).hexdigest()

@@ -1,0 +1,40 @@
+"""The run's budget in the gateway: calls reserve their highest cost in the ledger, and wait while others may use up the limit."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pytest_recode.records.ledger import FileLedger
+from pytest_recode.usage import Usage
+
+
+class Budget:
+    """The ledger of the run, for calls that wait for each other in one event loop."""
+
+    def __init__(self, ledger: FileLedger) -> None:
+        self.ledger = ledger
+        self._ended = asyncio.Event()
+        self._used = False
+
+    def begin_call(self, model: str, reserved_usd: float) -> int | None:
+        """The place of the call's line; None if the calls in progress may use up the limit. Raises what `FileLedger.begin_call` raises."""
+        if not self._used:
+            self.ledger.end_lost_calls()
+            self._used = True
+        return self.ledger.begin_call(model, reserved_usd)
+
+    def end_call(self, place: int, model: str, answer: Usage | str) -> None:
+        try:
+            self.ledger.end_call(place, model, answer)
+        finally:
+            ended, self._ended = self._ended, asyncio.Event()
+            ended.set()
+
+    async def changed(self) -> None:
+        """Wait until a call has ended."""
+        await self._ended.wait()
+
+    def close(self) -> None:
+        """Mark the calls that are in progress as interrupted."""
+        if self._used:
+            self.ledger.end_lost_calls()

@@ -1,0 +1,206 @@
+"""A worker's side of the gateway: models whose calls are requests on a Unix socket.
+
+Imports neither litellm nor an HTTP library beyond the standard one, so that workers stay small.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.client
+import json
+import logging
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from pytest_recode.faults import GatewayError, ModelError, ModelFault, UserError
+from pytest_recode.gateway import ModelFacts, token
+from pytest_recode.gateway.events import Event, error_of
+from pytest_recode.models import (
+    Caller,
+    CallObserver,
+    Embedded,
+    GatewayAddress,
+    Message,
+    ModelContext,
+    ModelKind,
+    Reply,
+    Timing,
+    Tool,
+    Usage,
+)
+from pytest_recode.models.chat_format import chat_request, reply_of, request_body, usage_of
+from pytest_recode.models.providers import check_listed
+
+A = TypeVar("A", Reply, Embedded)
+
+LOG = logging.getLogger("pytest_recode")
+
+STARTING = 60.0
+"""Seconds to wait for the gateway to listen: it may be starting, or starting again."""
+_PAUSE = 0.05
+_ENDED = "the gateway of this run ended during the call: resume the run to ask again"
+
+
+class Connection(http.client.HTTPConnection):
+    """An HTTP connection over a Unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("gateway")
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self._path)
+
+
+class GatewayModel:
+    """A model that the run's gateway calls. `observer` records the calls."""
+
+    simulated = False
+
+    def __init__(self, context: ModelContext, address: GatewayAddress) -> None:
+        self.name = context.name
+        self._address = address
+        self._caller = context.caller
+        self._temperature = context.temperature
+        self._observer: CallObserver = context.observer or _Unobserved()
+        found = facts(address, context.name)
+        self.native_tools, self.window = found.native_tools, found.window
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        body = request_body(self.name, chat_request(messages, tools, schema))
+        if self._temperature is not None:
+            body["temperature"] = self._temperature
+        return self._call("/v1/chat/completions", body, reply_of)
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        return self._call("/v1/embeddings", {"model": self.name, "input": list(texts)}, _embedded)
+
+    def _call(self, path: str, body: Mapping[str, Any], read: Callable[[Any], A]) -> A:
+        self._observer.begin()
+        try:
+            answer = self._last_event(path, body)
+            found = read(answer["body"])
+        except Exception:
+            self._observer.failed()
+            raise
+        timing = Timing(waited=answer["waited"], answering=answer["answering"])
+        self._observer.answered(self.name, found.usage, timing)
+        return found
+
+    def _last_event(self, path: str, body: Mapping[str, Any]) -> Event:
+        """The event with the answer. Raises what the gateway raised, and `ModelError` if it ended."""
+        with _requested(self._address, self._caller, "POST", path, json.dumps(body)) as response:
+            try:
+                if response.status != 200:
+                    raise GatewayError(response.read().decode("utf-8", "replace"))
+                for line in response:
+                    event: Event = json.loads(line)
+                    if event["event"] == "answer":
+                        return event
+                    self._take(event)
+            except (OSError, http.client.HTTPException, json.JSONDecodeError):
+                raise ModelError(ModelFault.GATEWAY, self.name, _ENDED) from None
+        raise ModelError(ModelFault.GATEWAY, self.name, _ENDED)
+
+    def _take(self, event: Event) -> None:
+        match event["event"]:
+            case "error":
+                raise error_of(event)
+            case "try":
+                self._observer.tried()
+            case "retry":
+                error = ModelError(ModelFault(event["fault"]), self.name, event["detail"])
+                self._observer.retry(error, event["pause"])
+            case "warning":
+                LOG.warning("%s", event["text"])
+
+
+@functools.cache
+def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> ModelFacts:
+    """What the gateway knows of a model. Waits for the gateway to start. Raises `UserError` for a model that it cannot call."""
+    path = f"/v1/models/{quote(name)}?temperature={temperature!r}"
+    with _requested(address, Caller(), "GET", path) as response:
+        body = json.loads(response.read())
+    if response.status != 200:
+        raise error_of(body["event"]) if "event" in body else GatewayError(str(body))
+    return ModelFacts(**body)
+
+
+def check(context: ModelContext) -> None:
+    """Raise `UserError` for an unknown name, a missing key, or a cost limit with an unknown price. Sends no request to a provider."""
+    check_listed(context)
+    facts(_address(context), context.name)
+
+
+def make(context: ModelContext) -> GatewayModel:
+    """Create the model. Raises what `check` raises."""
+    return GatewayModel(context, _address(context))
+
+
+KIND = ModelKind(make=make, check=check, glance=check_listed, gateway=True, embedder=make)
+
+
+def _address(context: ModelContext) -> GatewayAddress:
+    if context.gateway is None:
+        raise UserError(f"model {context.name} is called by the gateway of a run, and there is none here")
+    return context.gateway
+
+
+@contextmanager
+def _requested(
+    address: GatewayAddress, caller: Caller, method: str, path: str, body: str | None = None
+) -> Iterator[http.client.HTTPResponse]:
+    """Send a request; waits until the gateway listens. Raises `ModelError` if it does not, or ends during the request."""
+    headers = {
+        "Authorization": f"Bearer {token(address.secret, caller)}",
+        "Accept": "application/x-ndjson",
+        "Content-Type": "application/json",
+    }
+    deadline = time.monotonic() + STARTING
+    connection = Connection(address.socket)
+    try:
+        while True:
+            try:
+                connection.connect()
+                break
+            except OSError as error:
+                if time.monotonic() >= deadline:
+                    why = f"the gateway of this run does not listen ({error.strerror})"
+                    raise ModelError(ModelFault.GATEWAY, path.rpartition("/")[2], why) from None
+                time.sleep(_PAUSE)
+        try:
+            connection.request(method, path, body, headers)
+            yield connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            raise ModelError(ModelFault.GATEWAY, path.rpartition("/")[2], _ENDED) from None
+    finally:
+        connection.close()
+
+
+def _embedded(body: Mapping[str, Any]) -> Embedded:
+    return Embedded(vectors=[each["embedding"] for each in body["data"]], usage=usage_of(body["usage"]))
+
+
+class _Unobserved:
+    """Records nothing: for calls outside of an episode."""
+
+    def begin(self) -> None: ...
+
+    def tried(self) -> None: ...
+
+    def retry(self, error: ModelError, pause: float) -> None: ...
+
+    def answered(self, model: str, usage: Usage, timing: Timing) -> None: ...
+
+    def failed(self) -> None: ...

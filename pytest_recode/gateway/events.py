@@ -1,0 +1,39 @@
+"""What the gateway tells a worker during a call: a line of JSON per event, the last of which has the answer or the error.
+
+{"event": "try"}                                      a request was sent to the provider
+{"event": "wait", "what": "rate limit"}               the call waits
+{"event": "retry", "fault", "detail", "pause"}        a request failed; seconds until the next one
+{"event": "warning", "text"}                          a line for the user
+{"event": "answer", "body", "waited", "answering"}    the body in OpenAI's format; seconds
+{"event": "error", "kind", …}                         see `dump_error`
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from pytest_recode.faults import BudgetSpent, GatewayError, ModelError, ModelFault, RecordsError, UserError
+
+Event = dict[str, Any]
+
+_KINDS: dict[str, type[Exception]] = {"budget": BudgetSpent, "user": UserError, "records": RecordsError}
+
+
+def dump_error(error: Exception) -> Event:
+    if isinstance(error, ModelError):
+        fields = {"fault": error.fault.value, "model": error.model, "detail": error.detail, "cause": error.cause}
+        return {"event": "error", "kind": "model", **fields}
+    for kind, known in _KINDS.items():
+        if isinstance(error, known):
+            return {"event": "error", "kind": kind, "message": str(error)}
+    return {"event": "error", "kind": "internal", "message": "".join(traceback.format_exception(error))}
+
+
+def error_of(event: Event) -> Exception:
+    """The exception that `dump_error` was given; a `GatewayError` for one that nothing expects."""
+    if event["kind"] == "model":
+        error = ModelError(ModelFault(event["fault"]), event["model"], event["detail"])
+        error.cause = event["cause"]
+        return error
+    return _KINDS.get(event["kind"], GatewayError)(event["message"])

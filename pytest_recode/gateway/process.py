@@ -1,0 +1,100 @@
+"""The controlling process's side: start the gateway, start it again if it dies, end it with the run."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_recode.gateway import GatewayConfig
+from pytest_recode.models import GatewayAddress
+
+RESTARTS = 5
+"""How often a gateway that dies is started again in a run."""
+ENDING = 10.0
+"""Seconds that the gateway may take to end."""
+
+interpreter: Sequence[str] = (sys.executable,)
+"""The command of the Python that runs the gateway."""
+
+
+def new_address() -> GatewayAddress:
+    """An address in a new directory that only this user can enter."""
+    return GatewayAddress(socket=f"{tempfile.mkdtemp(prefix='recode-gateway-')}/socket", secret=secrets.token_hex(16))
+
+
+class GatewayProcess:
+    """The running gateway. `notify` shows a line to the user; it is called in another thread."""
+
+    def __init__(self, config: GatewayConfig, notify: Callable[[str], None]) -> None:
+        self.address = config.address
+        self._config = config
+        self._notify = notify
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._errors = Path(config.address.socket).with_name("errors.txt")
+        self._process = self._started()
+        self._watch = threading.Thread(target=self._restart, name="recode-gateway", daemon=True)
+        self._watch.start()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        Path(self.address.socket).unlink(missing_ok=True)
+        with self._errors.open("wb") as errors:
+            process = subprocess.Popen(
+                [*interpreter, "-m", "pytest_recode.gateway"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C in the terminal stops the run, which then ends the gateway
+            )
+        assert process.stdin is not None
+        process.stdin.write(self._config.dumped().encode() + b"\n")
+        process.stdin.flush()
+        return process
+
+    def _restart(self) -> None:
+        for left in reversed(range(RESTARTS + 1)):
+            status = self._process.wait()
+            with self._lock:
+                if self._closing.is_set():
+                    return
+                again = "it is started again" if left else "it has died too often, and is not started again"
+                self._notify(f"the gateway, which calls the models, died ({_how(status)}): {again}{self._last_words()}")
+                if not left:
+                    return
+                self._process = self._started()
+
+    def _last_words(self) -> str:
+        lines = self._errors.read_text("utf-8", "replace").split("\n") if self._errors.exists() else []
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f"; its last line: {last}" if last else ""
+
+    def close(self) -> None:
+        """End the gateway, and remove its directory."""
+        self._closing.set()
+        with self._lock:
+            process = self._process
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._watch.join()
+        shutil.rmtree(Path(self.address.socket).parent, ignore_errors=True)
+
+
+def _how(status: int) -> str:
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
+def started(config: GatewayConfig, notify: Callable[[str], None]) -> GatewayProcess:
+    """Start a gateway at a new address."""
+    return GatewayProcess(replace(config, address=new_address()), notify)

@@ -1,0 +1,314 @@
+"""One call of a model through litellm: every provider that it supports, and every server with OpenAI's chat completions API.
+
+Asynchronous, for the event loop of the gateway.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+import warnings
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from pytest_recode.faults import ModelError, ModelFault, UserError
+from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, ToolCall, Usage
+from pytest_recode.models.chat_format import ChatRequest, response_format
+from pytest_recode.models.client import cost, litellm, priced, timeout, vectors_of, window
+from pytest_recode.models.providers import NO_KEY, entry_of, key_of
+from pytest_recode.models.retry import Failure, Retries, failure
+from pytest_recode.models.table import Entry
+from pytest_recode.records.ledger import unpriced
+
+LOG = logging.getLogger("pytest_recode")
+
+A = TypeVar("A", Reply, Embedded)
+
+_LONG_PAUSE = 30.0
+"""Pauses between two tries that are longer than this, in seconds, are reported to the user."""
+_CONNECT = 20.0
+"""Time limit for a connection in seconds, for clients that support one: a server that accepts no connection is not working on an answer."""
+
+
+class Admission(Protocol):
+    """Decides when a call may start; see `gateway/throttle.py`."""
+
+    async def admitted(self) -> None:
+        """Wait until the next try may start. Raises `ModelError` if the longest wait for a rate limit has passed."""
+
+    def ended(self, answer: Reply | Embedded | Failure) -> bool:
+        """Call it after each try. Returns whether the call was throttled, so that it waits and tries again without using up a retry."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ProviderModel:
+    """A model that litellm calls, for one call at a time.
+
+    `entry`: the model and its provider. `api_key`: None if litellm finds the key in the environment. `key_env`: the variable that has,
+    or should have, the key; "" if unknown. `window`: the context window in tokens, or None. `wait`: pauses between tries, in seconds.
+    `admission`: None if calls need not wait for others. `warn`: shows a line to the user.
+    """
+
+    name: str
+    entry: Entry
+    ledger: Ledger
+    native_tools: bool
+    api_key: str | None = None
+    key_env: str = ""
+    window: int | None = None
+    temperature: float | None = None
+    call_seconds: float = 600.0
+    late_seconds: float = 60.0  # time without an answer after which a run that has had none reports that it waits
+    retries: Retries = field(default_factory=Retries)
+    wait: Callable[[float], Awaitable[None]] = asyncio.sleep
+    admission: Admission | None = None
+    warn: Callable[[str], None] = LOG.warning
+    _extra: dict[str, Any] = field(default_factory=dict)
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        """Raises what `Model.complete` raises."""
+        body = self._request(request)
+        return await self._insist(lambda: self._ask(body))
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        return await self._insist(lambda: self._ask_vectors(texts))
+
+    async def _insist(self, ask: Callable[[], Awaitable[A | Failure]]) -> A:
+        """Call `ask` until it returns an answer or retries are exhausted."""
+        start = time.monotonic()
+        silent, tried = 0, 0
+        while True:
+            if self.admission is not None:
+                await self.admission.admitted()
+            self.ledger.before_call(self.name)
+            answer = await ask()
+            throttled = self.admission is not None and self.admission.ended(answer)
+            if not isinstance(answer, Failure):
+                self.ledger.spent(self.name, answer.usage)
+                self._heard()
+                return answer
+            self.ledger.unanswered(self.name, answer.fault.value)
+            if throttled:
+                self._heard()
+                continue
+            tried += 1
+            passed = time.monotonic() - start
+            silent += answer.silent
+            pause = self.retries.pause(tried, answer, passed, silent)
+            lost = self._lost(answer, tried, pause)
+            if pause is None or lost:
+                error = self.retries.error(self.name, answer, tried, passed, lost=lost)
+                if error.fatal:
+                    self.ledger.fault(error)
+                raise error
+            self.ledger.retry(ModelError(answer.fault, self.name, answer.detail), pause)
+            self._tell(answer, pause)
+            await self.wait(pause)
+
+    def _lost(self, answer: Failure, tried: int, pause: float | None) -> bool:
+        """Whether the run has given up on this address. The first worker that notices an unreachable server reports it."""
+        if not (answer.unreachable or answer.silent):
+            if answer.fault is not ModelFault.TIMEOUT:
+                self._heard()
+            return False
+        where = self._where if answer.unreachable else self._asked
+        before = self.ledger.reached(where, Reach.LOST if pause is None else Reach.WAITING)
+        if answer.unreachable and before is Reach.ANSWERS and pause is not None and tried == 1:
+            self.warn(f"model {self.name}: {answer.detail}; trying again for up to {self.retries.knocking:.0f} s")
+        return before is Reach.LOST
+
+    def _heard(self) -> None:
+        for where in (self._where, self._asked):
+            self.ledger.reached(where, Reach.ANSWERS)
+
+    def _tell(self, answer: Failure, pause: float) -> None:
+        """Log the next try; as a warning, which the user sees in any worker, if the wait may take minutes."""
+        if answer.silent:
+            self.warn(
+                f"model {self.name}: {answer.detail}; trying once more, for up to {self.call_seconds:g} s (--recode-call-seconds)"
+            )
+            return
+        line = f"model {self.name}: {answer.fault.value}: {answer.detail}; trying again in {pause:.0f} s"
+        if pause >= _LONG_PAUSE and not answer.unreachable:
+            self.warn(line)
+        else:
+            LOG.info("%s", line)
+
+    def _late(self) -> None:
+        """Warn once in a run that the first answer is late. A model that has answered before works, however long it takes."""
+        if self.ledger.answered(self.name):
+            return
+        if self.ledger.reached(self._asked, Reach.WAITING) is Reach.ANSWERS:
+            self.warn(
+                f"model {self.name}: no answer in the first {self.late_seconds:g} s (server: {self._where});"
+                f" waiting for up to {self.call_seconds:g} s (--recode-call-seconds)"
+            )
+
+    def _request(self, asked: ChatRequest) -> dict[str, Any]:
+        request: dict[str, Any] = {**self.entry.params}
+        if self.temperature is not None:
+            request["temperature"] = self.temperature
+        if asked.tools:
+            request["tools"] = list(asked.tools)
+        if asked.schema is not None and litellm().supports_response_schema(self.entry.model):
+            request["response_format"] = response_format(asked.schema)
+        address = self._address() | {"timeout": timeout(self.call_seconds, min(_CONNECT, self.call_seconds / 2))}
+        return request | address | {"messages": list(asked.messages)}
+
+    async def _ask(self, request: Mapping[str, Any]) -> Reply | Failure:
+        response = await self._called(lambda: litellm().acompletion(**request, **self._extra))
+        if isinstance(response, Failure) and response.missing == "mcp" and not self._extra:
+            # Some releases import an optional package if there are tools. No request has been sent yet.
+            self._extra["_skip_mcp_handler"] = True
+            return await self._ask(request)
+        if isinstance(response, Failure):
+            return response
+        if not getattr(response, "choices", None):
+            return Failure(fault=ModelFault.SERVER, detail="the response has no choices")
+        return self._reply(response, request["messages"])
+
+    async def _ask_vectors(self, texts: Sequence[str]) -> Embedded | Failure:
+        request = {**self.entry.params, **self._address(), "input": list(texts), "encoding_format": "float"}
+        response = await self._called(lambda: litellm().aembedding(**request))
+        if isinstance(response, Failure):
+            return response
+        vectors = vectors_of(response, len(texts))
+        if vectors is None:
+            return Failure(
+                fault=ModelFault.SERVER, detail=f"the response does not have a vector for each of {len(texts)} texts"
+            )
+        return Embedded(vectors=vectors, usage=self._usage(response, sum(map(len, texts)), 0))
+
+    async def _called(self, call: Callable[[], Awaitable[Any]]) -> Any:
+        """The provider's response, or a Failure."""
+        try:
+            return await _within(self.call_seconds, call, self._late, self.late_seconds)
+        except TimeoutError:
+            detail = f"no complete answer within {self.call_seconds:g} s"
+            return Failure(fault=ModelFault.TIMEOUT, detail=detail, silent=True)
+        except Exception as error:
+            if (failed := failure(error)) is None:
+                raise
+            return self._placed(failed)
+
+    def _address(self) -> dict[str, Any]:
+        return {
+            "model": self.entry.model,
+            "api_base": self.entry.api_base,
+            "api_key": self.api_key,
+            "timeout": self.call_seconds,
+            "drop_params": True,  # omit the temperature for models that do not accept one
+            "num_retries": 0,  # only this module retries, so that retries are limited and reported
+            "max_retries": 0,
+        }
+
+    @property
+    def _where(self) -> str:
+        """The address of the server, without a password in it, or the name of the provider."""
+        if self.entry.api_base is None:
+            return str(litellm().get_llm_provider(self.entry.model)[1])
+        url = urlsplit(self.entry.api_base)
+        return url._replace(netloc=url.netloc.rpartition("@")[2], query="").geturl()
+
+    @property
+    def _asked(self) -> str:
+        """The key of this model on this server: other models there may work if this one hangs."""
+        return f"{self._where} {self.name}"
+
+    def _placed(self, failed: Failure) -> Failure:
+        """Add the server and the key to the message of a failure that they may have caused."""
+        own = self.entry.api_base is not None
+        if failed.unreachable:
+            step = "start the server there, or correct the address" if own else "check the network"
+            return replace(failed, detail=f"{self._where} {failed.detail}: {step}")
+        asked = f"asked {'at ' if own else ''}{self._where}"
+        if failed.fault is ModelFault.AUTH and self.key_env:
+            if self.api_key == NO_KEY:
+                return replace(failed, detail=f"{failed.detail} ({asked}, without a key: export {self.key_env})")
+            step = f"check that key and its account, or export another as {self.key_env}"
+            return replace(failed, detail=f"{failed.detail} ({asked}, with the key in {self.key_env}): {step}")
+        if failed.fault is ModelFault.AUTH or (own and failed.fault in {ModelFault.CONNECTION, ModelFault.UNKNOWN}):
+            return replace(failed, detail=f"{failed.detail} ({asked})")
+        return failed
+
+    def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply:
+        choice = response.choices[0]
+        message = choice.message
+        refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
+        text = _text(message.content or getattr(message, "refusal", None) or refusal)
+        calls = tuple(
+            ToolCall(
+                id=_text(call.id) or f"call_{number}",
+                name=_text(call.function.name),
+                arguments=_text(call.function.arguments),
+            )
+            for number, call in enumerate(message.tool_calls or ())
+        )
+        thoughts = _text(getattr(message, "reasoning_content", None))
+        written = len(text) + len(thoughts) + sum(len(call.name) + len(call.arguments) for call in calls)
+        usage = self._usage(response, sum(len(str(each)) for each in messages), written)
+        return Reply(text=text, thoughts=thoughts, tool_calls=calls, usage=usage, finish=choice.finish_reason or "")
+
+    def _usage(self, response: Any, asked: int, written: int) -> Usage:
+        """The usage that the provider reports, else an estimate of four characters for each token."""
+        reported = getattr(response, "usage", None)
+        prompt = getattr(reported, "prompt_tokens", None) or 0
+        completion = getattr(reported, "completion_tokens", None) or 0
+        if not prompt and not completion:
+            prompt, completion = math.ceil(asked / 4), math.ceil(written / 4)
+            response = None
+        return Usage(
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            cost_usd=cost(self.entry, prompt, completion, response),
+        )
+
+
+def check(context: ModelContext) -> None:
+    """Raise `UserError` for an unknown name, a missing key, or a cost limit with an unknown price. Sends no request."""
+    entry = entry_of(context)
+    key_of(context.name, entry)
+    if context.max_cost is not None and not priced(entry):
+        raise UserError(unpriced(context.name, context.max_cost))
+
+
+def provider_model(context: ModelContext) -> ProviderModel:
+    """Create the model. Raises what `check` raises."""
+    entry = entry_of(context)
+    key, key_env = key_of(context.name, entry)
+    tools = entry.tools if entry.tools is not None else litellm().supports_function_calling(entry.model)
+    return ProviderModel(
+        name=context.name,
+        entry=entry,
+        ledger=context.ledger,
+        native_tools=bool(tools),
+        api_key=key,
+        key_env=key_env,
+        window=window(entry),
+        temperature=context.temperature,
+        call_seconds=context.call_seconds,
+    )
+
+
+def _text(value: object) -> str:
+    """The text without lone surrogates, which JSON may contain but files and frames cannot."""
+    return str(value or "").encode("utf-8", "replace").decode("utf-8")
+
+
+async def _within(seconds: float, call: Callable[[], Awaitable[Any]], late: Callable[[], None], after: float) -> Any:
+    """Return `await call()`, or raise `TimeoutError` after `seconds`. Calls `late()` if there is no answer `after` so many seconds.
+
+    The client's own limit does not suffice, because it restarts with every byte that the server sends.
+    """
+    reminder = asyncio.get_running_loop().call_later(after, late)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # litellm's, as above
+            async with asyncio.timeout(seconds):
+                return await call()
+    finally:
+        reminder.cancel()

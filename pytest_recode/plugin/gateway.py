@@ -1,0 +1,34 @@
+"""Start the gateway of a run with the run's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_recode.gateway import GatewayConfig
+from pytest_recode.gateway.process import GatewayProcess, new_address
+from pytest_recode.plugin.casting import model_table
+from pytest_recode.settings import Settings
+
+
+def start(settings: Settings, ledger: Path, workers: int, notify: Callable[[str], None]) -> GatewayProcess:
+    """Raises `UserError` for a table of models that cannot be read."""
+    config = GatewayConfig(
+        address=new_address(),
+        ledger=str(ledger),
+        workers=workers,
+        max_cost=settings.max_cost,
+        call_seconds=settings.call_seconds,
+        api_base=settings.api_base,
+        table=model_table(settings),
+    )
+    return GatewayProcess(config, notify)
+
+
+def workers(config: pytest.Config) -> int:
+    """The number of processes that may call models at the same time: pytest-xdist's workers, or this one."""
+    given: Any = config.getoption("tx", None) or ["popen"]
+    return sum(int(each.partition("*")[0]) if "*" in each else 1 for each in given)
