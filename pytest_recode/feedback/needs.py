@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from pytest_recode.feedback import source
@@ -44,6 +44,26 @@ class Module:
     def programs(self) -> frozenset[str]:
         return frozenset(each.program for each in self.statements)
 
+    @cached_property
+    def dotted(self) -> Sequence[Sequence[Sequence[str]]]:
+        """For each statement, the dotted names in it: ("a", "b", "c") for `a.b.c`."""
+        chains = (map(_dotted, ast.walk(each.node)) for each in self.statements)
+        return [tuple(dict.fromkeys(tuple(chain) for chain in found if chain)) for found in chains]
+
+
+def read(file: str, data: bytes | None) -> Module:
+    """Read a version of a file. The last small ones are kept, because each turn is compared with the same reference."""
+    return _kept(file, data) if data is None or len(data) <= source.SMALL else _read(file, data)
+
+
+def _read(file: str, data: bytes | None) -> Module:
+    parsed = source.parse(data)
+    statements = statements_of(parsed, package_of(file))
+    return Module(file=file, parsed=parsed, statements=statements, postponed=postpones_annotations(parsed))
+
+
+_kept = lru_cache(maxsize=32)(_read)
+
 
 @dataclass(slots=True, kw_only=True)
 class Needs:
@@ -66,13 +86,7 @@ class Program:
 
     def module(self, file: str) -> Module:
         if file not in self._modules:
-            parsed = source.parse(self.files.get(file))
-            self._modules[file] = Module(
-                file=file,
-                parsed=parsed,
-                statements=statements_of(parsed, package_of(file)),
-                postponed=postpones_annotations(parsed),
-            )
+            self._modules[file] = read(file, self.files.get(file))
         return self._modules[file]
 
     def needs(
@@ -113,7 +127,7 @@ class Program:
         for index in module.positions[name]:
             if index not in needs.statements:
                 needs.statements.add(index)
-                yield from self._used(module, module.statements[index], annotations=annotations)
+                yield from self._used(module, index, annotations=annotations)
 
     def _beside(self, found: dict[str, Needs], file: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
         """Statements that change needed names: they run on import and touch them, register with them, or have functions that bind them."""
@@ -132,9 +146,10 @@ class Program:
                 needs.statements.add(index)
                 if not statement.registered:
                     yield from ((file, name) for name in statement.binds)
-                yield from self._used(module, statement, annotations=annotations)
+                yield from self._used(module, index, annotations=annotations)
 
-    def _used(self, module: Module, statement: Statement, *, annotations: bool) -> Iterator[tuple[str, str]]:
+    def _used(self, module: Module, index: int, *, annotations: bool) -> Iterator[tuple[str, str]]:
+        statement = module.statements[index]
         for name in statement.uses(annotations=annotations or not module.postponed):
             yield module.file, name
         node = statement.node
@@ -142,9 +157,8 @@ class Program:
             home = self._by_dotted.get(absolute(node, package_of(module.file)))
             if home is not None and node.names[0].name in self.module(home).names:
                 yield home, node.names[0].name
-        for each in ast.walk(node):
-            chain = _dotted(each)
-            if chain and (origin := self._imported(module).get(chain[0])) is not None:
+        for chain in module.dotted[index]:
+            if (origin := self._imported(module).get(chain[0])) is not None:
                 yield from self._attribute([*origin.split("."), *chain[1:]])
 
     def _attribute(self, chain: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -7,10 +7,13 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 LARGEST = 1024 * 1024
 """Bytes; a larger file is not parsed."""
+SMALL = 64 * 1024
+"""Bytes; what was read of a larger file is not kept: trees take a hundred times the size of their text, and candidates choose it."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _IMPORT = ast.Import | ast.ImportFrom
@@ -32,7 +35,11 @@ class Parameter(NamedTuple):
 
 
 def parse(data: bytes | None) -> Source:
-    """Parse a file of a candidate. Every kind of invalid Python becomes a `problem`."""
+    """Parse a file of a candidate. Every kind of invalid Python becomes a `problem`. Callers must not change the tree."""
+    return _kept(data) if data is None or len(data) <= SMALL else _parse(data)
+
+
+def _parse(data: bytes | None) -> Source:
     if data is None:
         return Source(text="", tree=None, problem="is missing")
     if len(data) > LARGEST:
@@ -49,6 +56,9 @@ def parse(data: bytes | None) -> Source:
         return Source(text=text, tree=None, problem=f"does not parse: {error.msg} (line {error.lineno or 1})")
     except (ValueError, RecursionError, MemoryError) as error:
         return Source(text=text, tree=None, problem=f"does not parse: {type(error).__name__}")
+
+
+_kept = lru_cache(maxsize=32)(_parse)
 
 
 def definition(source: Source, path: Sequence[str]) -> Definition | None:

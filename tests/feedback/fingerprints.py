@@ -1,6 +1,7 @@
 """What interfaces of modules do, as text: their code and everything that it reaches, from the imported modules themselves.
 
-A program: reads [[files, interfaces, targets], ...] as JSON and prints a list of fingerprints, or the exception of the import, for each.
+A program: for each line of its input, [[files, interfaces, targets], ...] as JSON, it prints a line with a list of fingerprints, or the
+exception of the import, for each.
 """
 
 from __future__ import annotations
@@ -29,8 +30,13 @@ _SKIPPED = {
 
 def main() -> None:
     sys.dont_write_bytecode = True
+    for line in sys.stdin:
+        print(json.dumps(_fingerprints(json.loads(line))), flush=True)
+
+
+def _fingerprints(asked: list[tuple[dict[str, str], list[str], list[str]]]) -> list[list[str]]:
     found = []
-    for files, interfaces, targets in json.load(sys.stdin):
+    for files, interfaces, targets in asked:
         with tempfile.TemporaryDirectory() as folder:
             for path, text in files.items():
                 place = Path(folder, path)
@@ -47,7 +53,7 @@ def main() -> None:
                 for name in set(sys.modules) - before:
                     if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
                         del sys.modules[name]
-    json.dump(found, sys.stdout)
+    return found
 
 
 def fingerprint(interface: str, own: set[str], folder: str) -> str:

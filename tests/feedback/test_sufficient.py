@@ -12,7 +12,7 @@ import functools
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -205,6 +205,12 @@ class Candidate:
     names: frozenset[str] = frozenset()
 
 
+@functools.cache
+def candidates_of(name: str) -> tuple[Candidate, ...]:
+    """Those of a task's reference."""
+    return tuple(wrong(texts(loaded(name)[1].reference)))
+
+
 def wrong(files: Mapping[str, str]) -> Iterator[Candidate]:
     """Candidates with one thing wrong."""
     for file, text in files.items():
@@ -281,15 +287,27 @@ def _text(body: list[ast.stmt]) -> str:
 # -- what they do --------------------------------------------------------------------------------------------------
 
 
-def fingerprints(task: Task, parts: Parts, candidates: list[dict[str, str]]) -> list[list[str]]:
-    """Of each candidate what each interface does."""
-    repo = {path: data.decode() for path, data in parts.repo.items() if path.endswith(".py")}
-    asked = [[{**repo, **each}, list(task.interfaces), list(task.targets)] for each in candidates]
-    given = subprocess.run(
-        [sys.executable, str(FINGERPRINTS)], input=json.dumps(asked), capture_output=True, text=True, check=True
-    )
-    found: list[list[str]] = json.loads(given.stdout)
-    return found
+Fingerprints = Callable[[Task, Parts, list[dict[str, str]]], list[list[str]]]
+
+
+@pytest.fixture(scope="module")
+def fingerprints() -> Iterator[Fingerprints]:
+    """Of each candidate what each interface does, found by one process, which imports numpy and scipy once."""
+    with subprocess.Popen(
+        [sys.executable, str(FINGERPRINTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        given, answers = process.stdin, process.stdout
+
+        def found(task: Task, parts: Parts, candidates: list[dict[str, str]]) -> list[list[str]]:
+            repo = {path: data.decode() for path, data in parts.repo.items() if path.endswith(".py")}
+            asked = [[{**repo, **each}, list(task.interfaces), list(task.targets)] for each in candidates]
+            print(json.dumps(asked), file=given, flush=True)
+            read: list[list[str]] = json.loads(answers.readline())
+            return read
+
+        yield found
 
 
 def told(answer: Researcher, files: Mapping[str, str], failing: Mapping[str, str]) -> str:
@@ -311,16 +329,18 @@ def texts(files: Files) -> dict[str, str]:
     return {path: data.decode() for path, data in files.items()}
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow(one_in=6)
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize(
     ("name", "author"), CASES, ids=[f"{name}-{'task' if author else 'derived'}" for name, author in CASES]
 )
-def test_who_follows_a_correction_has_the_references_program(name: str, author: bool, share: int) -> None:
+def test_who_follows_a_correction_has_the_references_program(
+    fingerprints: Fingerprints, name: str, author: bool, share: int
+) -> None:
     task, given = loaded(name)
     parts = given if author else replace(given, feedback=None)
     reference = texts(parts.reference)
-    candidates = list(wrong(reference))[share::SHARES]
+    candidates = candidates_of(name)[share::SHARES]
     variants = [reference, *(by_author(task, parts, reference, interface) for interface in task.interfaces)]
     marks = fingerprints(task, parts, [*variants, *(each.files for each in candidates)])
     right = {name: {marks[0][at], marks[1 + at][at]} for at, name in enumerate(task.interfaces)}
@@ -350,7 +370,9 @@ def test_who_follows_a_correction_has_the_references_program(name: str, author: 
 @pytest.mark.mostly_slow(one_in=16)
 @pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("name", ["ways", "nerf-rendering", "sinkhorn", "sparse-gp"])
-def test_who_follows_all_corrections_of_a_turn_has_all_of_the_reference(name: str, seed: int) -> None:
+def test_who_follows_all_corrections_of_a_turn_has_all_of_the_reference(
+    fingerprints: Fingerprints, name: str, seed: int
+) -> None:
     """With several things wrong, all of which are reported. An import ends at the first of them, so there is a turn for each."""
     task, given = loaded(name)
     parts = replace(given, feedback=None)
@@ -358,7 +380,7 @@ def test_who_follows_all_corrections_of_a_turn_has_all_of_the_reference(name: st
     random = Random(seed)
     candidates = [reference]
     for _ in range(TRIED):
-        one = random.choice(list(wrong(reference)))
+        one = random.choice(candidates_of(name))
         candidates.append(random.choice(list(wrong(one.files))).files)
     answer = researcher(task, parts)
     before = [""] * len(candidates)
