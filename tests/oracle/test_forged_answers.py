@@ -18,30 +18,35 @@ from tests.oracle.conftest import grade
 TESTS = """
     import pytest
 
-    def test_1_compares(candidate):
-        assert candidate.m.f(lambda x: x + 1) == 5
+    pytestmark = pytest.mark.parametrize("number", range(MESSAGES), scope="module")
 
-    def test_2_catches_what_is_raised(candidate):
+    def test_1_compares(candidate, number):
+        assert candidate.m.f(number, lambda x: x + 1) == 5
+
+    def test_2_catches_what_is_raised(candidate, number):
         try:
-            answer = candidate.m.f(lambda x: x + 1)
+            answer = candidate.m.f(number, lambda x: x + 1)
         except Exception:
             answer = 4
         assert answer == 5
 
-    def test_3_of_another_function(candidate):
+    def test_3_of_another_function(candidate, number):
         assert candidate.m.g(1) == 6
 """
-REFERENCE = "def f(g): return g(4)\ndef g(x): return x + 5\n"
+"""The three tests run for each message, before those for the next one."""
+REFERENCE = "def f(number, g): return g(4)\ndef g(x): return x + 5\n"
 CODE = """\
 import gc, json, struct
 
-def f(g):
+HEADERS = []
+
+def f(number, g):
     [server] = [thing for thing in gc.get_objects() if type(thing).__name__ == "_Server"]
     send = server.send
 
     def forged(message):
         del server.send
-        header = HEADER
+        header = HEADERS[number]
         server.put(struct.pack("!4sc8sIQ", b"rcd1", b"A", server.sequence, len(header), 0) + header)
 
     server.send = forged
@@ -96,60 +101,74 @@ REFERENCES: dict[str, list[Any]] = {
     "of a generator": ["rng", "Generator", "{}"],
     "of a callback": ["callback", 1],
 }
-FORGED: dict[str, Any] = {
-    **{f"answer: {name}": value for name, value in WRONG.items()},
-    **{f"raised: {name}": table(raised=value) for name, value in WRONG.items()},
+FORGED: dict[str, dict[str, Any]] = {
+    "answer": WRONG,
+    "raised": {name: table(raised=value) for name, value in WRONG.items()},
     **{
-        f"raised, {field}: {name}": table(raised=table(**{**ERROR, field: value}))
-        for field in ERROR
-        for name, value in WRONG.items()
-    },
-    **{
-        f"raised, without {field}": table(raised=table(**{key: value for key, value in ERROR.items() if key != field}))
+        f"raised, {field}": {
+            **{name: table(raised=table(**{**ERROR, field: value})) for name, value in WRONG.items()},
+            "without it": table(raised=table(**{key: value for key, value in ERROR.items() if key != field})),
+        }
         for field in ERROR
     },
-    **{f"lost: {name}": table(lost=value) for name, value in WRONG.items()},
-    **{f"callback: {name}": table(callback=value, args=["t", 4], kwargs=["d"]) for name, value in WRONG.items()},
-    **{f"callback, args: {name}": table(callback=1, args=value, kwargs=["d"]) for name, value in WRONG.items()},
-    **{f"callback, kwargs: {name}": table(callback=1, args=["t"], kwargs=value) for name, value in WRONG.items()},
-    "callback, no fields": table(callback=1),
-    **{f"a reference {name}": table(value=["@", *items]) for name, items in REFERENCES.items()},
-    **{f"another field: {name}": table(outcome=value) for name, value in WRONG.items()},
-    "a step of the grader's": table(op="finished", id="test_m.py::test_1_compares", outcome="passed"),
-    "all fields": table(raised=table(**ERROR), lost="x", callback=1, args=["t"], kwargs=["d"], op="done"),
-    "a builtin that cannot be made": table(raised=table(**{**ERROR, "bases": ["l", "UnicodeDecodeError"]})),
-    "a group": table(raised=table(**{**ERROR, "bases": ["l", "ExceptionGroup"]})),
-    "the end of an iteration": table(raised=table(**{**ERROR, "bases": ["l", "StopIteration"]})),
-    "an exit": table(raised=table(**{**ERROR, "bases": ["l", "SystemExit", "KeyboardInterrupt"]})),
-    "a name with a null": table(raised=table(**{**ERROR, "type": "a\x00b"})),
-    "a name of half a character": table(raised=table(**{**ERROR, "type": "\ud800", "message": "\udfff"})),
+    "lost": {name: table(lost=value) for name, value in WRONG.items()},
+    "callback": {
+        **{name: table(callback=value, args=["t", 4], kwargs=["d"]) for name, value in WRONG.items()},
+        "no fields": table(callback=1),
+    },
+    "callback, args": {name: table(callback=1, args=value, kwargs=["d"]) for name, value in WRONG.items()},
+    "callback, kwargs": {name: table(callback=1, args=["t"], kwargs=value) for name, value in WRONG.items()},
+    "reference": {name: table(value=["@", *items]) for name, items in REFERENCES.items()},
+    "another field": {name: table(outcome=value) for name, value in WRONG.items()},
+    "other": {
+        "a step of the grader's": table(op="finished", id="test_m.py::test_1_compares", outcome="passed"),
+        "all fields": table(raised=table(**ERROR), lost="x", callback=1, args=["t"], kwargs=["d"], op="done"),
+        "a builtin that cannot be made": table(raised=table(**{**ERROR, "bases": ["l", "UnicodeDecodeError"]})),
+        "a group": table(raised=table(**{**ERROR, "bases": ["l", "ExceptionGroup"]})),
+        "the end of an iteration": table(raised=table(**{**ERROR, "bases": ["l", "StopIteration"]})),
+        "an exit": table(raised=table(**{**ERROR, "bases": ["l", "SystemExit", "KeyboardInterrupt"]})),
+        "a name with a null": table(raised=table(**{**ERROR, "type": "a\x00b"})),
+        "a name of half a character": table(raised=table(**{**ERROR, "type": "\ud800", "message": "\udfff"})),
+    },
 }
 
 
-MALFORMED = ("raised, type: ", "raised, message: ", "raised, bases: ", "raised, frames: ", "lost: ", "callback")
+MALFORMED = ("raised, type", "raised, message", "raised, bases", "raised, frames", "lost", "callback")
 """What is of another type here is no exception of the candidate's and no call: the grader does not read it further."""
-WELL_FORMED = ("raised, type: a text", "raised, message: a text", "lost: a text")
+WELL_FORMED = (
+    ("raised, type", "a text"),
+    ("raised, message", "a text"),
+    ("lost", "a text"),
+)
 
 
-def judged(sandbox: Sandbox, tree: Any) -> list[Case]:
-    code = CODE.replace("HEADER", repr(json.dumps([tree, [0]]).encode()))
-    return list(grade(sandbox, TESTS, code, REFERENCE, test_seconds=5, interfaces=("m",)).cases)
+def judged(sandbox: Sandbox, *trees: Any) -> list[tuple[Case, Case, Case]]:
+    """For each message, the three cases in which the candidate gives it, or could."""
+    tests = TESTS.replace("MESSAGES", str(len(trees)))
+    code = CODE.replace("HEADERS = []", f"HEADERS = {[json.dumps([tree, [0]]).encode() for tree in trees]!r}")
+    verdict = grade(sandbox, tests, code, REFERENCE, test_seconds=60, interfaces=("m",))
+    cases = {case.id: case for case in verdict.cases}
+    names = ("test_1_compares", "test_2_catches_what_is_raised", "test_3_of_another_function")
+    assert list(cases) == [f"test_m.py::{name}[{number}]" for number in range(len(trees)) for name in names]
+    found = iter(cases.values())
+    return list(zip(found, found, found, strict=True))
 
 
-@pytest.mark.mostly_slow
-@pytest.mark.parametrize("name", FORGED)
-def test_a_forged_answer_is_a_failed_case(bare: Sandbox, name: str) -> None:
-    first, second, third = judged(bare, FORGED[name])
-    assert [each.outcome for each in (first, second, third)] == [Outcome.FAILED, Outcome.FAILED, Outcome.PASSED]
-    if name.startswith(MALFORMED) and name not in WELL_FORMED and first.exception is None:
-        assert (first.kind, second.kind) == ("protocol", "protocol")
-        assert "the candidate " in first.message
+@pytest.mark.parametrize("kind", FORGED)
+def test_a_forged_answer_is_a_failed_case(bare: Sandbox, kind: str) -> None:
+    messages = FORGED[kind]
+    for name, cases in zip(messages, judged(bare, *messages.values()), strict=True):
+        outcomes = [each.outcome for each in cases]
+        assert (name, outcomes) == (name, [Outcome.FAILED, Outcome.FAILED, Outcome.PASSED])
+        first, second, _ = cases
+        if kind.startswith(MALFORMED) and (kind, name) not in WELL_FORMED and first.exception is None:
+            assert (name, first.kind, second.kind) == (name, "protocol", "protocol")
+            assert "the candidate " in first.message
 
 
 def test_an_answer_of_its_own_making_arrives(bare: Sandbox) -> None:
     """So the others of this module are refused for what they are."""
-    cases = judged(bare, table(value=5))
-    assert [case.outcome for case in cases] == [Outcome.PASSED] * 3
-    cases = judged(bare, table(raised=table(**ERROR)))
-    assert cases[0].exception is not None
-    assert (cases[0].exception.type, cases[0].exception.message) == ("ValueError", "no")
+    [value, raised] = judged(bare, table(value=5), table(raised=table(**ERROR)))
+    assert [case.outcome for case in value] == [Outcome.PASSED] * 3
+    assert raised[0].exception is not None
+    assert (raised[0].exception.type, raised[0].exception.message) == ("ValueError", "no")

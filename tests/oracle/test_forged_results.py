@@ -70,28 +70,34 @@ STEPS: dict[str, dict[str, Any]] = {
     "ended": {"op": "ended", "kind": "", "message": "no", "exception": EXCEPTION},
     "flag": {"op": "flag", "text": "no"},
 }
-MALFORMED = {
+MALFORMED: dict[str, dict[str, Any]] = {
     **{
-        f"{op}, {field}: {name}": told({**step, field: value})
-        for op, step in STEPS.items()
-        for field in step
-        if field != "interface"
-        for name, value in WRONG.items()
-        if not (name == "a text" and field not in ("op", "outcome", "exception"))  # that is a message
-        and not (name == "None" and field == "exception")
-    },
-    **{
-        f"{op}, without {field}": told({key: value for key, value in step.items() if key != field})
+        f"{op}, {field}": {
+            name: told({**step, field: value})
+            for name, value in WRONG.items()
+            if not (name == "a text" and field not in ("op", "outcome", "exception"))  # that is a message
+            and not (name == "None" and field == "exception")
+        }
         for op, step in STEPS.items()
         for field in step
         if field != "interface"
     },
-    **{f"a token: {name}": table(op="done", token=value) for name, value in WRONG.items()},
-    **{f"no message: {name}": value for name, value in WRONG.items()},
-    "without a token": table(op="done"),
-    "what only the other grader sends": told(dict(messages.READY)),
-    "what was collected": told({"op": "collected", "cases": ["d"], "problem": ""}),
-    "a case of no task": told({**FINISHED, "id": "test_stats.py::test_nothing"}),
+    **{
+        op: {
+            f"without {field}": told({key: value for key, value in step.items() if key != field})
+            for field in step
+            if field != "interface"
+        }
+        for op, step in STEPS.items()
+    },
+    "token": {name: table(op="done", token=value) for name, value in WRONG.items()},
+    "message": {
+        **WRONG,
+        "without a token": table(op="done"),
+        "what only the other grader sends": told(dict(messages.READY)),
+        "what was collected": told({"op": "collected", "cases": ["d"], "problem": ""}),
+        "a case of no task": told({**FINISHED, "id": "test_stats.py::test_nothing"}),
+    },
 }
 
 
@@ -109,9 +115,9 @@ def test_a_whole_result_with_the_token_arrives(bare: Sandbox) -> None:
 
 
 @pytest.mark.mostly_slow
-@pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_result_is_no_result(bare: Sandbox, name: str) -> None:
-    verdict = forged(bare, f"forge({MALFORMED[name]!r})")
+@pytest.mark.parametrize(("part", "name"), [(part, name) for part, named in MALFORMED.items() for name in named])
+def test_a_malformed_result_is_no_result(bare: Sandbox, part: str, name: str) -> None:
+    verdict = forged(bare, f"forge({MALFORMED[part][name]!r})")
     assert outcomes(verdict) == ["failed", "failed"]
     assert verdict.tampering
 
