@@ -19,7 +19,10 @@ import pytest
 import yaml
 
 from pytest_recode.plugin.options import OPTIONS
+from tests import nursery
 from tests.chat_server import Answer, ChatServer, Request
+from tests.plugin.conftest import FILES as TASK
+from tests.plugin.conftest import MANIFEST
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = ROOT / "docs/how-to/ci"
@@ -53,7 +56,9 @@ def start(text: str, place: Path, python: tuple[str, ...]) -> subprocess.Popen[s
     """As a runner does it: bash, from a file, in a session of its own."""
     programs = place / "bin"
     programs.mkdir(exist_ok=True)
-    (programs / "pytest").write_text(f'#!/bin/sh\nexec {shlex.join(python)} -m pytest -p no:cacheprovider "$@"\n')
+    quick = () if python == (sys.executable,) else ("-p", nursery.PLUGIN)
+    command = shlex.join((*python, "-m", "pytest", *quick, "-p", "no:cacheprovider"))
+    (programs / "pytest").write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     (programs / "pytest").chmod(0o755)
     (place / "script.sh").write_text(text)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
@@ -70,7 +75,9 @@ def start(text: str, place: Path, python: tuple[str, ...]) -> subprocess.Popen[s
 
 def checkout(place: Path, *tasks: str, ini: str = "") -> Path:
     for task in tasks:
-        shutil.copytree(ROOT / "tasks" / task, place / "tasks" / task)
+        for path, text in {**TASK, "task.yaml": MANIFEST.format(id=task, domain="ml")}.items():
+            (place / "tasks" / task / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / "tasks" / task / path).write_text(text)
     (place / "pytest.ini").write_text(f"[pytest]\nrecode_turns = 2\n{ini}")
     return place
 
@@ -125,14 +132,14 @@ def test_each_key_stands_in_the_step_that_needs_it_alone() -> None:
 @pytest.mark.parametrize("name", ["github-actions.yml", pytest.param("gitlab-ci.yml", marks=pytest.mark.slow)])
 def test_a_run_and_the_next_attempt(name: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """The second attempt is on a fresh machine, which has the records as the system stored them, and of what was played it plays nothing."""
-    text = played_by(script(name), "sim/novice", "sim/graduate")
-    first = start(text, checkout(tmp_path / "first", "sinkhorn"), quick_python)
+    text = played_by(script(name), "sim/novice", "sim/graduate").replace("-n 4", "-n 2")
+    first = start(text, checkout(tmp_path / "first", "tiny"), quick_python)
     printed, _ = first.communicate()
     assert first.returncode in {0, 1}, printed
     records = lines(tmp_path / "first/records/results.jsonl")
     assert len(records) == 2
 
-    fresh = checkout(tmp_path / "second", "sinkhorn", "soft-nms")
+    fresh = checkout(tmp_path / "second", "tiny", "small")
     shutil.make_archive(str(tmp_path / "stored"), "zip", tmp_path / "first/records")
     shutil.unpack_archive(tmp_path / "stored.zip", fresh / "records")
     second = start(text, fresh, quick_python)
@@ -165,7 +172,7 @@ def test_a_cancelled_job_stops_in_order_and_the_next_attempt_goes_on(name: str, 
 
     with ChatServer(hangs) as server:
         ini = f"recode_api_base = {server.url}\nrecode_sandbox = bubblewrap\n"
-        place = checkout(tmp_path, "sinkhorn", ini=ini)
+        place = checkout(tmp_path, "tiny", ini=ini)
         text = script(name).replace("-n 4", "-n 2")
         job = start(text, place, (sys.executable,))
         assert asked.wait(120)
