@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -281,22 +282,30 @@ def test_a_lazy_candidate_does_not_solve_it(manifest: Path, way: str, sandbox: S
 # what its proofs say
 
 
-@pytest.mark.mostly_slow(one_in=15)  # the right answers of the first, the wrong ones of the last
+SHARES = 12
+"""Tests of a task share its wrong answers."""
+
+
+@pytest.mark.mostly_slow(one_in=27)  # the right answers of a task, and wrong ones of three
 @each_task
-@pytest.mark.parametrize("name", ["right", "wrong"])
+@pytest.mark.parametrize(("name", "share"), [("right", 0), *(("wrong", share) for share in range(SHARES))])
 def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requirement(
-    manifest: Path, name: str, sandbox: Sandbox
+    manifest: Path, name: str, share: int, sandbox: Sandbox
 ) -> None:
     """Under one seed, so that this says the same every time; `--recode-validate-seeds` takes many secret ones."""
-    task, _ = read(manifest)
+    task, parts = read(manifest)
     proofs = proofs_of(task)
     assert proofs.right
     assert len(proofs.wrong) >= 20
     assert {wrong.interface for wrong in proofs.wrong} == set(task.interfaces)
     [check] = [check for check in checks(task) if check.name == name]
+    answers = check.answers(task, parts, proofs)
+    assert len(answers) == len(proofs.right if name == "right" else proofs.wrong)
+    taken = answers[share::SHARES] if name == "wrong" else answers
     graded: list[None] = []
-    assert validate(task, check, sandbox, seed=20261123, graded=lambda: graded.append(None)).problem == ""
-    assert len(graded) == len(proofs.right if name == "right" else proofs.wrong)
+    part = replace(check, answers=lambda *_: taken)
+    assert validate(task, part, sandbox, seed=20261123, graded=lambda: graded.append(None)).problem == ""
+    assert len(graded) == len(taken) > 0
 
 
 def row_of(manifest: Path) -> list[str]:
