@@ -58,6 +58,10 @@ class GatewayError(Exception):
     """An unexpected exception in the process that calls the models. The message is its traceback."""
 
 
+class CassetteError(Exception):
+    """A request is not recorded in the cassette that a run replays."""
+
+
 class BudgetSpent(Exception):
     """`--recode-max-cost` is reached: no further call may start."""
 

@@ -12,6 +12,18 @@ from pytest_recode.task import Environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimit:
+    """Limits of the calls of one model. None: no limit, or for `concurrency` an adaptive one.
+
+    `rpm`: requests per minute. `tpm`: tokens per minute, prompt and completion. `concurrency`: calls at the same time.
+    """
+
+    rpm: int | None = None
+    tpm: int | None = None
+    concurrency: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The checked options of one run. Counts are at least 1, money is in US dollars, `fail_under` is in per cent.
 
@@ -40,6 +52,11 @@ class Settings:
     api_base: str | None = None
     temperature: float | None = None
     max_cost: float | None = None
+    max_cost_of: tuple[tuple[str, float], ...] = ()  # of single models, by name
+    limits: tuple[tuple[str, RateLimit], ...] = ()  # by pattern of model names; the first that matches counts
+    max_wait: float = 1800.0
+    cassette: Path | None = None
+    cassette_mode: str = "auto"  # or "record", "replay"
     models_file: Path | None = None
     paper: bool = True
     ablation: bool = False  # run each episode also without the paper

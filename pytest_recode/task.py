@@ -179,6 +179,15 @@ def digest(parts: Parts) -> str:
     return found.hexdigest()[:32]
 
 
+def files_digest(files: Files) -> str:
+    """A hash of paths and contents: 32 hexadecimal digits."""
+    found = hashlib.sha256()
+    for path in sorted(files):
+        found.update(f"{len(path)} {path} {len(files[path])} ".encode())
+        found.update(files[path])
+    return found.hexdigest()[:32]
+
+
 def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:
     """Create a Brief. Prompts are built only from it, so they cannot contain anything hidden."""
     return Brief(

@@ -32,7 +32,7 @@ MAY = {
     "metrics": {"feedback", "models", "records"},
     "render": {"metrics", "records"},
     "validation": {"feedback", "oracle", "sandboxes", "simulated"},
-    "episode": {"agents", "feedback", "models", "oracle", "records", "sandboxes"},
+    "episode": {"agents", "feedback", "gateway", "models", "oracle", "records", "sandboxes"},
     "cli": {"formats", "metrics", "models", "records", "render"},
     "testing": {"agents", "formats", "inside", "sandboxes"},
     "plugin": {

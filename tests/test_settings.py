@@ -32,6 +32,11 @@ OF_THE_RUN = {
     "environments",
     "out",
     "max_cost",
+    "max_cost_of",
+    "limits",
+    "max_wait",
+    "cassette",
+    "cassette_mode",
     "models_file",
     "resume",
     "validate",
@@ -43,10 +48,10 @@ OF_THE_RUN = {
 
 
 def test_a_setting_has_the_default_of_its_option() -> None:
-    names = {"model": "models", "feedback": "feedbacks", "env": "environments"}
+    names = {"model": "models", "feedback": "feedbacks", "env": "environments", "limit": "limits"}
     own = {each.name: each.default for each in fields(Settings)}
     for option in OPTIONS:
-        if option.name in ("no-paper", "with-paper"):  # together they are `paper` and `ablation`
+        if option.name in ("no-paper", "with-paper", "max-cost"):  # these have two fields each, or two options one
             continue
         assert own[names.get(option.name, option.name.replace("-", "_"))] == option.default, option.name
 

@@ -18,6 +18,7 @@ from pytest_recode.feedback import test_output
 from pytest_recode.feedback.model_answers import Style
 from pytest_recode.feedback.person import Ask, by_person
 from pytest_recode.feedback.researcher import researcher
+from pytest_recode.gateway.client import grading_seed
 from pytest_recode.models import (
     Caller,
     Embedder,
@@ -36,7 +37,7 @@ from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
-from pytest_recode.task import Brief, Files, Parts, Task, brief
+from pytest_recode.task import Brief, Files, Parts, Task, brief, files_digest
 from pytest_recode.verdict import Verdict
 
 
@@ -188,9 +189,20 @@ class Stage:
         def judged(targets: Files) -> Verdict:
             self.transcript.grading(list(targets))
             self.meter.settle()
-            return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self.settings.seed)
+            return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets))
 
         return judged
+
+    def _seed(self, targets: Files) -> int | None:
+        """The seed of a grading: the user's, or the cassette's; None is a new secret. Raises `CassetteError`."""
+        gateway = self.cast.gateway
+        if self.settings.seed is not None or self.settings.cassette is None or gateway is None:
+            return self.settings.seed
+        return grading_seed(gateway, self._caller, f"{self.plan.task.id} {self.plan.model} {files_digest(targets)}")
+
+    @property
+    def _caller(self) -> Caller:
+        return Caller(episode=self.plan.nodeid, attempt=self.plan.attempt)
 
     def researcher(self, kept: Feedback | None, keep: Callable[[Feedback], None]) -> Researcher:
         """`kept`: feedback from before this process started. `keep` is called with all other feedback before the agent uses it."""
@@ -260,6 +272,6 @@ class Stage:
             task=plan.task if kind.needs_reference else None,
             parts=(lambda: self.parts) if kind.needs_reference else None,
             gateway=cast.gateway,
-            caller=Caller(episode=plan.nodeid, attempt=plan.attempt),
+            caller=self._caller,
             observer=GatewayMeter(meter=self.meter),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from pytest_recode.faults import BudgetSpent, GraderError, ModelError, SandboxError, UserError
+from pytest_recode.faults import BudgetSpent, CassetteError, GraderError, ModelError, SandboxError, UserError
 from pytest_recode.records.record import ErrorRecord
 from pytest_recode.verdict import legible
 
@@ -15,6 +15,7 @@ def error_record(error: Exception) -> ErrorRecord:
         return _of_model(error)
     kinds = {
         BudgetSpent: "budget",
+        CassetteError: "cassette",
         SandboxError: "sandbox",
         GraderError: "grader",
         UserError: "user",

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pytest_recode.models import Caller, GatewayAddress
+from pytest_recode.settings import RateLimit
 
 TOKEN_PREFIX = "recode-"
 
@@ -30,18 +31,6 @@ class ModelFacts:
     native_tools: bool
     window: int | None
     takes_temperature: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """Limits of the calls of one model. None: no limit, or for `concurrency` an adaptive one.
-
-    `rpm`: requests per minute. `tpm`: tokens per minute, prompt and completion. `concurrency`: calls at the same time.
-    """
-
-    rpm: int | None = None
-    tpm: int | None = None
-    concurrency: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +50,9 @@ class GatewayConfig:
     call_seconds: float = 600.0
     api_base: str | None = None
     table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    limits: Mapping[str, Limit] = field(default_factory=dict)
+    limits: Mapping[str, RateLimit] = field(default_factory=dict)
+    cassette: str | None = None  # path of its directory
+    cassette_mode: str = "auto"
 
     def dumped(self) -> str:
         """One line of JSON."""
@@ -71,7 +62,7 @@ class GatewayConfig:
     def loaded(text: str) -> GatewayConfig:
         found: dict[str, Any] = json.loads(text)
         found["address"] = GatewayAddress(**found["address"])
-        found["limits"] = {name: Limit(**each) for name, each in found["limits"].items()}
+        found["limits"] = {name: RateLimit(**each) for name, each in found["limits"].items()}
         return GatewayConfig(**found)
 
 

@@ -137,9 +137,18 @@ def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> Model
     return ModelFacts(**body)
 
 
+def grading_seed(address: GatewayAddress, caller: Caller, subject: str) -> int | None:
+    """The recorded seed of a grading of `subject`; None if the run has no cassette. Raises what the gateway raised."""
+    with _requested(address, caller, "POST", "/v1/gradings", json.dumps({"subject": subject})) as response:
+        body = json.loads(response.read())
+    if response.status != 200:
+        raise error_of(body["event"])
+    seed: int | None = body["seed"]
+    return seed
+
+
 def check(context: ModelContext) -> None:
     """Raise `UserError` for an unknown name, a missing key, or a cost limit with an unknown price. Sends no request to a provider."""
-    check_listed(context)
     facts(_address(context), context.name)
 
 

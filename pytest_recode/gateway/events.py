@@ -13,11 +13,24 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
-from pytest_recode.faults import BudgetSpent, GatewayError, ModelError, ModelFault, RecordsError, UserError
+from pytest_recode.faults import (
+    BudgetSpent,
+    CassetteError,
+    GatewayError,
+    ModelError,
+    ModelFault,
+    RecordsError,
+    UserError,
+)
 
 Event = dict[str, Any]
 
-_KINDS: dict[str, type[Exception]] = {"budget": BudgetSpent, "user": UserError, "records": RecordsError}
+_KINDS: dict[str, type[Exception]] = {
+    "budget": BudgetSpent,
+    "cassette": CassetteError,
+    "user": UserError,
+    "records": RecordsError,
+}
 
 
 def dump_error(error: Exception) -> Event:

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pytest_recode.gateway import Limit
+from pytest_recode.settings import RateLimit
 
 MINUTE = 60.0
 SPACING = 0.1
@@ -49,7 +49,11 @@ class Throttle:
     """The queue of one model at one address. `workers`: the highest number of concurrent calls, unless `limit` has one."""
 
     def __init__(
-        self, limit: Limit, workers: int, now: Callable[[], float] | None = None, jitter: random.Random | None = None
+        self,
+        limit: RateLimit,
+        workers: int,
+        now: Callable[[], float] | None = None,
+        jitter: random.Random | None = None,
     ) -> None:
         self._limit = limit
         self._most = limit.concurrency or max(workers, 1)

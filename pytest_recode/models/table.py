@@ -37,6 +37,9 @@ class Entry:
     cutoff: str = ""  # the knowledge cutoff as its maker states it: "2024-05" or "2024-05-31"; "" unknown
     price: Price | None = None
     tools: bool | None = None  # whether the model takes native tool calls
+    rpm: int | None = None  # limits of the account, see RateLimit
+    tpm: int | None = None
+    concurrency: int | None = None
 
 
 # litellm's default for Anthropic is 4096 tokens, too few for a whole file.
@@ -89,7 +92,7 @@ TABLE: Mapping[str, Entry] = {
     "gpt-oss-120b": Entry(model="groq/openai/gpt-oss-120b", cutoff="2024-06"),
 }
 
-_FIELDS = ("model", "api_base", "api_key_env", "params", "cutoff", "price", "tools")
+_FIELDS = ("model", "api_base", "api_key_env", "params", "cutoff", "price", "tools", "rpm", "tpm", "concurrency")
 # Fields that the run sets in every request; `params` must not contain them.
 _OWN_PARAMS = frozenset(
     {"model", "messages", "tools", "response_format", "stream", "n", "timeout", "api_base", "base_url"}
@@ -240,6 +243,12 @@ def _flag(where: str, value: object) -> bool:
     return value
 
 
+def _positive(where: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UserError(f"{where}: must be a whole number from 1, not {value!r}")
+    return value
+
+
 _CHECKS: Mapping[str, Any] = {
     "model": _text,
     "api_base": _url,
@@ -248,4 +257,7 @@ _CHECKS: Mapping[str, Any] = {
     "cutoff": _cutoff,
     "price": _price,
     "tools": _flag,
+    "rpm": _positive,
+    "tpm": _positive,
+    "concurrency": _positive,
 }

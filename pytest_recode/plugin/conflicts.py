@@ -30,7 +30,20 @@ class Conflict(NamedTuple):
 _OF_MEMORY = ("memory-threshold", "memory-keep", "search-model")
 _OF_EPISODES = (
     *("agent", "attempts", "turns", "steps", *_OF_MEMORY, "test-output", "feedback", "feedback-model", "feedback-from"),
-    *("no-paper", "with-paper", "temperature", "max-cost", "api-base", "out", "resume", "replay-feedback"),
+    *(
+        "no-paper",
+        "with-paper",
+        "temperature",
+        "max-cost",
+        "limit",
+        "max-wait",
+        "cassette",
+        "cassette-mode",
+        "api-base",
+        "out",
+        "resume",
+        "replay-feedback",
+    ),
 )
 _OF_STORED = (
     *(field.replace("_", "-") for field in FROM_STORED_RUN if field != "paper"),
@@ -83,7 +96,7 @@ _CONFLICTS = (
         _OF_EPISODES,
         lambda run: run.validate,
         "--recode-{option} needs episodes, and --recode-validate plays none: leave one of the two out",
-        {"feedback_model": None, "feedback_from": "auto", "max_cost": None},
+        {"feedback_model": None, "feedback_from": "auto", "max_cost": None, "max_cost_of": (), "cassette": None},
     ),
     Conflict(
         ("model",),
@@ -117,6 +130,12 @@ _CONFLICTS = (
         lambda run: run.feedbacks == ("none",),
         "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out",
         {"feedback_model": None},
+    ),
+    Conflict(
+        ("cassette-mode",),
+        lambda run: run.cassette is None,
+        "--recode-cassette-mode requires the directory of a cassette: name it with --recode-cassette=DIR",
+        {"cassette_mode": "auto"},
     ),
     Conflict(
         ("feedback-scope", "feedback-code"),

@@ -24,7 +24,7 @@ def contexts(
             api_base=settings.api_base,
             temperature=settings.temperature,
             call_seconds=settings.call_seconds,
-            max_cost=settings.max_cost,
+            max_cost=dict(settings.max_cost_of).get(name, settings.max_cost),
             table=table,
             gateway=gateway,
         )
@@ -38,7 +38,6 @@ _SHORT = 1.0
 
 def check(asked: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
     """Check names, keys and prices. Raises `UserError`. Waits for the gateway, which loads litellm, and says so if that takes long."""
-    glance(asked, registry)
     line = f"looking up {', '.join(dict.fromkeys(each.name for each in asked))} in litellm, which takes some seconds to load"
     timer = threading.Timer(_SHORT, notify, [line])
     timer.start()

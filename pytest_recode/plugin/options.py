@@ -5,7 +5,6 @@ The command-line default of every option is None, so that its ini value (`recode
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """`kind`: text, texts (repeatable), environments (repeatable), count, number, seconds, money, percent, seed, address, output, scope, level, researcher, flag, path."""
+    """`kind`: text, texts (repeatable), environments, limits, budgets (repeatable), count, number, seconds, percent, seed, address, cassette, output, scope, level, researcher, flag, path."""
 
     name: str
     kind: str
@@ -60,8 +59,12 @@ OPTIONS = (
     Option("replay-feedback", "path", None, "RUN", "Instead of episodes, replay each turn with feedback of the run in the directory RUN from its starting point, with that feedback cut to the levels of --recode-feedback (L0 … L4). Each replay is one turn, with RUN's models, agent and settings."),
     Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's; with recode-h, and for tasks of RECODE-H and ResearchCodeBench: 0."),
     Option("call-seconds", "seconds", 600.0, "S", "Limit of one model call, for the complete answer. A call that takes longer, even if bytes still arrive, is a failed try, and is retried once. An episode without an answer is an ERROR, never unsolved."),
-    Option("max-cost", "money", None, "USD", "Start no model call once the whole run has cost this much, in all workers together."),
-    Option("models-file", "path", None, "FILE", "YAML file with additional model names: alias -> {model, api_base, params, cutoff}."),
+    Option("max-cost", "budgets", (), "USD or MODEL=USD", "Start no model call once the whole run, or the calls of one model, have cost this much in all workers together (repeatable). A call reserves the most that it can cost, so that the limit is exceeded by less than one call."),
+    Option("limit", "limits", (), "PATTERN=LIMITS", "Limits of calls of the models whose names match the pattern, for all workers together (repeatable): rpm (requests per minute), tpm (tokens per minute), concurrency (calls at the same time), as in 'claude-*=rpm:50,tpm:40000,concurrency:8'. Default: as many calls as workers, fewer while the provider refuses calls."),
+    Option("max-wait", "seconds", 1800.0, "S", "How long a model call may wait for rate limits and other calls. This time does not count against the episode's limits; a call that waits longer is an ERROR."),
+    Option("cassette", "path", None, "DIR", "Directory of recorded answers of models: a run stores them there, and a later run replays them without calling the model."),
+    Option("cassette-mode", "cassette", "auto", "MODE", "What --recode-cassette does: auto (replay what is recorded, ask for the rest and record it), record (ask for everything), replay (ask for nothing: no key and no network are needed, and an answer that is not recorded is an ERROR)."),
+    Option("models-file", "path", None, "FILE", "YAML file with additional model names: alias -> {model, api_base, params, cutoff, price, tools, rpm, tpm, concurrency}."),
     Option("no-paper", "flag", False, "", "Omit the paper from the prompt."),
     Option("with-paper", "flag", False, "", "With --recode-no-paper: play every episode twice, with and without the paper, and show the difference."),
     Option("reindent", "flag", False, "", "For tasks that ask for a part of a file: correct the indentation of an answer, instead of inserting it unchanged. The record shows the turns in which that was done."),
@@ -72,9 +75,10 @@ OPTIONS = (
     Option("seed", "seed", None, "N", "Grade with this seed instead of a secret one, to repeat a verdict (the record has the seed of every grading)."),
 )  # fmt: skip
 
-_FIELDS = {"model": "models", "feedback": "feedbacks", "env": "environments"}
+_FIELDS = {"model": "models", "feedback": "feedbacks", "env": "environments", "limit": "limits"}
 """Fields of Settings whose name differs from that of their option."""
-_INI_KINDS = {"texts": "linelist", "environments": "linelist", "flag": "bool"}
+_LISTS = ("texts", "environments", "limits", "budgets")
+_INI_KINDS = {**dict.fromkeys(_LISTS, "linelist"), "flag": "bool"}
 
 
 def add(parser: pytest.Parser) -> None:
@@ -85,7 +89,7 @@ def add(parser: pytest.Parser) -> None:
         if option.kind == "flag":
             group.addoption(option.flag, action="store_true", default=None, dest=option.ini, help=text)
         else:
-            action = "append" if option.kind in ("texts", "environments") else "store"
+            action = "append" if option.kind in _LISTS else "store"
             group.addoption(
                 option.flag, action=action, default=None, dest=option.ini, metavar=option.metavar, help=text
             )
@@ -107,6 +111,7 @@ def settings(config: pytest.Config) -> Settings:
     values |= {"paper": also_with or not without, "ablation": also_with and without}
     values["python"] = values["python"] or sys.executable
     given = frozenset(_field(option) for option in OPTIONS if _raw(config, option)[0] is not None)
+    values["max_cost"], values["max_cost_of"] = values["max_cost"] or (None, ())
     made = Settings(**values, given=given)
     return conflicts.checked(config, made)
 
@@ -131,10 +136,14 @@ def _value(config: pytest.Config, option: Option) -> Any:
     raw, name = _raw(config, option)
     if raw is None:
         return option.default
-    if option.kind in ("text", "texts", "environments", "path") and not all(raw if isinstance(raw, list) else [raw]):
+    if option.kind in ("text", "path", *_LISTS) and not all(raw if isinstance(raw, list) else [raw]):
         raise pytest.UsageError(f"{name}= is empty: give it a value, or leave it out")
     if option.kind == "texts":
         return tuple(raw)
+    if option.kind in ("limits", "budgets"):
+        from pytest_recode.plugin import model_limits
+
+        return (model_limits.limits if option.kind == "limits" else model_limits.budgets)(raw, name)
     if option.kind == "environments":
         from pytest_recode.faults import UserError
         from pytest_recode.plugin.environments import read
@@ -162,7 +171,6 @@ def _value(config: pytest.Config, option: Option) -> Any:
 _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     "count": (int, lambda n: 1 <= n <= 10_000, "a whole number from 1 to 10000"),
     "number": (float, lambda x: 0 <= x <= 2, "a number from 0 to 2"),
-    "money": (float, lambda x: math.isfinite(x) and x > 0, "an amount of US dollars above 0"),
     "percent": (float, lambda x: 0 <= x <= 100, "a percentage from 0 to 100"),
     "seconds": (float, lambda x: 0 < x <= 86_400, "a number of seconds above 0, up to 86400"),
     "address": (
@@ -174,6 +182,7 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),
     "scope": (str, lambda what: what in {"failing", "all"}, "failing or all"),
     "level": (str, lambda level: level in {"L1", "L2", "L3", "L4"}, "L1, L2, L3 or L4"),
+    "cassette": (str, lambda mode: mode in {"auto", "record", "replay"}, "auto, record or replay"),
     "output": (str, lambda what: what in {"none", "full"}, "none or full"),
 }
 

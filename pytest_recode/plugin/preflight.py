@@ -34,6 +34,8 @@ def glance_at_models(run: Run) -> None:
     """Check names as far as that takes no time, before workers start. Raises `pytest.UsageError`."""
     from pytest_recode.plugin import model_check
 
+    if run.settings.cassette_mode == "replay":  # the cassette knows its models
+        return
     with usage_errors():
         model_check.glance(run.model_contexts(), run.registry)
 
@@ -43,7 +45,11 @@ def start_gateway(run: Run) -> None:
     if run.worker is None and not run.settings.validate and not run.config.option.collectonly:
         glance_at_models(run)
         with usage_errors():
-            _ = run.gateway
+            if run.gateway is None and run.settings.cassette is not None and run.settings.models:
+                raise UserError(
+                    f"--recode-cassette={run.settings.cassette} records providers' answers, and this run asks no provider"
+                    f" ({', '.join(run.settings.models)}): leave it out, or choose another model"
+                )
 
 
 def check_options(run: Run) -> None:

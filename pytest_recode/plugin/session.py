@@ -128,7 +128,9 @@ class Run:
     def ledger(self) -> FileLedger:
         from pytest_recode.records.ledger import FileLedger
 
-        return FileLedger(self.out / SPENDING, self.settings.max_cost, self.stops)
+        return FileLedger(
+            self.out / SPENDING, self.settings.max_cost, self.stops, max_cost_of=dict(self.settings.max_cost_of)
+        )
 
     @functools.cached_property
     def gateway(self) -> GatewayAddress | None:

@@ -161,6 +161,16 @@ def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
     return f"temperature: not sent to models that accept none: {', '.join(found)} (records have the value that was set)"
 
 
+def _replayed_answers(run: Run) -> list[str]:
+    """A line on the answers that came from a cassette; none if there were none."""
+    if run.settings.cassette is None:
+        return []
+    count, usd = run.ledger.replayed
+    cost = "an unknown amount" if usd is None else f"{usd:.2f} USD"
+    answers = "1 answer" if count == 1 else f"{count} answers"
+    return [f"cassette: {answers} replayed from {run.settings.cassette}, which cost {cost} to record"] if count else []
+
+
 def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: str) -> None:
     """Print how many episodes were interrupted or not started, and how many requests had no answer."""
     whole = len(run.collected.ids)
@@ -234,7 +244,7 @@ def write(
         notes = {"process": " (limits only, no isolation)"}
         for name in dict.fromkeys(record["sandbox"] for record in records):
             terminal.line(f"sandbox: {name}{notes.get(name, '')}")
-        if line := _without_temperature(run, records):
+        for line in filter(None, (_without_temperature(run, records), *_replayed_answers(run))):
             terminal.line(line)
         for line in (*words.weaker(records), *words.unparsed(records)):
             terminal.line(line, yellow=True)

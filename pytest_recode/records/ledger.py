@@ -27,6 +27,7 @@ from pytest_recode.records.ledger_lines import (
     OpenLine,
     Reach,
     ReachLine,
+    ReplayedLine,
     RunLine,
     SpentLine,
     UnansweredLine,
@@ -69,6 +70,8 @@ class FileLedger:
         self._begun: dict[str, list[int]] = {}  # offsets of this process's unanswered lines, by model
         self._open: dict[int, _Open] = {}  # unanswered lines of all processes, by offset
         self._unbooked = 0
+        self._replayed = Usage(cost_usd=0.0)
+        self._replays = 0
         self._max_cost = max_cost
         self._max_cost_of = dict(max_cost_of or {})
         self._cost_of: dict[str, float] = {}
@@ -98,6 +101,18 @@ class FileLedger:
         with self._opened(write=False) as file:
             self._catch_up(file)
         return self._total if not self._unpriced else self._total + Usage(cost_usd=None)
+
+    @property
+    def replayed(self) -> tuple[int, float | None]:
+        """The number of answers from a cassette, and the US dollars that they cost when they were recorded; None if unknown."""
+        with self._opened(write=False) as file:
+            self._catch_up(file)
+        return self._replays, self._replayed.cost_usd
+
+    def replay(self, model: str, recorded_usd: float | None) -> None:
+        """Write that an answer came from a cassette."""
+        line: ReplayedLine = {"model": model, "replayed": True, "recorded_usd": recorded_usd}
+        self._append(line)
 
     @property
     def unbooked(self) -> int:
@@ -297,6 +312,10 @@ class FileLedger:
             self._open[place] = _Open(model=entry["model"], length=len(line), reserved_usd=entry.get("reserved_usd"))
             return
         self._open.pop(place, None)
+        if "replayed" in entry:
+            self._replayed += Usage(cost_usd=entry["recorded_usd"])
+            self._replays += 1
+            return
         if "unanswered" in entry:
             self._unbooked += entry["unanswered"] in MAYBE_BILLED
             return

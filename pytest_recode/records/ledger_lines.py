@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Literal, NotRequired, TypedDict, final
 
 from pytest_recode.faults import ModelFault
-from pytest_recode.records.field_checks import NUMBER, TEXT, object_of, one_of, or_null, whole_number
+from pytest_recode.records.field_checks import FLAG, NUMBER, TEXT, object_of, one_of, or_null, whole_number
 from pytest_recode.records.record import UsageRecord
 
 
@@ -50,6 +50,15 @@ class UnansweredLine(TypedDict):
 
 
 @final
+class ReplayedLine(TypedDict):
+    """An answer from a cassette, which costs nothing. `recorded_usd`: what it cost when it was recorded; null if that is unknown."""
+
+    model: str
+    replayed: bool
+    recorded_usd: float | None
+
+
+@final
 class FaultLine(TypedDict):
     """A fault that every later request of this run for the model would meet."""
 
@@ -66,7 +75,7 @@ class ReachLine(TypedDict):
     reach: str
 
 
-LedgerLine = RunLine | OpenLine | SpentLine | UnansweredLine | FaultLine | ReachLine
+LedgerLine = RunLine | OpenLine | SpentLine | UnansweredLine | ReplayedLine | FaultLine | ReachLine
 
 _SPENT = object_of(
     model=TEXT, prompt_tokens=whole_number(0), completion_tokens=whole_number(0), cost_usd=or_null(NUMBER)
@@ -75,6 +84,7 @@ _BY_KEY = {
     "run": object_of(run=TEXT),
     "call": object_of(model=TEXT, call=one_of("begun"), reserved_usd_=NUMBER),
     "unanswered": object_of(model=TEXT, unanswered=TEXT),
+    "replayed": object_of(model=TEXT, replayed=FLAG, recorded_usd=or_null(NUMBER)),
     "fault": object_of(model=TEXT, fault=one_of(*ModelFault), detail=TEXT),
     "reach": object_of(address=TEXT, reach=one_of(*Reach)),
 }

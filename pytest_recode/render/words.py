@@ -70,6 +70,7 @@ KINDS = {
     "model:gateway": "the run's gateway, which calls the models, ended during the call",
     "time": "a time limit passed during a wait, or before a turn was graded",
     "budget": "--recode-max-cost was spent",
+    "cassette": "the answer is not in the cassette that is replayed",
     "sandbox": "a sandbox could not start, or died",
     "grader": "the hidden tests gave no verdict",
     "user": "an error of yours: a task, a file or an option to correct",

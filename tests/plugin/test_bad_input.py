@@ -31,8 +31,14 @@ NUMBERS = [
     ("--recode-attempts=1000000", "--recode-attempts=1000000 is not a whole number from 1 to 10000"),
     ("--recode-temperature=9", "--recode-temperature=9 is not a number from 0 to 2"),
     ("--recode-temperature=nan", "--recode-temperature=nan is not a number from 0 to 2"),
-    ("--recode-max-cost=0", "--recode-max-cost=0 is not an amount of US dollars above 0"),
-    ("--recode-max-cost=inf", "--recode-max-cost=inf is not an amount of US dollars above 0"),
+    (
+        "--recode-max-cost=0",
+        "--recode-max-cost=0 is not an amount of US dollars above 0, or MODEL=USD for a single model",
+    ),
+    (
+        "--recode-max-cost=inf",
+        "--recode-max-cost=inf is not an amount of US dollars above 0, or MODEL=USD for a single model",
+    ),
     ("--recode-fail-under=101", "--recode-fail-under=101 is not a percentage from 0 to 100"),
     ("--recode-memory-keep=0", "--recode-memory-keep=0 is not a whole number from 1 to 10000"),
     ("--recode-test-output=some", "--recode-test-output=some is not none or full"),

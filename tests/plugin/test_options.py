@@ -256,6 +256,26 @@ CASES = {
         ),
     ),
     "max-cost": asked(values=("0.04",), effect=lambda seen: {record["stop"] for record in seen.records} == {"budget"}),
+    "cassette": asked(values=("tape",), effect=lambda seen: (seen.root / "tape/models.json").exists()),
+    "cassette-mode": Case(
+        session="taped",
+        values=("replay",),
+        effect=lambda seen: "there is no such directory: record one" in words(seen.result),
+    ),
+    "limit": Case(
+        session="waiting",
+        values=("open*=rpm:1",),
+        others=("other*=rpm:1",),
+        effect=lambda seen: (
+            {record["error"] and record["error"]["kind"] for record in seen.records} == {"model:rate-limit"}
+        ),
+    ),
+    "max-wait": Case(
+        session="waiting",
+        values=("0.3",),
+        others=("0.4",),
+        effect=lambda seen: "waited 0.3 s for the rate limit" in words(seen.result),
+    ),
     "memory-threshold": Case(session="remembered", values=("4",), effect=lambda seen: bool(seen.summed_up)),
     "memory-keep": Case(session="summed up", values=("2",), effect=lambda seen: seen.summed_up[:1] == [2 * 3]),
     "search-model": Case(
@@ -335,6 +355,20 @@ ALWAYS = {
         "--recode-memory-threshold=6",
     ),
     "asked": ("--recode-sandbox=process", "--recode-turns=2", "--recode-feedback=L2"),
+    "taped": (
+        "--recode-sandbox=process",
+        "--recode-model=openai/tiny",
+        "--recode-api-base={url}",
+        "--recode-turns=1",
+        "--recode-cassette=tape",
+    ),
+    "waiting": (
+        "--recode-sandbox=process",
+        "--recode-model=openai/tiny",
+        "--recode-api-base={url}",
+        "--recode-turns=2",
+        "--recode-feedback=L0",
+    ),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
     "seeds": ("--recode-sandbox=process", "--recode-validate", "-k", "reference"),
     "resumed": FIRST,

@@ -1,0 +1,261 @@
+"""Cassettes: answers of models, and seeds of gradings, that a run stores and another run replays without asking.
+
+DIR has `models.json` and one file of JSON lines per episode, named as its transcript. A file has each message once, so that it stays small:
+
+    {"message": ID, "value": {"role", "content", …}}
+    {"tools": ID, "value": […]}
+    {"call": KEY, "n": 1, "request": {"model", "messages": [ID, …], "tools": ID, …}, "answer": {…}, "usage": {…}, "answering": 1.5}
+    {"grading": KEY, "n": 1, "seed": 123}
+
+The key of a call is a digest of what determines its answer: the model that the name stands for, messages, tools, parameters and the
+attempt. `n` counts equal calls within one episode. Addresses, API keys, times and workers are not part of it. Durations and memory addresses in
+messages, which differ between equal runs, are not compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_recode.faults import CassetteError, UserError
+from pytest_recode.gateway import ModelFacts
+from pytest_recode.models import Caller
+from pytest_recode.records.run_directory import Lines, replaced
+from pytest_recode.records.transcript import name as transcript_name
+
+A = TypeVar("A")
+
+MODELS = "models.json"
+SESSION = "session.jsonl"
+"""File of calls outside of an episode."""
+
+_VARIES = re.compile(r"\b\d+(?:\.\d+)? ?(?:s|ms|us|µs|seconds|secs?)\b|\b0x[0-9a-f]{6,16}\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A stored answer: the body in OpenAI's format, its usage, and the seconds that the provider took."""
+
+    answer: Mapping[str, Any]
+    usage: Mapping[str, Any]
+    answering: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A request as a cassette identifies it. `parts`: everything but messages and tools, as JSON values."""
+
+    parts: Mapping[str, Any]
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
+
+    @property
+    def key(self) -> str:
+        return _digest([self.parts, _steady(self.messages), self.tools])[:24]
+
+
+class Cassette:
+    """A directory of recorded answers. `reads`: answers that are there are used. `writes`: new ones are stored.
+
+    Raises `UserError` if a file cannot be read, and `RecordsError` if one cannot be written.
+    """
+
+    def __init__(self, directory: Path, *, reads: bool, writes: bool) -> None:
+        self._directory = directory
+        self._reads, self._writes = reads, writes
+        self._calls: dict[tuple[str, int], dict[str, Recorded]] = {}  # by key and number, then by file
+        self._seeds: dict[tuple[str, int], dict[str, int]] = {}
+        self._asked: Counter[tuple[Caller, str]] = Counter()
+        self._files: dict[str, Lines] = {}
+        self._stored: dict[str, set[str]] = {}  # identifiers of messages and tools, by file
+        self._models: dict[str, dict[str, Any]] = {}
+        if writes:
+            directory.mkdir(parents=True, exist_ok=True)
+        elif not directory.is_dir():
+            raise UserError(
+                f"--recode-cassette={directory}: there is no such directory: record one with --recode-cassette-mode=record"
+            )
+        for path in sorted(directory.glob("*.jsonl")):
+            for line in _lines(path):
+                self._take(path.name, line)
+        models = directory / MODELS
+        if models.exists():
+            self._models = _json(models, models.read_text("utf-8"))
+
+    def _take(self, file: str, line: Mapping[str, Any]) -> None:
+        if "message" in line or "tools" in line:
+            self._stored.setdefault(file, set()).add(line.get("message") or line["tools"])
+        elif "call" in line:
+            found = Recorded(answer=line["answer"], usage=line["usage"], answering=line["answering"])
+            self._calls.setdefault((line["call"], line["n"]), {})[file] = found
+        elif "grading" in line:
+            self._seeds.setdefault((line["grading"], line["n"]), {})[file] = line["seed"]
+
+    def number(self, caller: Caller, key: str) -> int:
+        """How often the caller has asked this, this time included."""
+        self._asked[caller, key] += 1
+        return self._asked[caller, key]
+
+    def find(self, caller: Caller, question: Question, number: int) -> Recorded | None:
+        """The recorded answer: of the same episode, otherwise of another one that asked the same in the same attempt."""
+        if not self._reads:
+            return None
+        return _own_or_first(self._calls.get((question.key, number), {}), caller)
+
+    def store(self, caller: Caller, question: Question, number: int, recorded: Recorded) -> None:
+        if not self._writes:
+            return
+        messages = [self._write_once(caller, "message", each) for each in question.messages]
+        tools = self._write_once(caller, "tools", question.tools) if question.tools else None
+        request = {**question.parts, "messages": messages, "tools": tools}
+        self._write(caller, {"call": question.key, "n": number, "request": request, **asdict(recorded)})
+
+    def seed(self, caller: Caller, subject: str, fresh: int) -> int:
+        """The seed of a grading of `subject`: the recorded one, or `fresh`, which is recorded. Raises `CassetteError` if there is none."""
+        key = _digest([subject, caller.attempt])[:24]
+        number = self.number(caller, key)
+        found = _own_or_first(self._seeds.get((key, number), {}), caller) if self._reads else None
+        if found is not None:
+            return found
+        if not self._writes:
+            raise CassetteError(f"{self._directory}: no grading of these targets is recorded")
+        self._write(caller, {"grading": key, "n": number, "seed": fresh})
+        return fresh
+
+    def facts(self, name: str) -> tuple[str, ModelFacts] | None:
+        """What was recorded of a model: the name that litellm knows, and the facts."""
+        if (found := self._models.get(name)) is None:
+            return None
+        return found["model"], ModelFacts(**{key: value for key, value in found.items() if key != "model"})
+
+    def store_facts(self, name: str, model: str, facts: ModelFacts) -> None:
+        entry = {"model": model, **asdict(facts)}
+        if self._writes and self._models.get(name) != entry:
+            self._models[name] = entry
+            replaced(self._directory / MODELS, json.dumps(self._models, indent=2, sort_keys=True) + "\n")
+
+    def missing(self, caller: Caller, question: Question, number: int) -> CassetteError:
+        """The error for a question that is not recorded, with its first difference from the most similar one that is."""
+        where = self._directory / _file(caller)
+        nearest = _nearest(where, question) if where.exists() else None
+        if nearest is None:
+            return CassetteError(
+                f"{where}: no call of {question.parts.get('model')} is recorded there: record it with --recode-cassette-mode=auto"
+            )
+        again = f" for the {number}. time" if number > 1 and nearest == question else ""
+        what = again or f": {_difference(nearest, question)}"
+        return CassetteError(f"{where}: this request is not recorded{what}; --recode-cassette-mode=auto asks the model")
+
+    def _write_once(self, caller: Caller, what: str, value: Any) -> str:
+        identifier, known = _digest(value)[:16], self._stored.setdefault(_file(caller), set())
+        if identifier not in known:
+            known.add(identifier)
+            self._write(caller, {what: identifier, "value": value})
+        return identifier
+
+    def _write(self, caller: Caller, line: Mapping[str, Any]) -> None:
+        file = _file(caller)
+        if file not in self._files:
+            self._files[file] = Lines(self._directory / file)
+        self._files[file].append(line)
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+
+def _own_or_first(found: Mapping[str, A], caller: Caller) -> A | None:
+    """What the file of this episode has, otherwise the first of other episodes': policies share their first turn."""
+    own = found.get(_file(caller))
+    return own if own is not None else next(iter(found.values()), None)
+
+
+def _file(caller: Caller) -> str:
+    return transcript_name(caller.episode) if caller.episode else SESSION
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def _steady(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The messages without what differs between equal runs."""
+    return [json.loads(_VARIES.sub("…", json.dumps(each, ensure_ascii=False))) for each in messages]
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
+        yield _json(f"{path}, line {number}", text)
+
+
+def _json(where: Path | str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise UserError(f"{where}: is not a JSON object: restore the file, or record the cassette again")
+    return found
+
+
+def _nearest(path: Path, question: Question) -> Question | None:
+    """The recorded question of a file that has most in common with `question`."""
+    values: dict[str, Any] = {}
+    best: tuple[tuple[int, int], Question] | None = None
+    for line in _lines(path):
+        if "value" in line:
+            values[line.get("message") or line["tools"]] = line["value"]
+        elif "call" in line:
+            parts = dict(line["request"])
+            messages, tools = [values[each] for each in parts.pop("messages")], parts.pop("tools")
+            other = Question(parts=parts, messages=messages, tools=values[tools] if tools else ())
+            same = sum(1 for _ in _common(_steady(messages), _steady(question.messages)))
+            rank = (same, -abs(len(messages) - len(question.messages)))
+            if best is None or rank > best[0]:
+                best = (rank, other)
+    return best[1] if best else None
+
+
+def _common(one: Sequence[Any], other: Sequence[Any]) -> Iterator[Any]:
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            return
+        yield left
+
+
+def _difference(recorded: Question, asked: Question) -> str:
+    """The first difference, in words."""
+    for key in sorted({*recorded.parts, *asked.parts}):
+        old, new = recorded.parts.get(key), asked.parts.get(key)
+        if old != new:
+            return f"{key} was {_short(old)} and is {_short(new)}"
+    if list(recorded.tools) != list(asked.tools):
+        return "the tools are others"
+    same = sum(1 for _ in _common(_steady(recorded.messages), _steady(asked.messages)))
+    if same == len(asked.messages) or same == len(recorded.messages):
+        return f"it had {len(recorded.messages)} messages and has {len(asked.messages)}"
+    old, new = recorded.messages[same], asked.messages[same]
+    where = f"message {same + 1} ({new.get('role')})"
+    pairs = zip(_texts(old), _texts(new), strict=False)
+    for number, (left, right) in enumerate(pairs, 1):
+        if left != right:
+            return f"line {number} of {where} was {_short(left)} and is {_short(right)}"
+    return f"{where} has another length"
+
+
+def _texts(message: Mapping[str, Any]) -> list[str]:
+    """The lines of a message; calls of tools follow its text."""
+    calls = message.get("tool_calls")
+    text = str(message.get("content") or "")
+    return [*text.splitlines(), *([json.dumps(calls)] if calls else [])]
+
+
+def _short(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else json.dumps(value)
+    return f"{text[:120]}…" if len(text) > 120 else text

@@ -1,0 +1,188 @@
+"""What the gateway does with a call: replay it from a cassette, or wait for its turn, ask the provider, and store the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import UserError
+from pytest_recode.gateway import GatewayConfig, ModelFacts
+from pytest_recode.gateway.budget import Budget
+from pytest_recode.gateway.call import Call
+from pytest_recode.gateway.cassette import Cassette, Question, Recorded
+from pytest_recode.gateway.events import Event, dump_error
+from pytest_recode.gateway.throttle import Throttle
+from pytest_recode.models import Caller, Embedded, ModelContext, Reply
+from pytest_recode.models.chat_format import completion, usage_json
+from pytest_recode.models.client import highest_cost, litellm, takes_temperature
+from pytest_recode.models.provider import ProviderModel, check, provider_model
+from pytest_recode.models.table import Entry, resolve
+from pytest_recode.records.ledger import FileLedger
+from pytest_recode.records.null_ledger import NullLedger
+from pytest_recode.settings import RateLimit
+
+Ask = Callable[[ProviderModel], Awaitable[Reply | Embedded]]
+Emit = Callable[[Event], None]
+SEED_BITS = 48
+"""Bits of a grading's seed."""
+
+
+class ModelService:
+    """The models, queues, budget and cassette of a run."""
+
+    def __init__(self, config: GatewayConfig) -> None:
+        self.config = config
+        ledger = FileLedger(Path(config.ledger), config.max_cost, max_cost_of=config.max_cost_of)
+        self._budget = Budget(ledger)
+        self._throttles: dict[tuple[str, str], Throttle] = {}
+        self._models: dict[str, ProviderModel] = {}
+        self._cassette: Cassette | None = None
+        self._only_replays = config.cassette is not None and config.cassette_mode == "replay"
+        # loaded in another thread while pytest collects; a replay calls nobody
+        self._loaded = None if self._only_replays else asyncio.get_running_loop().run_in_executor(None, litellm)
+
+    @property
+    def cassette(self) -> Cassette | None:
+        """Opened at the first use, so that its faults reach the caller. Raises `UserError`."""
+        if self._cassette is None and self.config.cassette is not None:
+            mode = self.config.cassette_mode
+            directory = Path(self.config.cassette)
+            self._cassette = Cassette(directory, reads=mode != "record", writes=mode != "replay")
+        return self._cassette
+
+    async def facts(self, name: str, temperature: float) -> ModelFacts:
+        """Raises `UserError` for a model that cannot be called."""
+        cassette = self.cassette
+        if self._only_replays and cassette is not None:
+            found = cassette.facts(name)
+            if found is None:
+                raise UserError(
+                    f"--recode-cassette={self.config.cassette} has no calls of model {name}: record them with"
+                    " --recode-cassette-mode=record"
+                )
+            return found[1]
+        model = await self._model(name)
+        facts = ModelFacts(
+            native_tools=model.native_tools,
+            window=model.window,
+            takes_temperature=takes_temperature(model.entry, temperature),
+        )
+        if cassette is not None:
+            cassette.store_facts(name, model.entry.model, facts)
+        return facts
+
+    def seed(self, caller: Caller, subject: str) -> int | None:
+        """The seed of a grading; None if the run has no cassette. Raises `CassetteError`."""
+        if (cassette := self.cassette) is None:
+            return None
+        return cassette.seed(caller, subject, secrets.randbits(SEED_BITS))
+
+    async def answer(self, caller: Caller, body: Mapping[str, Any], ask: Ask, emit: Emit, calls: list[Call]) -> None:
+        """Answer one call. The last event that is emitted has the answer or the error. `calls` gets the call of the provider."""
+        name = body["model"]
+        try:
+            entry = await self._entry(name)
+            cassette, question, number = self.cassette, _question(entry, caller, body), 1
+            if cassette is not None:
+                number = cassette.number(caller, question.key)
+                if recorded := cassette.find(caller, question, number):
+                    emit(self._replayed(name, recorded))
+                    return
+                if self._only_replays:
+                    raise cassette.missing(caller, question, number)
+            model = await self._model(name)
+            call = self._call(model, len(json.dumps(body)), emit)
+            calls.append(call)
+            try:
+                made = replace(model, ledger=call, admission=call, warn=lambda text: emit(_warning(text)))
+                answer = await ask(made)
+            finally:
+                call.close()
+            answered = completion(name, answer) if isinstance(answer, Reply) else _embeddings(name, answer)
+            if cassette is not None:
+                usage, seconds = answered["usage"], round(call.timing.answering, 3)
+                cassette.store(caller, question, number, Recorded(answer=answered, usage=usage, answering=seconds))
+            emit({"event": "answer", "body": answered, **asdict(call.timing)})
+        except Exception as error:  # noqa: BLE001  the caller raises it
+            emit(dump_error(error))
+
+    def _replayed(self, name: str, recorded: Recorded) -> Event:
+        cost = recorded.usage["cost"]
+        self._budget.ledger.replay(name, cost)
+        body = {**recorded.answer, "model": name, "usage": {**recorded.usage, "cost": 0.0}}
+        return {"event": "answer", "body": body, "waited": 0.0, "answering": recorded.answering, "replayed": True}
+
+    def close(self) -> None:
+        if self._cassette is not None:
+            self._cassette.close()
+        self._budget.close()
+
+    def _call(self, model: ProviderModel, size: int, emit: Emit) -> Call:
+        prompt = size // 3  # characters of JSON: tokens are seldom shorter
+        tokens, cost = highest_cost(model.entry, prompt)
+        key = (model.name, model.entry.api_base or "")
+        if key not in self._throttles:
+            self._throttles[key] = Throttle(self._limit(model), self.config.workers)
+        return Call(
+            model.name,
+            budget=self._budget,
+            throttle=self._throttles[key],
+            tokens=tokens,
+            reserved_usd=cost,
+            max_wait=self.config.max_wait,
+            emit=emit,
+        )
+
+    def _limit(self, model: ProviderModel) -> RateLimit:
+        """The limits of the first pattern that matches; what it does not limit is limited by the table of models."""
+        matching = (limit for name, limit in self.config.limits.items() if fnmatch.fnmatchcase(model.name, name))
+        found, entry = next(matching, RateLimit()), model.entry
+        return RateLimit(
+            rpm=found.rpm or entry.rpm, tpm=found.tpm or entry.tpm, concurrency=found.concurrency or entry.concurrency
+        )
+
+    async def _entry(self, name: str) -> Entry:
+        """The model that a name stands for. Raises `UserError`."""
+        if not self._only_replays:
+            return (await self._model(name)).entry
+        entry = resolve(name, self.config.table)
+        found = self.cassette.facts(name) if self.cassette is not None else None
+        return replace(entry, model=found[0]) if found is not None else entry
+
+    async def _model(self, name: str) -> ProviderModel:
+        """Raises `UserError`."""
+        if self._loaded is not None:
+            await asyncio.shield(self._loaded)
+        if name not in self._models:
+            context = ModelContext(
+                name=name,
+                ledger=NullLedger(),
+                api_base=self.config.api_base,
+                call_seconds=self.config.call_seconds,
+                max_cost=self.config.max_cost_of.get(name, self.config.max_cost),
+                table=self.config.table,
+            )
+            check(context)
+            self._models[name] = provider_model(context)
+        return self._models[name]
+
+
+def _question(entry: Entry, caller: Caller, body: Mapping[str, Any]) -> Question:
+    rest = {key: value for key, value in body.items() if key not in ("model", "messages", "tools")}
+    parts = {**rest, "model": entry.model, "parameters": dict(entry.params), "attempt": caller.attempt}
+    return Question(parts=parts, messages=body.get("messages", ()), tools=body.get("tools", ()))
+
+
+def _warning(text: str) -> Event:
+    return {"event": "warning", "text": text}
+
+
+def _embeddings(name: str, found: Embedded) -> dict[str, Any]:
+    data = [{"object": "embedding", "index": index, "embedding": each} for index, each in enumerate(found.vectors)]
+    return {"object": "list", "model": name, "data": data, "usage": usage_json(found.usage)}

@@ -1,0 +1,178 @@
+"""Recorded answers: a run stores them, and another replays them without a server, a key or a cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chat_server import Answer, ChatServer, Request, say
+from tests.messages import assert_message
+
+from .conftest import words
+from .test_bad_input import one_line
+from .test_models import RIGHT, TABLE, WRONG
+
+Run = Callable[..., pytest.RunResult]
+MakeTask = Callable[..., Path]
+RUN = (
+    *("--recode-model=cheap", "--recode-models-file=models.yaml", "--recode-agent=one-shot"),
+    *("--recode-feedback=L0", "--recode-feedback=L4", "--recode-cassette=tape"),
+)
+SECRET = "sk-a-secret-that-is-never-stored"
+
+# Fails with the number that it drew, so that feedback depends on the seed of the grading.
+DRAWS = """\
+import random
+
+import pytest
+
+
+@pytest.mark.interface("answer.half")
+def test_half(candidate):
+    drawn = random.random()
+    assert candidate.answer.half(drawn) == drawn / 2
+
+
+@pytest.mark.interface("answer.twice")
+def test_twice(candidate):
+    assert candidate.answer.twice(1.5) == 3.0
+"""
+
+
+@pytest.fixture(autouse=True)
+def _tasks(make_task: MakeTask, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        make_task(name, files={"tests/test_answer.py": DRAWS, "instruction.md": f"Write answer.py, number {name}.\n"})
+    (pytester.path / "models.yaml").write_text(TABLE)
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+
+
+def answers(request: Request) -> Answer:
+    return say(RIGHT if "Feedback on turn 2" in request.prompt else WRONG)
+
+
+def records(out: Path) -> dict[str, dict[str, Any]]:
+    lines = (out / "results.jsonl").read_text().splitlines()
+    return {record["nodeid"]: record for record in map(json.loads, lines)}
+
+
+def lasting(value: Any) -> Any:
+    """A record without what a replay has of its own: times, costs, and the address of the server."""
+    if isinstance(value, dict):
+        other = {"seconds", "waited", "cost_usd", "api_base", "transcript"}
+        return {key: lasting(each) for key, each in value.items() if key not in other}
+    return [lasting(each) for each in value] if isinstance(value, list) else value
+
+
+def test_a_replay_gives_the_same_records_without_server_key_or_cost(
+    recode: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    with ChatServer(answers) as server:
+        recorded = recode(workers, *RUN, f"--recode-api-base={server.url}", "--recode-out=first")
+        asked = len(server.requests)
+    recorded.assert_outcomes(passed=4)
+    assert asked == 2 + 2 * 2 * 2  # policies share the first turn
+    monkeypatch.delenv("OPENAI_API_KEY")
+    replayed = recode(workers, *RUN, "--recode-cassette-mode=replay", "--recode-out=second")
+    replayed.assert_outcomes(passed=4)
+    first, second = records(pytester.path / "first"), records(pytester.path / "second")
+    seeds = [turn["seed"] for record in first.values() for turn in record["turns"]]
+    assert len(set(seeds)) > 1
+    # which of two policies plays their first turn depends on the workers
+    for each in (*first.values(), *second.values()):
+        for turn in each["turns"]:
+            turn.pop("shared")
+    assert lasting(first) == lasting(second)
+    assert all(record["usage"]["cost_usd"] == 0 for record in second.values())
+    assert sum(record["usage"]["cost_usd"] for record in first.values()) > 0
+    cost = f"{asked * 18 / 1000:.2f} USD"
+    assert f"cassette: {asked} answers replayed from {pytester.path / 'tape'}, which cost {cost} to record" in words(
+        replayed
+    )
+
+
+def test_a_cassette_has_no_key_and_no_address(recode: Run, pytester: pytest.Pytester) -> None:
+    with ChatServer(answers) as server:
+        recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=first", "-k", "one")
+        files = {path.name: path.read_text() for path in (pytester.path / "tape").iterdir()}
+    assert any(name.startswith("one-") for name in files)
+    for text in files.values():
+        assert SECRET not in text
+        assert "127.0.0.1" not in text
+        assert "Bearer" not in text
+
+
+def test_what_is_recorded_is_not_asked_again_and_the_rest_is(recode: Run, pytester: pytest.Pytester) -> None:
+    with ChatServer(answers) as server:
+        address = f"--recode-api-base={server.url}"
+        recode(*RUN, address, "--recode-out=first", "-k", "L4 and one").assert_outcomes(passed=1)
+        before = len(server.requests)
+        recode(*RUN, address, "--recode-out=second", "-k", "L4").assert_outcomes(passed=2)
+        assert len(server.requests) == 2 * before
+        recode(*RUN, address, "--recode-out=third", "-k", "L4", "--recode-cassette-mode=record").assert_outcomes(
+            passed=2
+        )
+        assert len(server.requests) == 4 * before
+
+
+def test_a_request_that_is_not_recorded_is_an_error_with_the_first_difference(
+    recode: Run, pytester: pytest.Pytester, workers: str
+) -> None:
+    with ChatServer(answers) as server:
+        recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=first", "-k", "one")
+    replay = ("--recode-cassette-mode=replay", "-k", "one and L4")
+    result = recode(workers, *RUN, *replay, "--recode-temperature=0.5", "--recode-out=second")
+    result.assert_outcomes(errors=1)
+    [record] = records(pytester.path / "second").values()
+    assert record["error"]["kind"] == "cassette"
+    message = record["error"]["message"]
+    assert_message(message, "tape/one-episode", "temperature was null and is 0.5", "--recode-cassette-mode=auto")
+    (pytester.path / "bench/one/instruction.md").write_text("Write answer.py with other words.\n")
+    recode(*RUN, *replay, "--recode-out=third").assert_outcomes(errors=1)
+    [record] = records(pytester.path / "third").values()
+    assert "other words" in record["error"]["message"]
+    assert "of message " in record["error"]["message"]
+
+
+def test_an_attempt_has_answers_of_its_own(recode: Run, pytester: pytest.Pytester) -> None:
+    numbers = iter(range(100))
+    with ChatServer(lambda _: say(f"{RIGHT}# {next(numbers)}\n")) as server:
+        options = ("-k", "one and L4", "--recode-attempts=2")
+        recode(*RUN, *options, f"--recode-api-base={server.url}", "--recode-out=first")
+        assert len(server.requests) == 2
+    recode(*RUN, *options, "--recode-cassette-mode=replay", "--recode-out=second").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (
+            ("--recode-cassette-mode=replay",),
+            ("--recode-cassette=", "no such directory", "--recode-cassette-mode=record"),
+        ),
+        (("--recode-model=sim/novice",), ("--recode-cassette=", "sim/novice", "choose another model")),
+        (("--recode-cassette-mode=loop",), ("--recode-cassette-mode=loop", "auto, record or replay")),
+    ],
+)
+def test_what_cannot_be_is_one_line(recode: Run, options: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    given = [each for each in RUN if "sim/" not in " ".join(options) or "cheap" not in each]
+    assert_message(one_line(recode(*given, *options, "--recode-out=first")), *parts)
+
+
+def test_a_mode_needs_a_cassette(recode: Run) -> None:
+    line = one_line(recode("--recode-model=sim/novice", "--recode-cassette-mode=record"))
+    assert_message(line, "--recode-cassette-mode", "requires the directory", "--recode-cassette=DIR")
+
+
+def test_a_damaged_cassette_is_named_with_its_line(recode: Run, pytester: pytest.Pytester) -> None:
+    with ChatServer(answers) as server:
+        recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=first", "-k", "one and L4")
+    [path] = (pytester.path / "tape").glob("one-*.jsonl")
+    path.write_text(path.read_text() + "no JSON\n")
+    count = len(path.read_text().splitlines())
+    line = one_line(recode(*RUN, "--recode-cassette-mode=replay", "--recode-out=second", "-k", "one and L4"))
+    assert_message(line, f"{path.name}, line {count}", "not a JSON object", "restore the file")
