@@ -22,7 +22,7 @@ from pytest_recode.models.client import cost, litellm, priced, timeout, vectors_
 from pytest_recode.models.providers import NO_KEY, entry_of, key_of
 from pytest_recode.models.retry import Failure, Retries, failure
 from pytest_recode.models.table import Entry
-from pytest_recode.records.ledger import unpriced
+from pytest_recode.records.cost_limits import unpriced
 
 LOG = logging.getLogger("pytest_recode")
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
+from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.records import ledger_file, locks, record
+from pytest_recode.records.cost_limits import CostLimits
 from pytest_recode.records.ledger_lines import (
     FaultLine,
     LedgerLine,
@@ -36,9 +37,6 @@ from pytest_recode.records.ledger_lines import (
 from pytest_recode.records.run_directory import writing
 from pytest_recode.stopping import Stops
 from pytest_recode.usage import Usage
-
-_CLOSE = 1e-9
-"""US dollars by which sums of costs may be inexact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +70,9 @@ class FileLedger:
         self._unbooked = 0
         self._replayed = Usage(cost_usd=0.0)
         self._replays = 0
-        self._max_cost = max_cost
-        self._max_cost_of = dict(max_cost_of or {})
-        self._cost_of: dict[str, float] = {}
+        self._limits = CostLimits(max_cost, max_cost_of or {})
         self._read_to = 0
         self._total = Usage(cost_usd=0.0)
-        self._unpriced = ""  # a model that made calls of unknown price
         self._faults: dict[str, ModelError] = {}
         self._reach: dict[str, Reach] = {}
         self._answered: set[str] = set()
@@ -100,7 +95,7 @@ class FileLedger:
         """Usage of the whole run so far; `cost_usd` is None if the price of any call is unknown."""
         with self._opened(write=False) as file:
             self._catch_up(file)
-        return self._total if not self._unpriced else self._total + Usage(cost_usd=None)
+        return self._total if not self._limits.unpriced else self._total + Usage(cost_usd=None)
 
     @property
     def replayed(self) -> tuple[int, float | None]:
@@ -168,7 +163,7 @@ class FileLedger:
             return
         spent: SpentLine = {"model": model, **record.usage(answer)}
         self._replace(place, model, spent)
-        self._check_price(model, answer)
+        self._limits.check_price(model, answer)
 
     def end_lost_calls(self) -> None:
         """Mark the calls of an earlier gateway of this run as interrupted: nothing waits for their answers."""
@@ -184,24 +179,13 @@ class FileLedger:
     def _affordable(self, model: str) -> None:
         if known := self._faults.get(model):
             raise ModelError(known.fault, model, known.detail)
-        for limit, spent, of in self._limits(model):
-            if self._unpriced:
-                raise UserError(unpriced(self._unpriced, limit))
-            if spent >= limit - _CLOSE:
-                raise BudgetSpent(f"budget of {_usd(limit)} USD{of} is spent ({_usd(spent)} USD so far)")
+        self._limits.check(model)
 
     def _reservable(self, model: str) -> bool:
         """Whether the calls in progress leave a part of each limit, even if each costs what is reserved for it."""
         every = sum(call.reserved_usd or 0.0 for call in self._open.values())
         own = sum(call.reserved_usd or 0.0 for call in self._open.values() if call.model == model)
-        return all(spent + (own if of else every) < limit - _CLOSE for limit, spent, of in self._limits(model))
-
-    def _limits(self, model: str) -> Iterator[tuple[float, float, str]]:
-        """Each limit for calls of a model, in US dollars, with what is spent of it; and " for MODEL" for the model's own limit."""
-        if self._max_cost is not None:
-            yield self._max_cost, self._total.cost_usd or 0.0, ""
-        if (own := self._max_cost_of.get(model)) is not None:
-            yield own, self._cost_of.get(model, 0.0), f" for {model}"
+        return self._limits.allow(model, every, own)
 
     def spent(self, model: str, usage: Usage) -> None:
         """Write the call's usage to the file before returning, so that it survives the process.
@@ -213,12 +197,7 @@ class FileLedger:
             self._end(model, line)
         else:
             self._append(line)
-        self._check_price(model, usage)
-
-    def _check_price(self, model: str, usage: Usage) -> None:
-        limit = next((limit for limit, _, _ in self._limits(model)), None)
-        if usage.cost_usd is None and limit is not None:
-            raise UserError(unpriced(model, limit))
+        self._limits.check_price(model, usage)
 
     def unanswered(self, model: str, why: str) -> None:
         """Raises `Stopped` if the run stops, which waited for this answer."""
@@ -326,9 +305,7 @@ class FileLedger:
         if "reach" in entry:
             self._reach[entry["address"]] = Reach(entry["reach"])
             return
-        if entry["cost_usd"] is None:
-            self._unpriced = self._unpriced or entry["model"]
-        self._cost_of[entry["model"]] = self._cost_of.get(entry["model"], 0.0) + (entry["cost_usd"] or 0.0)
+        self._limits.spent(entry["model"], entry["cost_usd"])
         self._answered.add(entry["model"])
         self._total += Usage(
             prompt_tokens=entry["prompt_tokens"],
@@ -354,15 +331,3 @@ class FileLedger:
 
 MAYBE_BILLED = frozenset({"timeout", "connection", "cut off"})
 """Reasons for a missing answer with which the provider may still have billed the request."""
-
-
-def unpriced(model: str, max_cost: float) -> str:
-    """The message for a cost limit with a model of unknown price."""
-    return (
-        f"model {model} has no known price, so --recode-max-cost={max_cost:g} cannot be enforced: "
-        "give its price in --recode-models-file (price: {prompt: X, completion: Y}), or remove --recode-max-cost"
-    )
-
-
-def _usd(amount: float) -> str:
-    return f"{amount:.2f}" if amount >= 0.1 or amount == 0 else f"{amount:.2g}"
