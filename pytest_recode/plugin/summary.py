@@ -211,6 +211,7 @@ def write(
 ) -> None:
     """Write the summary. `started`: number of started episodes, including skipped ones; `interrupted`: those of them that were interrupted;
     `unreadable`: tasks that could not be read; `lost`: reason for missing records, or ""; `gate`: result of `--recode-fail-under`, or ""."""
+    from pytest_recode.metrics.budget import budget_end
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.directory import begun
     from pytest_recode.render import summary_tables, words
@@ -231,6 +232,8 @@ def write(
             where = "each cause shown once above" if run.config.option.tbstyle != "no" else "which --tb=no hides"
             terminal.line(f"errors, {where}: {counts}", red=True)
             for line in words.causes(records):
+                terminal.line(line, red=True)
+            if line := words.budget_end(budget_end(records)):
                 terminal.line(line, red=True)
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)

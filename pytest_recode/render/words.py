@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_recode.metrics.budget import BudgetEnd
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, cause
 
@@ -77,6 +78,18 @@ KINDS = {
     "worker": "a worker of pytest-xdist died",
     "internal": "the agent, or pytest-recode itself, raised an unexpected exception",
 }
+
+
+def budget_end(end: BudgetEnd | None) -> str:
+    """A line on when the budget was spent and what the rest would have cost; "" if it was not spent."""
+    if end is None:
+        return ""
+    cost = (
+        "an unknown amount: no episode like them was finished"
+        if end.rest_usd is None
+        else f"about {end.rest_usd:.2f} USD more"
+    )
+    return f"budget: spent after {_count(end.finished, 'episode')}; the {_count(end.ended, 'episode')} that it ended would have cost {cost}"
 
 
 def error_kind_text(kind: str) -> str:

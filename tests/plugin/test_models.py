@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.chat_server import Answer, ChatServer, DeadServer, Request, fault, say, silent
-from tests.messages import assert_message
+from tests.messages import assert_line, assert_message
 
 from .conftest import words
 from .test_bad_input import one_line
@@ -275,10 +276,27 @@ def test_a_budget_holds_for_all_workers(
     assert {record["stop"] for record in found} == {"budget"}
     assert {record["outcome"] for record in found} == {"error"}
     lines = [json.loads(line) for line in (pytester.path / "out/spending.jsonl").read_text().splitlines()]
-    # one call passes the limit; another worker's may have been under way
-    assert asked == len(lines) <= (2 if workers == "-n2" else 1)
+    assert asked == len(lines) == 1  # it reserved what was left, so that no other worker's call started
     result.assert_outcomes(errors=4)
     assert "budget of 1e-06 USD is spent" in words(result)
+    assert_line("\n".join(result.outlines), "budget: spent after 0 episodes", "4 episodes", "an unknown amount")
+
+
+def test_a_model_has_a_budget_of_its_own(
+    make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
+) -> None:
+    for name in ("a", "b", "c"):
+        make_task(name)
+    pytester.path.joinpath("models.yaml").write_text(TABLE + TABLE.replace("cheap", "other"))
+    with ChatServer(lambda _: say(RIGHT)) as server:
+        result = recode(
+            workers, *ONE_SHOT, "--recode-model=cheap", "--recode-model=other", f"--recode-api-base={server.url}",
+            "--recode-models-file=models.yaml", "--recode-max-cost=1", "--recode-max-cost=other=0.03",
+        )  # fmt: skip
+    stops = Counter((record["model"], record["stop"]) for record in results())
+    assert stops == {("cheap", "solved"): 3, ("other", "solved"): 2, ("other", "budget"): 1}  # 0.018 dollars each
+    assert "budget of 0.03 USD for other is spent (0.036 USD so far)" in words(result)
+    assert_line("\n".join(result.outlines), "budget: spent after", "1 episode", "about 0.02 USD more")
 
 
 def test_feedback_by_a_model(make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester) -> None:
