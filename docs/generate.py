@@ -212,6 +212,8 @@ def _transcript(path: Path) -> None:
     events = [samples.feedback_line(1, "L2", [{"interface": "m.f0", "category": "T1", **texts}])]
     for number, text in enumerate(("def f0(): return 1\n", "def f0(): return 2\n"), 1):
         events.append(samples.turn_line(samples.turn(number, 1), {"m.py": text}))
+    spent = {"event": "usage", "time": 1.0, "model": "m", "prompt_tokens": 9, "completion_tokens": 8, "cost_usd": 0.1}
+    events.append({**spent, "waited": 0.5, "answering": 4.0})
     path.parent.mkdir()
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
 

@@ -148,6 +148,7 @@ def _report(given: argparse.Namespace) -> str:
     from pytest_recode.metrics.rows import rows
     from pytest_recode.render import (
         report,
+        report_calls,
         report_dates,
         report_episodes,
         report_faults,
@@ -201,6 +202,7 @@ def _report(given: argparse.Namespace) -> str:
         **report_dates.tables(with_lines, own),
         **report_episodes.tables(own, known),
         **report_faults.tables(own, known),
+        **report_calls.tables(own),
         **report_feedback.tables(own, _judge(given) if given.adoption_model else None),
         **report_pairs.tables(
             {row: group for row, group in shown.items() if group},

@@ -141,10 +141,18 @@ def _turn_line(line: object) -> str:
     return TURN(line) or _TURN_DETAILS(line)
 
 
+_TIMES = object_of(model=TEXT, waited_=NUMBER, answering_=NUMBER)
+
+
+def _usage_line(line: object) -> str:
+    return USAGE(line) or _TIMES(line)
+
+
 _EVENTS: Mapping[str, Check] = {
     "episode": _FACTS,
     "resumed": _FACTS,
-    "usage": USAGE,
+    "usage": _usage_line,
+    "retry": object_of(model=TEXT, pause=NUMBER),
     "turn": _turn_line,
     "feedback": object_of(**_FEEDBACK_FIELDS),
     "end": record_check.fault,

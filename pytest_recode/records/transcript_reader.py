@@ -16,7 +16,7 @@ from pytest_recode.records.line_check import transcript_fault
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, TurnRecord, passed_but_flagged, usage
 from pytest_recode.records.stored_values import load_usage
 from pytest_recode.records.transcript import Abandoned
-from pytest_recode.records.transcript_lines import FeedbackLine, Line, StepLine, TurnLine
+from pytest_recode.records.transcript_lines import FeedbackLine, Line, RetryLine, StepLine, TurnLine, UsageLine
 from pytest_recode.usage import Usage
 
 
@@ -104,6 +104,10 @@ def lines_of(path: Path, event: Literal["turn"], /) -> Iterator[TurnLine]: ...
 
 @overload
 def lines_of(path: Path, event: Literal["feedback"], /) -> Iterator[FeedbackLine]: ...
+
+
+@overload
+def lines_of(path: Path, *events: Literal["usage", "retry"]) -> Iterator[UsageLine | RetryLine]: ...
 
 
 @overload

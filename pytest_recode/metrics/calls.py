@@ -1,0 +1,51 @@
+"""Model calls of episodes, from their transcripts: how many, how long they waited, and how fast the provider answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from pytest_recode.records.transcript_lines import RetryLine, UsageLine
+from pytest_recode.records.transcript_reader import lines_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """Sums over calls of one model. Times are in seconds.
+
+    `waited`: for rate limits, other calls and retries, in all. `longest_wait`: of one call. `answering`: the median time that the
+    provider needed. `speed`: tokens of answers per second of that time. All are None if no call has times, as in older transcripts.
+    """
+
+    calls: int
+    retries: int
+    waited: float | None
+    longest_wait: float | None
+    answering: float | None
+    speed: float | None
+
+
+def read(transcript: Path | None) -> tuple[UsageLine | RetryLine, ...]:
+    """The calls and retries in a transcript; empty without one."""
+    if transcript is None or not transcript.is_file():
+        return ()
+    return tuple(lines_of(transcript, "usage", "retry"))
+
+
+def calls(lines: Iterable[UsageLine | RetryLine]) -> Calls:
+    found = list(lines)
+    answered = [line for line in found if line["event"] == "usage"]
+    timed = [line for line in answered if "waited" in line and "answering" in line]
+    waited = [line["waited"] for line in timed]
+    answering = [line["answering"] for line in timed]
+    tokens = sum(line["completion_tokens"] for line in timed)
+    return Calls(
+        calls=len(answered),
+        retries=len(found) - len(answered),
+        waited=sum(waited) if timed else None,
+        longest_wait=max(waited, default=None),
+        answering=median(answering) if timed else None,
+        speed=tokens / sum(answering) if sum(answering) > 0 else None,
+    )
