@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,29 @@ class RateLimit:
     rpm: int | None = None
     tpm: int | None = None
     concurrency: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """Part `number`, from 1, of the `count` parts into which separate sessions divide a run. As text: "3/8"."""
+
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+_MOST_SHARDS = 10_000
+
+
+def parse_shard(text: str) -> Shard:
+    """Read a text such as "3/8". Raises `ValueError` for any other text, and for numbers out of range."""
+    match = re.fullmatch("([0-9]{1,5})/([0-9]{1,5})", text)
+    found = Shard(number=int(match[1]), count=int(match[2])) if match else None
+    if found is None or not 1 <= found.number <= found.count <= _MOST_SHARDS:
+        raise ValueError(f"{text!r} is not a shard")
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +73,7 @@ class Settings:
     image: str = ""
     environments: tuple[Environment, ...] = ()  # the mapping of --recode-env, by the benchmarks' names
     out: Path | None = None
+    shard: Shard | None = None  # None: the whole run
     api_base: str | None = None
     temperature: float | None = None
     max_cost: float | None = None

@@ -20,6 +20,7 @@ IN_OTHER_FIELDS = {
     "feedback_model": "feedback_model",
     "agent": "agent",
     "attempts": "attempt",
+    "shard": "shard",
     "paper": "paper",
     "ablation": "paper",
     "sandbox": "sandbox",

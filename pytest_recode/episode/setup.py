@@ -85,6 +85,7 @@ def episode_facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, 
         "feedback": plan.policy,
         "feedback_model": settings.feedback_model,
         "attempt": plan.attempt,
+        "shard": str(settings.shard) if settings.shard else None,
         "paper": settings.paper,
         "paper_date": plan.task.paper.date,
         "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
@@ -103,7 +104,7 @@ _OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedbac
 
 def first_turn_facts(facts: EpisodeFacts, settings: Settings) -> dict[str, Any]:
     """The facts that a first turn depends on: not the settings of feedback, but the number of turns, which is in the prompt."""
-    left_out = {"nodeid", "feedback", "feedback_model", "transcript"}
+    left_out = {"nodeid", "feedback", "feedback_model", "transcript", "shard"}
     own: dict[str, Any] = {key: value for key, value in facts.items() if key not in left_out}
     return {
         **own,

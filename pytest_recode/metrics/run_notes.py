@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from pathlib import Path
-from typing import Any
 
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import under_way
+from pytest_recode.records.transcript_reader import first_line
 
 
 def unreadable(path: Path) -> list[str]:
@@ -29,7 +29,7 @@ def interrupted(path: Path, ended: Container[str]) -> list[str]:
 
     During the run, they are under way and not interrupted.
     """
-    found = [begun for each in sorted(path.parent.glob("episodes/*.jsonl")) if (begun := _begun(each))]
+    found = [begun for each in sorted(path.parent.glob("episodes/*.jsonl")) if (begun := first_line(each))]
     cut = [begun for begun in found if begun["nodeid"] not in ended]
     if not cut:
         return []
@@ -41,11 +41,3 @@ def interrupted(path: Path, ended: Container[str]) -> list[str]:
         f"{path.parent}: interrupted episodes, in no number here: {len(cut)} ({counts}); the run's command with --recode-resume"
         " completes them"
     ]
-
-
-def _begun(transcript: Path) -> Mapping[str, Any] | None:
-    """The first line of a transcript; None if it is not complete."""
-    with transcript.open("rb") as file:
-        line = file.readline()
-    facts = parse_json(line) if line.endswith(b"\n") else None
-    return facts if isinstance(facts, dict) and "nodeid" in facts else None

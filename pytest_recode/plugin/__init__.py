@@ -109,6 +109,10 @@ def run_of(config: pytest.Config) -> Run:
             Reporter(run), "recode-reporter"
         )  # plugins that are registered later are called first
         config.pluginmanager.register(limits, "recode-limits")
+        if run.settings.shard is not None:
+            from pytest_recode.plugin.sharding import ShardSelection
+
+            config.pluginmanager.register(ShardSelection(run, run.settings.shard), "recode-shard")
     return config.stash[RUN]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.plugin import run_of
+from pytest_recode.plugin import run_of, sharding
 from pytest_recode.plugin.environments import placed
 from pytest_recode.plugin.items import EpisodeItem, FaultItem, TaskItem, ValidateItem
 
 if TYPE_CHECKING:
-    from pytest_recode.settings import Settings
+    from pytest_recode.settings import Settings, Shard
     from pytest_recode.task import Task
 
 
@@ -79,6 +79,8 @@ def _given(parent: pytest.Directory, manifest: Path) -> Iterator[pytest.Collecto
 class Manifest(pytest.File):
     """A manifest file, whose items are the episodes of its tasks."""
 
+    _shard_of: Callable[[Task, int], Shard | None]
+
     def collect(self) -> Iterator[pytest.Item]:
         run = run_of(self.config)
         task_format = run.registry.format(self.path.name)
@@ -86,6 +88,7 @@ class Manifest(pytest.File):
             raise UserError(f"{self.path}: no task format claims this file")
         settings = run.settings_for(task_format)
         tasks = task_format.load(self.path)
+        self._shard_of = sharding.dealt(run, task_format, self.path, tasks)
         for task in tasks:
             self._claim(run.collected.tasks, task)
             if settings.test_seconds is not None:
@@ -144,7 +147,8 @@ class Manifest(pytest.File):
 
     def _item(self, kind: type[TaskItem], name: str, **facts: Any) -> pytest.Item:
         # pass the whole id: from the name alone, pytest 9.2 does not find the part in brackets, and --lf loses the item
-        item: pytest.Item = kind.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", **facts)
+        item = kind.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", **facts)
+        item.shard = self._shard_of(item.task, facts.get("attempt", 1))
         return item
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_recode.plugin.task_lists import TaskList
     from pytest_recode.settings import Settings
     from pytest_recode.task import Environment
 
@@ -20,6 +21,8 @@ class Collected:
     """The manifest of each task, by the task's id."""
     by_format: dict[str, Settings] = field(default_factory=dict)
     """The settings of each format, by its name."""
+    task_lists: dict[str, TaskList] = field(default_factory=dict)
+    """With `--recode-shard`, the lists of tasks that are dealt to the shards, by their names."""
     ids: frozenset[str] = frozenset()
     """The node ids of the selected items."""
     environments: Mapping[Environment, Sequence[str]] = field(default_factory=dict)

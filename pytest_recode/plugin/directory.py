@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.records import shard_file
 from pytest_recode.records.run_directory import (
     CONTROLLER,
     RESULTS,
@@ -21,6 +22,7 @@ from pytest_recode.records.run_directory import (
     room,
     wait_until_unused,
 )
+from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
 
 if TYPE_CHECKING:
     from pytest_recode.records.record import EpisodeFacts, Record
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_recode.stopping import Stops
 
 UNREADABLE = "unreadable.jsonl"
-_EMPTY = (RESULTS, UNREADABLE, "in-use", CONTROLLER)
+_EMPTY = (RESULTS, UNREADABLE, SHARD_FILE, "in-use", CONTROLLER)
 """Files of a run without episodes."""
 
 
@@ -52,9 +54,10 @@ class RunDirectory:
         check: Callable[[EpisodeFacts], None],
         notify: Callable[[str], None],
         stops: Stops,
+        shard: ShardFile | None,
     ) -> None:
         """Make the directory that of this run, in the controller; see `claim`. Raises `UserError` and `RecordsError`."""
-        self.retried = claim(self.path, settings, ids, check, notify)
+        self.retried = claim(self.path, settings, ids, check, notify, shard)
         self._lock = RunLock.claim(self.path, self._run)
         stops.on_request.append(self._lock.release)
 
@@ -108,11 +111,13 @@ def claim(
     ids: Collection[str],
     check: Callable[[EpisodeFacts], None],
     notify: Callable[[str], None],
+    shard: ShardFile | None,
 ) -> set[str]:
     """Claim the directory of a run: an empty one, or with `--recode-resume` that of an earlier run.
 
     `ids` are the node ids of the items of this run. Returns those that ended with an error in the earlier run, and are retried.
-    `check` is called with every record of the earlier run, `notify` with a line if the user has to wait. Raises `UserError`.
+    `check` is called with every record of the earlier run, `notify` with a line if the user has to wait. `shard` describes the part that
+    this run plays; None: the whole run. Raises `UserError`.
     """
     results = out / RESULTS
     try:
@@ -120,7 +125,7 @@ def claim(
             give = "the directory of the run to resume" if settings.resume else "a directory, new or empty"
             raise UserError(f"--recode-out={out} is a file: give {give}")
         if settings.resume:
-            return _resume(out, ids, check, notify)
+            return _resume(out, ids, check, notify, shard)
         if out.is_dir() and any(out.iterdir()):
             what, also = (
                 (f"another run ({RESULTS})", ", or --recode-resume to resume it")
@@ -133,6 +138,8 @@ def claim(
             (out.parent / ".gitignore").write_text("*\n")
         _check_room(out)
         os.close(os.open(results, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        if shard is not None:
+            shard_file.write(out, shard)
         return set()
     except RecordsError as error:
         raise UserError(f"--recode-out={out}: {error}") from None
@@ -208,7 +215,11 @@ def _cut_off(out: Path, ids: Collection[str]) -> Iterator[EpisodeFacts]:
 
 
 def _resume(
-    out: Path, ids: Collection[str], check: Callable[[EpisodeFacts], None], notify: Callable[[str], None]
+    out: Path,
+    ids: Collection[str],
+    check: Callable[[EpisodeFacts], None],
+    notify: Callable[[str], None],
+    shard: ShardFile | None,
 ) -> set[str]:
     from pytest_recode.records.results import read
 
@@ -217,6 +228,7 @@ def _resume(
         guess = f" (did you mean {near[0]}?)" if near else ""
         raise UserError(f"--recode-out={out}: there is no run to resume{guess}: leave out --recode-resume to start one")
     wait_until_unused(out, notify)
+    shard = shard_file.resumed(out, shard)
     _check_room(out)
     compact(out)
     found = read(out / RESULTS)
@@ -224,4 +236,6 @@ def _resume(
         check(record)
     for facts in _cut_off(out, set(ids) - {record["nodeid"] for record in found}):
         check(facts)
+    if shard is not None:
+        shard_file.write(out, shard)
     return {record["nodeid"] for record in found if record["outcome"] == "error" and record["nodeid"] in ids}

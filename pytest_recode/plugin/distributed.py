@@ -98,7 +98,12 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
             run.settings_for(task_format)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
-        for task in task_format.load(path):
+        loaded = task_format.load(path)
+        if run.settings.shard is not None:
+            from pytest_recode.plugin import sharding
+
+            sharding.listed(run, task_format, path, loaded)
+        for task in loaded:
             if task_format.single or task.id in tasks:
                 environment = placed(task.environment, run.settings.environments)
                 environments.setdefault(environment, []).append(task.id)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_recode.episode.stored_turns import Replay
     from pytest_recode.plugin.report_data import ReportData, ValidationData
     from pytest_recode.records.record import ErrorRecord, Record
-    from pytest_recode.settings import Settings
+    from pytest_recode.settings import Settings, Shard
     from pytest_recode.task import Task
 
 MARGIN = 60.0
@@ -42,6 +42,8 @@ def _fact(key: str, value: Any) -> tuple[str, Any]:
 
 class TaskItem(pytest.Item):
     """The base of all items of tasks: keywords, marker, and the data attached to their reports."""
+
+    shard: Shard | None = None  # set by the collector, with `--recode-shard`
 
     def __init__(self, *, task: Task, **rest: Any) -> None:
         super().__init__(**rest)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_recode.settings import Settings
+    from pytest_recode.settings import Settings, Shard
 
 
 class Option(NamedTuple):
-    """`kind`: text, texts (repeatable), environments, limits, budgets (repeatable), count, number, seconds, percent, seed, address, cassette, output, scope, level, researcher, flag, path."""
+    """`kind`: text, texts (repeatable), environments, limits, budgets (repeatable), count, number, seconds, percent, seed, shard, address, cassette, output, scope, level, researcher, flag, path."""
 
     name: str
     kind: str
@@ -54,6 +54,7 @@ OPTIONS = (
     Option("image", "text", "", "IMAGE", "Docker image for tasks that name none; their requirements are installed on top of it. Default: python:3.12-slim."),
     Option("env", "environments", (), "NAME=PATH-or-image", "Maps a benchmark's name of an environment to this machine (repeatable): an interpreter for local sandboxes, or a docker image."),
     Option("out", "path", None, "DIR", "Directory for the records of this run, new or empty. Default: recode-out/<time> in the root directory."),
+    Option("shard", "shard", None, "K/N", "Play only part K of N of the episodes (or checks, or replays), for N separate sessions, such as the jobs of a CI matrix (docs/how-to/run-in-shards.md). All episodes of a task and attempt are in one part. `pytest-recode merge` makes the parts one run again."),
     Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server for all models."),
     Option("resume", "flag", False, "", "Resume the run in --recode-out: finished episodes are not repeated, interrupted ones continue after their last complete turn, errors are retried, and new episodes are played."),
     Option("replay-feedback", "path", None, "RUN", "Instead of episodes, replay each turn with feedback of the run in the directory RUN from its starting point, with that feedback cut to the levels of --recode-feedback (L0 … L4). Each replay is one turn, with RUN's models, agent and settings."),
@@ -168,6 +169,12 @@ def _value(config: pytest.Config, option: Option) -> Any:
     return raw
 
 
+def _shard(text: str) -> Shard:
+    from pytest_recode.settings import parse_shard  # not imported in a session without tasks
+
+    return parse_shard(text)
+
+
 _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     "count": (int, lambda n: 1 <= n <= 10_000, "a whole number from 1 to 10000"),
     "number": (float, lambda x: 0 <= x <= 2, "a number from 0 to 2"),
@@ -180,6 +187,7 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     ),
     "researcher": (str, lambda who: who in ("auto", "person", "files"), "auto, person or files"),
     "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),
+    "shard": (_shard, lambda _: True, "K/N with whole numbers from 1 and K up to N, such as 3/8"),
     "scope": (str, lambda what: what in {"failing", "all"}, "failing or all"),
     "level": (str, lambda level: level in {"L1", "L2", "L3", "L4"}, "L1, L2, L3 or L4"),
     "cassette": (str, lambda mode: mode in {"auto", "record", "replay"}, "auto, record or replay"),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import RecordsError, UserError
-from pytest_recode.plugin import casting, options, registry
+from pytest_recode.plugin import casting, options, registry, sharding
 from pytest_recode.plugin.collected import Collected
 from pytest_recode.plugin.directory import RunDirectory
 from pytest_recode.plugin.preflight import usage_errors
@@ -163,7 +163,9 @@ class Run:
 
     def claim_directory(self) -> None:
         """Make `out` the directory of this run, in the controlling process. Raises `UserError` and `RecordsError`."""
-        self.directory.claim(self.settings, self.collected.ids, self._check_settings, self.notify, self.stops)
+        self.directory.claim(
+            self.settings, self.collected.ids, self.check_settings, self.notify, self.stops, sharding.content(self)
+        )
         self.ledger.begin(self.id)
         self.directory.use(self.stops)
 
@@ -178,7 +180,7 @@ class Run:
         """Whether this session plays episodes with models, if it has any items for that."""
         return bool(self.settings.models) and not self.settings.validate
 
-    def _check_settings(self, record: EpisodeFacts) -> None:
+    def check_settings(self, record: EpisodeFacts) -> None:
         """Raise `UserError` if the earlier run in this directory had other settings."""
         from pytest_recode.episode.setup import check_settings
 

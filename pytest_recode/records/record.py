@@ -128,6 +128,7 @@ class EpisodeFacts(TypedDict):
     feedback: str
     feedback_model: str | None
     attempt: int
+    shard: NotRequired[str | None]
     paper: bool
     paper_date: str
     cutoff: str

@@ -107,6 +107,7 @@ FACTS: Mapping[str, Check] = {
     "feedback": NAME,
     "feedback_model": or_null(TEXT),
     "attempt": whole_number(1),
+    "shard_": or_null(TEXT),
     "paper": FLAG,
     "paper_date_": or_null(TEXT),
     "cutoff_": or_null(CUTOFF),

@@ -60,16 +60,19 @@ def parse_record(line: bytes) -> Record:
     return cast("Record", record)
 
 
-def read(path: Path) -> list[Record]:
+_REMEDY = "restore it, or give another --recode-out"
+
+
+def read(path: Path, remedy: str = _REMEDY) -> list[Record]:
     """Read the latest record of each episode. Raises `UserError` like `latest`."""
-    return latest(path)[0]
+    return latest(path, remedy)[0]
 
 
-def latest(path: Path) -> tuple[list[Record], int]:
+def latest(path: Path, remedy: str = _REMEDY) -> tuple[list[Record], int]:
     """Read the latest record of each episode, and count the older ones. Without a file: ([], 0).
 
     A last line without a newline is ignored: the run was killed while it wrote the line. Raises `UserError` for any other line
-    that is not a record.
+    that is not a record; its message ends with `remedy`.
     """
     if not path.exists():
         return [], 0
@@ -81,8 +84,7 @@ def latest(path: Path) -> tuple[list[Record], int]:
         try:
             record = parse_record(line)
         except MalformedLineError as error:
-            remedy = error.remedy or "restore it, or give another --recode-out"
-            raise UserError(f"{path}, line {number}: {error.problem}: {remedy}") from None
+            raise UserError(f"{path}, line {number}: {error.problem}: {error.remedy or remedy}") from None
         older += found.pop(record["nodeid"], None) is not None
         found[record["nodeid"]] = record
     return list(found.values()), older

@@ -21,6 +21,8 @@ from pytest_recode.records import locks
 RESULTS = "results.jsonl"
 CONTROLLER = "controller.lock"
 """Name of the file with the run's id. The controlling process locks it as long as the run may call models."""
+_IN_USE = "in-use"
+"""Name of a file that every process that writes to the directory locks."""
 ROOM = 4 << 20
 """Bytes that must be free before a model call: the space that answers in progress, their gradings and records may need."""
 
@@ -114,12 +116,21 @@ class Lines:
 
 def under_way(out: Path) -> bool:
     """Whether a run in `out` may still call models. A run on another machine is detected only if the file system shares locks."""
+    return _held(out / CONTROLLER, shared=True)
+
+
+def written_to(out: Path) -> bool:
+    """Whether a process of a run in `out` may still write there. Writes nothing itself."""
+    return under_way(out) or _held(out / _IN_USE, shared=False)
+
+
+def _held(path: Path, *, shared: bool) -> bool:
     try:
-        file = os.open(out / CONTROLLER, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False  # no run was started there, or this user has no permission to see it
     with locks.closing(file):
-        return not locks.try_acquire(file, shared=True)
+        return not locks.try_acquire(file, shared=shared)
 
 
 def same(file: int, path: Path) -> bool:
@@ -223,4 +234,4 @@ def wait_until_unused(out: Path, notify: Callable[[str], None], seconds: float =
 
 def _marker(out: Path) -> int:
     with writing(out):
-        return locks.open_lock(out / "in-use")
+        return locks.open_lock(out / _IN_USE)

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast, overload
 from pytest_recode.faults import UserError
 from pytest_recode.records.line_check import transcript_fault
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, TurnRecord, passed_but_flagged, usage
+from pytest_recode.records.results import parse_json
 from pytest_recode.records.stored_values import load_usage
 from pytest_recode.records.transcript import Abandoned
 from pytest_recode.records.transcript_lines import FeedbackLine, Line, RetryLine, StepLine, TurnLine, UsageLine
@@ -48,6 +49,14 @@ def earlier(path: Path) -> Earlier:
         turns=frozenset(line["turn"] for line in lines if line["event"] == "turn"),
         abandoned=abandoned,
     )
+
+
+def first_line(path: Path) -> Mapping[str, Any] | None:
+    """The first line of a transcript, unchecked; None if it is not complete."""
+    with path.open("rb") as file:
+        line = file.readline()
+    facts = parse_json(line) if line.endswith(b"\n") else None
+    return facts if isinstance(facts, dict) and "nodeid" in facts else None
 
 
 def last_step(path: Path) -> StepLine | None:

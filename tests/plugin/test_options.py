@@ -307,6 +307,12 @@ CASES = {
         values=("first",),
         effect=lambda seen: "replay[sim/novice-L1-turn2-L0]" in (seen.root / "report.xml").read_text(),
     ),
+    "shard": Case(
+        session="divided",
+        values=("1/2",),
+        others=("2/2",),
+        effect=lambda seen: [record["shard"] for record in seen.records] == ["1/2"],
+    ),
     "test-seconds": Case(
         session="limited",
         values=("1",),
@@ -369,6 +375,7 @@ ALWAYS = {
         "--recode-turns=2",
         "--recode-feedback=L0",
     ),
+    "divided": ("--recode-sandbox=process", "--recode-agent=own_agents:ONE", "--recode-attempts=2", "--recode-turns=1"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
     "seeds": ("--recode-sandbox=process", "--recode-validate", "-k", "reference"),
     "resumed": FIRST,
