@@ -1,4 +1,4 @@
-"""The command `pytest-recode`, which reports on finished runs."""
+"""The command `pytest-recode`: reports on finished runs, and merges the shards of one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
-        sys.stdout.write(_report(given))
+        sys.stdout.write(given.command(given))
         sys.stdout.flush()
     except (RecordsError, UserError) as error:
         print(f"pytest-recode: error: {error}", file=sys.stderr)
@@ -39,10 +39,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pytest-recode", description="Report on finished runs of pytest-recode.")
+    parser = argparse.ArgumentParser(
+        prog="pytest-recode", description="Report on finished runs of pytest-recode, or merge the shards of one."
+    )
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    report = commands.add_parser("report", help="tables of the results of runs, with published results for comparison")
+    _add_report(
+        commands.add_parser("report", help="tables of the results of runs, with published results for comparison")
+    )
+    _add_merge(commands.add_parser("merge", help="make the shards of a run (--recode-shard) one run"))
+    return parser
+
+
+def _add_merge(merge: argparse.ArgumentParser) -> None:
+    merge.set_defaults(command=_merge)
+    merge.add_argument(
+        "parts", nargs="+", type=Path, metavar="DIR", help="the directory of a shard, which is only read"
+    )
+    merge.add_argument(
+        "--out", required=True, type=Path, metavar="ALL", help="directory for the merged run, new or empty"
+    )
+
+
+def _merge(given: argparse.Namespace) -> str:
+    from pytest_recode.records import merge
+    from pytest_recode.records.merge_check import checked
+    from pytest_recode.records.merge_parts import read_part
+    from pytest_recode.render import merged
+
+    found = checked([read_part(path) for path in given.parts])
+    merge.check_place(given.out, found)
+    merge.write(found, given.out)
+    return "".join(f"{line}\n" for line in merged.lines(found, given.out))
+
+
+def _add_report(report: argparse.ArgumentParser) -> None:
+    report.set_defaults(command=_report)
     report.add_argument(
         "files",
         nargs="+",
@@ -105,7 +137,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SHARE",
         help="a task is HARD if a smaller share of the published models solves it (default: 1/3)",
     )
-    return parser
 
 
 def _count(value: str) -> int:

@@ -1,0 +1,62 @@
+"""The lines that `pytest-recode merge` prints: what was merged, and what is missing. Pure text."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_recode.records.merge_check import Merge
+
+_MOST = 5
+
+
+def lines(merge: Merge, out: Path) -> list[str]:
+    """A few lines, of which those on gaps are omitted if there is none."""
+    records = [record for part in merge.parts for record in part.records]
+    outcomes = Counter(record["outcome"] for record in records)
+    parts = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in ("solved", "unsolved") if outcomes[outcome])
+    found = [
+        f"merged {len(merge.parts)} of {merge.count} shards: {_count(len(records), 'episode')}"
+        + (f", {parts}" if parts else "")
+    ]
+    gaps = _gaps(merge)
+    found += gaps
+    if others := [f"{part.path}/{name}" for part in merge.parts for name in part.others]:
+        found.append(f"not copied, because no run writes it: {_listed(others)}")
+    found.append(f"records: {out}")
+    if gaps:
+        found.append(
+            f"to complete them: the run's command without --recode-shard, with --recode-out={shlex.quote(str(out))} --recode-resume"
+        )
+    found.append(f"more numbers: pytest-recode report {shlex.quote(str(out))}")
+    return found
+
+
+def _gaps(merge: Merge) -> list[str]:
+    errors = Counter(
+        record["error"]["kind"] for part in merge.parts for record in part.records if record["error"] is not None
+    )
+    interrupted = [facts["nodeid"] for part in merge.parts for facts in part.interrupted]
+    found = []
+    if merge.missing:
+        noun = "shard" if len(merge.missing) == 1 else "shards"
+        found.append(f"missing: {noun} {_listed([str(shard) for shard in merge.missing])}")
+    if errors:
+        kinds = ", ".join(f"{count}x {kind}" for kind, count in errors.items())
+        found.append(f"errors: {_count(errors.total(), 'episode')} ({kinds})")
+    if interrupted:
+        found.append(f"interrupted: {_count(len(interrupted), 'episode')}: {_listed(interrupted)}")
+    if merge.not_played:
+        found.append(f"not played: {_count(len(merge.not_played), 'episode')}: {_listed(merge.not_played)}")
+    return found
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
