@@ -23,6 +23,8 @@ class Collected:
     """The settings of each format, by its name."""
     task_lists: dict[str, TaskList] = field(default_factory=dict)
     """With `--recode-shard`, the lists of tasks that are dealt to the shards, by their names."""
+    in_other_shards: int = 0
+    """With `--recode-shard`, the number of items of tasks that the user selected and that other shards play."""
     ids: frozenset[str] = frozenset()
     """The node ids of the selected items."""
     environments: Mapping[Environment, Sequence[str]] = field(default_factory=dict)

@@ -126,7 +126,8 @@ def claim(
             raise UserError(f"--recode-out={out} is a file: give {give}")
         if settings.resume:
             return _resume(out, ids, check, notify, shard)
-        if out.is_dir() and any(out.iterdir()):
+        # a run that was killed between its first two files leaves the first one
+        if out.is_dir() and any(path.name != SHARD_FILE for path in out.iterdir()):
             what, also = (
                 (f"another run ({RESULTS})", ", or --recode-resume to resume it")
                 if results.exists()
@@ -137,9 +138,9 @@ def claim(
         if settings.out is None:
             (out.parent / ".gitignore").write_text("*\n")
         _check_room(out)
-        os.close(os.open(results, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
         if shard is not None:
-            shard_file.write(out, shard)
+            shard_file.write(out, shard)  # first, so that a part is never taken for a whole run
+        os.close(os.open(results, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
         return set()
     except RecordsError as error:
         raise UserError(f"--recode-out={out}: {error}") from None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_recode.task import Task
 
 _OUTPUT = "recode_shard"
-"""The key of a worker's output with its numbers of items before and after the selection."""
+"""The key of a worker's output with its numbers of items: of this shard, and of others."""
 
 
 def listed(run: Run, task_format: Format, manifest: Path, tasks: Sequence[Task]) -> TaskList:
@@ -90,37 +90,40 @@ def _format(own: Settings) -> FormatSettings:
 
 
 class ShardSelection:
-    """The plugin of one session. `matched` and `kept` are numbers of items of tasks: what the user selected, and this shard's part."""
+    """The plugin of one session."""
 
     def __init__(self, run: Run, shard: Shard) -> None:
         self.run = run
         self.shard = shard
-        self.matched = self.kept = 0
+        self._kept = 0
         self._fault = ""
+        self._written = False
 
     @property
-    def empty(self) -> bool:
-        """Whether there are items, and all of them are other shards'."""
-        return self.kept == 0 < self.matched
+    def _empty(self) -> bool:
+        """Whether the user selected items of tasks, and all of them are in other shards."""
+        return self._kept == 0 < self.run.collected.in_other_shards
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Deselect the items of other shards. `-k` and `-m` have selected before, so that `matched` is what they left."""
-        others = [item for item in items if isinstance(item, TaskItem) and item.shard != self.shard]
-        self.matched = sum(isinstance(item, TaskItem) for item in items)
-        self.kept = self.matched - len(others)
+        """Deselect the items of other shards, after `-k` and `-m`, whose empty selection must not pass for an empty shard."""
+        others = {item for item in items if isinstance(item, TaskItem) and item.shard != self.shard}
         if others:
-            config.hook.pytest_deselected(items=others)
-            dropped = set(others)
-            items[:] = [item for item in items if item not in dropped]
+            config.hook.pytest_deselected(items=[item for item in items if item in others])
+            items[:] = [item for item in items if item not in others]
+        self._count(sum(isinstance(item, TaskItem) for item in items), len(others))
         if self.run.worker is not None:
             output: Any = config
-            output.workeroutput[_OUTPUT] = (self.matched, self.kept)
+            output.workeroutput[_OUTPUT] = (self._kept, len(others))
+
+    def _count(self, kept: int, others: int) -> None:
+        self._kept, self.run.collected.in_other_shards = kept, others
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Controller: a worker has ended. All workers collect the same; one that crashed sends nothing."""
-        self.matched, self.kept = getattr(node, "workeroutput", {}).get(_OUTPUT, (self.matched, self.kept))
+        if (counts := getattr(node, "workeroutput", {}).get(_OUTPUT)) is not None:
+            self._count(*counts)
 
     def pytest_report_header(self) -> str:
         return f"recode: shard {self.shard}"
@@ -129,7 +132,7 @@ class ShardSelection:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """End an empty shard with exit status 0, because 5 (no tests) would fail one job of a matrix for a correct division. Write its
         directory, so that it is not taken for a shard that is missing."""
-        if self.run.worker is not None or not self.empty:
+        if self.run.worker is not None or not self._empty:
             return
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
@@ -141,15 +144,19 @@ class ShardSelection:
 
         try:
             directory.claim(self.run.out, settings, (), self.run.check_settings, self.run.notify, content(self.run))
+            self._written = True
         except (RecordsError, UserError) as error:
             self._fault = str(error)
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self.empty:
+        if not self._empty:
             return
+        others = self.run.collected.in_other_shards
+        noun = "item is in another shard" if others == 1 else "items are in other shards"
         terminalreporter.section("recode", sep="=")
-        noun = "item belongs to another shard" if self.matched == 1 else "items belong to other shards"
-        terminalreporter.line(f"shard {self.shard} is empty: the {self.matched} selected {noun}")
+        terminalreporter.line(f"shard {self.shard} is empty: {others} selected {noun}")
+        if self._written:
+            terminalreporter.line(f"records: {self.run.out} (for pytest-recode merge)")
         if self._fault:
             terminalreporter.line(f"ERROR: {self._fault}", red=True)

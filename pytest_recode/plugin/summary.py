@@ -268,7 +268,7 @@ def write(
     elif started and run.asks:
         terminal.section("recode", sep="=")
         terminal.line(f"{started} skipped: {run.asks}")
-    elif run.replays and not run.collected.ids:
+    elif run.replays and not run.collected.ids and not run.collected.in_other_shards:
         terminal.section("recode", sep="=")
         terminal.line(
             words.nothing_to_replay(str(settings.replay_feedback), [each.facts for each in run.replays]), red=True

@@ -17,10 +17,11 @@ from pytest_recode.settings import Shard
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskList:
-    """`name`: relative to pytest's root directory. `places`: the place of each task in the list, from 0."""
+    """`name`: relative to pytest's root directory. `places`: the place of each task in the list, from 0. `start`: where dealing starts."""
 
     name: str
     places: Mapping[str, int]
+    start: int
 
     def shard(self, task: str, attempt: int, count: int) -> Shard:
         """The shard, of `count`, that plays this attempt, from 1, of a task. All policies and models of an attempt are in one shard.
@@ -28,21 +29,18 @@ class TaskList:
         The tasks are dealt in turn, first their first attempts, then their second ones. So the number of pairs of task and attempt
         differs by at most 1 between shards, and further attempts move no earlier one.
         """
-        turn = self._start + (attempt - 1) * len(self.places) + self.places[task]
+        turn = self.start + (attempt - 1) * len(self.places) + self.places[task]
         return Shard(number=turn % count + 1, count=count)
 
     @property
     def digest(self) -> str:
         return hashlib.sha256("\0".join(self.places).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
-    @property
-    def _start(self) -> int:
-        """Where dealing starts: another shard for each list, because many short lists would all begin at the first one."""
-        return int.from_bytes(hashlib.sha256(self.name.encode("utf-8", "surrogateescape")).digest()[:8])
-
 
 def task_list(name: str, tasks: Collection[str]) -> TaskList:
-    return TaskList(name=name, places={task: place for place, task in enumerate(sorted(set(tasks)))})
+    """Each list starts at another shard, because many short lists would all begin at the first one."""
+    start = int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()[:8])
+    return TaskList(name=name, places={task: place for place, task in enumerate(sorted(set(tasks)))}, start=start)
 
 
 def of_manifest(root: Path, manifest: Path, tasks: Collection[str]) -> TaskList:

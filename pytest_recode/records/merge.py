@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from pytest_recode import VERSION
 from pytest_recode.faults import UserError
@@ -22,7 +23,7 @@ from pytest_recode.records.ledger_lines import RunLine, ledger_fault
 from pytest_recode.records.merge_check import Merge
 from pytest_recode.records.merge_parts import LEDGER, MERGED, UNREADABLE, Part
 from pytest_recode.records.results import parse_json, rewrite
-from pytest_recode.records.run_directory import RESULTS, writing
+from pytest_recode.records.run_directory import RESULTS, reading, writing
 
 
 def check_place(out: Path, merge: Merge) -> None:
@@ -43,13 +44,22 @@ def write(merge: Merge, out: Path) -> None:
     with writing(out), _appearing(out) as place:
         for name, path in merge.files.items():
             (place / name).parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, place / name)
+            with _opened(path) as source, (place / name).open("wb") as copy:
+                shutil.copyfileobj(source, copy)
         if ledger:
             (place / LEDGER).write_bytes(ledger)
         if unreadable:
             (place / UNREADABLE).write_bytes(b"".join(unreadable))
         (place / MERGED).write_text(_description(merge))
         rewrite(place / RESULTS, [record for part in merge.parts for record in part.records])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    with reading(path):
+        file = path.open("rb")
+    with file:
+        yield file
 
 
 @contextmanager
@@ -98,7 +108,9 @@ def _lines(path: Path) -> list[bytes]:
     """The lines of a file with their newlines; none without the file. An incomplete last one of a killed run gets a newline, too."""
     if not path.is_file():
         return []
-    return [line if line.endswith(b"\n") else line + b"\n" for line in path.read_bytes().splitlines(keepends=True)]
+    with reading(path):
+        data = path.read_bytes()
+    return [line if line.endswith(b"\n") else line + b"\n" for line in data.splitlines(keepends=True)]
 
 
 def _description(merge: Merge) -> str:

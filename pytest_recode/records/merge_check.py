@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,6 +12,7 @@ from typing import Any
 from pytest_recode.faults import UserError
 from pytest_recode.records.merge_parts import Part
 from pytest_recode.records.record import EpisodeFacts
+from pytest_recode.records.run_directory import reading
 from pytest_recode.records.shard_file import changed_lists
 from pytest_recode.settings import Shard
 
@@ -71,12 +73,12 @@ def _settings(first: Part, other: Part) -> Iterator[tuple[str, Any, Any]]:
     one, two = first.about, other.about
     yield "the version of pytest-recode", one["version"], two["version"]
     yield "the models", sorted(one["models"]), sorted(two["models"])
-    for name in one["formats"].keys() & two["formats"].keys():  # a shard may have tasks of some formats only
+    for name in sorted(one["formats"].keys() & two["formats"].keys()):  # a shard may have tasks of some formats only
         mine, theirs = one["formats"][name], two["formats"][name]
         yield "attempts", mine["attempts"], theirs["attempts"]
         yield "feedback", sorted(mine["feedback"]), sorted(theirs["feedback"])
         yield "with-paper", sorted(mine["paper"]), sorted(theirs["paper"])
-        for key in mine["others"].keys() & theirs["others"].keys():
+        for key in sorted(mine["others"].keys() & theirs["others"].keys()):
             yield key.replace("_", "-"), mine["others"][key], theirs["others"][key]
 
 
@@ -152,9 +154,14 @@ def _files(parts: Sequence[Part]) -> dict[str, Path]:
     for part in parts:
         for name, path in part.files.items():
             first = found.setdefault(name, path)
-            if first != path and not name.startswith(_VECTORS) and first.read_bytes() != path.read_bytes():
+            if first != path and not name.startswith(_VECTORS) and not _equal(first, path):
                 raise UserError(
                     f"{first} and {path} differ, and a run has only one such file: leave one of the two out"
                 )
     # vectors that one shard has completed, and another has not
     return {name: path for name, path in found.items() if not (name.endswith(".part") and f"{name[:-5]}.json" in found)}
+
+
+def _equal(one: Path, other: Path) -> bool:
+    with reading(one):
+        return filecmp.cmp(one, other, shallow=False)

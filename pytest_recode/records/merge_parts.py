@@ -12,7 +12,7 @@ from pytest_recode.records import shard_file
 from pytest_recode.records.line_check import transcript_fault
 from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import read
-from pytest_recode.records.run_directory import CONTROLLER, RESULTS, written_to
+from pytest_recode.records.run_directory import CONTROLLER, RESULTS, reading, written_to
 from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
@@ -58,6 +58,11 @@ class Part:
 
 def read_part(path: Path) -> Part:
     """Read and check the directory of a shard. Raises `UserError`."""
+    with reading(path):
+        return _part(path)
+
+
+def _part(path: Path) -> Part:
     give = "give the directories of runs with --recode-shard"
     if not path.is_dir():
         raise UserError(f"{path}: there is no such directory: {give}")
@@ -79,7 +84,7 @@ def read_part(path: Path) -> Part:
     for record in records:
         _check_record(path, record, about, begun)
     files = sorted(each for each in path.rglob("*") if not each.is_dir() or each.is_symlink())
-    copied = [each for each in files if _matches(each, path, _COPIED) and not each.is_symlink()]
+    copied = [each for each in files if _matches(each, path, _COPIED) and each.is_file() and not each.is_symlink()]
     others = [each for each in files if each not in set(copied) and not _matches(each, path, _NOT_NEEDED)]
     recorded = {record["nodeid"] for record in records}
     return Part(

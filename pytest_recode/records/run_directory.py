@@ -52,6 +52,17 @@ def writing(path: Path) -> Iterator[None]:
         raise cannot_write(path, error) from error
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Convert every `OSError` of the block to a `UserError` that names `path`, or the file of the error."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{error.filename or path} cannot be read ({error.strerror or error}): make it readable"
+        ) from None
+
+
 def subdirectory(path: Path) -> Path:
     """Create `path` if it is missing, but never its parent, which is a run's directory that may have been removed."""
     with writing(path):

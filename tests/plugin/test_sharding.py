@@ -261,7 +261,7 @@ def test_an_empty_shard_passes_says_so_and_has_a_directory(
         result = recode(*PLAYS, f"--recode-shard={number}/7", f"--recode-out={out}", workers)
         assert result.ret == pytest.ExitCode.OK, words(result)
         ends[number] = (
-            f"shard {number}/7 is empty: the 5 selected items belong to other shards" in words(result),
+            f"shard {number}/7 is empty: 5 selected items are in other shards" in words(result),
             len(results(out)),
         )
         assert json.loads(Path(out, "shard.json").read_text())["shard"] == f"{number}/7"
@@ -287,8 +287,19 @@ def test_an_empty_shard_without_episodes_to_play_writes_nothing(
         for number in (1, 2)
     ]
     assert [each.ret for each in ends] == [0, 0]
-    assert sum("is empty: the 1 selected item belongs to another shard" in words(each) for each in ends) == 1
+    assert sum("is empty: 1 selected item is in another shard" in words(each) for each in ends) == 1
     assert not list(Path.cwd().rglob("shard.json"))
+
+
+def test_an_empty_shard_of_replays_is_no_run_without_turns(bench: None, recode: Run, workers: str) -> None:
+    """Which has a line of its own, if the user selects no task that the stored run has turns of."""
+    recode("--recode-model=sim/graduate", "--recode-feedback=L4", "--recode-turns=2", "-k", "one", "--recode-out=first")
+    again = ("--recode-replay-feedback=first", "--recode-feedback=L0", workers)
+    told = [words(recode(*again, f"--recode-shard={k}/2", f"--recode-out=again{k}")) for k in (1, 2)]
+    assert sorted("is empty: 1 selected item is in another shard" in text for text in told) == [False, True]
+    assert not any("nothing was replayed" in text for text in told)
+    assert all(Path(f"again{k}/shard.json").exists() for k in (1, 2))
+    assert "nothing was replayed" in words(recode(*again, "-k", "two", "--recode-shard=1/2", "--recode-out=again"))
 
 
 def test_an_empty_shard_overwrites_nothing_and_is_resumed(bench: None, recode: Run, workers: str) -> None:
@@ -370,6 +381,16 @@ def test_a_changed_list_of_tasks_is_refused(
     line = next(line for line in result.errlines + result.outlines if "list of tasks" in line)
     assert_message(line, "list of tasks bench/*/task.yaml", "other shards", "restore", "pytest-recode merge")
     assert results() == before
+
+
+def test_a_run_that_was_killed_at_its_first_file_is_begun_again(bench: None, recode: Run) -> None:
+    given = (*PLAYS, "--recode-shard=1/2", "--recode-out=out")
+    recode(*given)
+    about = Path("out/shard.json").read_text()
+    shutil.rmtree("out")
+    Path("out").mkdir()
+    Path("out/shard.json").write_text(about)
+    assert recode(*given).ret == pytest.ExitCode.OK
 
 
 def test_a_damaged_file_is_told(bench: None, recode: Run) -> None:
