@@ -46,14 +46,18 @@ def pytest_in(quick_python: tuple[str, ...]) -> Session:
     return run
 
 
+def make_task(place: Path, task: str) -> None:
+    for path, text in {"task.yaml": MANIFEST.format(id=task, domain="ml"), **FILES}.items():
+        (place / "tasks" / task / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / "tasks" / task / path).write_text(text)
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory, pytest_in: Session) -> Path:
     """A project with a whole run, and the same run in four shards, of which one is empty."""
     place = tmp_path_factory.mktemp("project")
     for task in TASKS:
-        for path, text in {"task.yaml": MANIFEST.format(id=task, domain="ml"), **FILES}.items():
-            (place / "tasks" / task / path).parent.mkdir(parents=True, exist_ok=True)
-            (place / "tasks" / task / path).write_text(text)
+        make_task(place, task)
     (place / "pytest.ini").write_text("[pytest]\n")
     pytest_in(place, "--recode-out=whole")
     for number in (1, 2, 3, 4):
@@ -159,6 +163,16 @@ def test_a_complete_merged_run_is_resumed_without_playing(project: Path, merge: 
     pytest_in(project, "--recode-out=all", "--recode-resume", "--recode-fail-under=10", "-n2", ends=(0,))
     assert records(project / "all") == before
     assert (project / "all/spending.jsonl").read_text().count('"prompt_tokens"') == spent
+
+
+def test_a_new_task_is_played_by_the_merged_run(project: Path, merge: Merge, pytest_in: Session) -> None:
+    """Which its shards would refuse, because it moves the others."""
+    merge(project)
+    before = records(project / "all")
+    make_task(project, "four")
+    pytest_in(project, "--recode-out=all", "--recode-resume")
+    assert records(project / "all")[:6] == before
+    assert [record["task"] for record in records(project / "all")[6:]] == ["four", "four"]
 
 
 def test_stored_turns_of_a_merged_run_are_replayed(project: Path, merge: Merge, quick_python: Any) -> None:
@@ -316,7 +330,8 @@ def test_files_of_others_are_named_and_not_copied(project: Path, merge: Merge) -
     (project / "shard-1/junit.xml").touch()
     (project / "shard-1/episodes/notes.txt").touch()
     (project / "shard-2/episodes/secret.jsonl").symlink_to("/etc/passwd")
-    os.mkfifo(project / "shard-3/checkpoints/pipe.jsonl")
+    for folder in ("checkpoints", "episodes"):
+        os.mkfifo(project / "shard-3" / folder / "pipe.jsonl")
     (project / "shard-1/feedback").mkdir()
     (project / "shard-1/feedback/a.yaml").write_text("answer")
     done = merge(project)
@@ -431,7 +446,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str, tuple[str, ...]]] = {
     "version": (content(version="0.0.1"), "shard-2", ("version of pytest-recode 0.0.1",)),
     "attempts": (of_format(attempts=3), "shard-2", ("attempts 3, not 1",)),
     "levels": (of_format(feedback=["L0"]), "shard-2", ("feedback L0, not L0, L4",)),
-    "papers": (of_format(paper=[False]), "shard-2", ("with-paper False, not True",)),
+    "papers": (of_format(paper=[False]), "shard-2", ("paper without, not with",)),
     "tasks": (
         content(task_lists={"tasks/*/task.yaml": "0"}),
         "shard-2",

@@ -13,7 +13,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.merge_parts import Part
 from pytest_recode.records.record import EpisodeFacts
 from pytest_recode.records.run_directory import reading
-from pytest_recode.records.shard_file import changed_lists
+from pytest_recode.records.shard_file import FormatSettings, changed_lists
 from pytest_recode.settings import Shard
 
 _VECTORS = "retrieval/"
@@ -77,9 +77,13 @@ def _settings(first: Part, other: Part) -> Iterator[tuple[str, Any, Any]]:
         mine, theirs = one["formats"][name], two["formats"][name]
         yield "attempts", mine["attempts"], theirs["attempts"]
         yield "feedback", sorted(mine["feedback"]), sorted(theirs["feedback"])
-        yield "with-paper", sorted(mine["paper"]), sorted(theirs["paper"])
+        yield "paper", _paper(mine), _paper(theirs)
         for key in sorted(mine["others"].keys() & theirs["others"].keys()):
             yield key.replace("_", "-"), mine["others"][key], theirs["others"][key]
+
+
+def _paper(own: FormatSettings) -> list[str]:
+    return sorted("with" if each else "without" for each in own["paper"])
 
 
 def _differ(first: Part, other: Part, key: str, one: object, two: object) -> UserError:

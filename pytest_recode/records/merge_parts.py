@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import cast
 
 from pytest_recode.faults import UserError
@@ -21,8 +21,9 @@ from pytest_recode.settings import Shard, parse_shard
 MERGED = "merged.json"
 """The file of a merged directory that names its parts."""
 LEDGER, UNREADABLE = "spending.jsonl", "unreadable.jsonl"
+_EPISODES = "episodes/"
 _COPIED = (
-    *("episodes/*.jsonl", "checkpoints/*.jsonl", "first-turns/*.json", "retrieval/*.json", "retrieval/*.part"),
+    *(f"{_EPISODES}*.jsonl", "checkpoints/*.jsonl", "first-turns/*.json", "retrieval/*.json", "retrieval/*.part"),
     *("feedback/*", "adoption/*"),
 )
 _NOT_NEEDED = (RESULTS, LEDGER, UNREADABLE, SHARD_FILE, CONTROLLER, "in-use", "*/*.lock", "*.new", "*/*.new")
@@ -80,12 +81,15 @@ def _part(path: Path) -> Part:
     if written_to(path):
         raise UserError(f"{path}: its run has not ended: wait for its end, then merge")
     records = read(path / RESULTS, f"restore it, or play shard {about['shard']} again")
-    begun = {facts["nodeid"]: facts for facts in _transcripts(path)}
+    names = [
+        each.relative_to(path).as_posix() for each in sorted(path.rglob("*")) if each.is_symlink() or not each.is_dir()
+    ]
+    copied = {name: path / name for name in names if _matches(name, _COPIED) and _is_plain(path / name)}
+    begun = {
+        facts["nodeid"]: facts for name, file in copied.items() if name.startswith(_EPISODES) for facts in _begun(file)
+    }
     for record in records:
         _check_record(path, record, about, begun)
-    files = sorted(each for each in path.rglob("*") if not each.is_dir() or each.is_symlink())
-    copied = [each for each in files if _matches(each, path, _COPIED) and each.is_file() and not each.is_symlink()]
-    others = [each for each in files if each not in set(copied) and not _matches(each, path, _NOT_NEEDED)]
     recorded = {record["nodeid"] for record in records}
     return Part(
         path=path,
@@ -94,8 +98,8 @@ def _part(path: Path) -> Part:
         run=_run(path),
         records=records,
         interrupted=[facts for nodeid, facts in begun.items() if nodeid not in recorded],
-        files={each.relative_to(path).as_posix(): each for each in copied},
-        others=[each.relative_to(path).as_posix() for each in others],
+        files=copied,
+        others=[name for name in names if name not in copied and not _matches(name, _NOT_NEEDED)],
     )
 
 
@@ -112,23 +116,27 @@ def _check_record(path: Path, record: Record, about: ShardFile, begun: Mapping[s
         )
 
 
-def _transcripts(path: Path) -> Iterator[EpisodeFacts]:
-    """The facts of each transcript, without those that were killed in their first line, which have no episode yet."""
-    for file in sorted((path / "episodes").glob("*.jsonl")):
-        facts = first_line(file)
-        if facts is None:
-            continue
-        if wrong := transcript_fault(facts, ("episode", "resumed")):
-            raise UserError(f"{file}, line 1: is damaged ({wrong}): restore it")
-        if name(facts["nodeid"]) != file.name:
-            raise UserError(
-                f"{file}: is of the episode {facts['nodeid']}, whose file is {name(facts['nodeid'])}: restore this episode's own file"
-            )
-        yield cast("EpisodeFacts", facts)
+def _begun(file: Path) -> Iterator[EpisodeFacts]:
+    """The facts of the episode of a transcript; none if its run was killed in its first line."""
+    facts = first_line(file)
+    if facts is None:
+        return
+    if wrong := transcript_fault(facts, ("episode", "resumed")):
+        raise UserError(f"{file}, line 1: is damaged ({wrong}): restore it")
+    if name(facts["nodeid"]) != file.name:
+        raise UserError(
+            f"{file}: is of the episode {facts['nodeid']}, whose file is {name(facts['nodeid'])}: restore this episode's own file"
+        )
+    yield cast("EpisodeFacts", facts)
 
 
-def _matches(file: Path, path: Path, patterns: Sequence[str]) -> bool:
-    inside = file.relative_to(path)
+def _is_plain(file: Path) -> bool:
+    """Whether it is a file as runs write them. Copying a link would copy what is not the run's."""
+    return file.is_file() and not file.is_symlink()
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    inside = PurePosixPath(name)
     return any(len(inside.parts) == pattern.count("/") + 1 and inside.match(pattern) for pattern in patterns)
 
 
