@@ -1,11 +1,12 @@
-"""The warm parents (fork servers) of one worker: started on first use, restarted once if killed, and limited in number."""
+"""The warm parents (fork servers) of one worker: started on first use, restarted once if killed, limited in number, ended if idle."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from threading import Lock
+from threading import Event, Lock, Thread
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.sandboxes.shipping import WarmKey
@@ -15,6 +16,10 @@ from pytest_recode.task import Limits
 MOST = 8
 MOST_SECOND = 3
 """Limit of second parents. Each keeps the imports of one repository's tests, some hundred MiB; items of one repository run consecutively."""
+
+
+IDLE_SECONDS = 60.0
+"""Seconds without a launch after which a warm parent is ended: a worker that waits for a model for minutes keeps no processes for that."""
 
 
 class Parents:
@@ -29,7 +34,10 @@ class Parents:
         self._warm: OrderedDict[WarmKey, WarmParent] = OrderedDict()
         self._bases: dict[WarmKey, WarmParent] = {}  # first parent of each second parent
         self._launching: Counter[WarmKey] = Counter()  # threads that have a parent but have not launched yet
+        self._used: dict[WarmKey, float] = {}  # time of the latest launch
         self._lock = Lock()
+        self._closed = Event()
+        self._watching = False
 
     def launch(self, key: WarmKey, limits: Limits) -> LocalConnection:
         """Launch from a warm parent. Raises `UserError` for a `preload` that cannot be imported, and `SandboxError`."""
@@ -43,7 +51,19 @@ class Parents:
             self._drop(key)
             raise SandboxError(f"the warm parent of {key.program} ended: {exc}") from exc
 
+    def close_idle(self, now: float) -> None:
+        """End the parents without a launch in the last `IDLE_SECONDS` before `now`, a time of `time.monotonic`."""
+        with self._lock:
+            for key in self._idle(list(self._warm)):
+                if now - self._used.get(key, now) >= IDLE_SECONDS:
+                    self._close(key)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(IDLE_SECONDS / 4):
+            self.close_idle(time.monotonic())
+
     def close(self) -> None:
+        self._closed.set()
         for key in sorted(
             self._warm, key=lambda key: not key.preparation
         ):  # second parents first, because a first parent waits for them
@@ -64,7 +84,11 @@ class Parents:
             if key not in self._warm:
                 self._warm[key] = self._second(key, limits) if key.preparation else self._first(key)
             self._warm.move_to_end(key)
+            self._used[key] = time.monotonic()
             self._launching[key] += 1
+            if not self._watching:
+                self._watching = True
+                Thread(target=self._watch, name="recode-idle", daemon=True).start()
             return self._warm[key]
 
     def _first(self, key: WarmKey) -> WarmParent:
@@ -94,11 +118,14 @@ class Parents:
 
     def _make_room(self, kind: Callable[[WarmKey], bool], most: int) -> None:
         of_kind = [key for key in self._warm if kind(key)]
-        needed = {id(base) for base in self._bases.values()}
-        parents = [(key, self._warm[key]) for key in of_kind]
-        idle = [key for key, each in parents if not each.live and not self._launching[key] and id(each) not in needed]
-        for key in idle[: max(len(of_kind) + 1 - most, 0)]:
+        for key in self._idle(of_kind)[: max(len(of_kind) + 1 - most, 0)]:
             self._close(key)
+
+    def _idle(self, keys: Sequence[WarmKey]) -> list[WarmKey]:
+        """Those of the parents that have no launch, and are not the first parent of another one."""
+        needed = {id(base) for base in self._bases.values()}
+        parents = [(key, self._warm[key]) for key in keys]
+        return [key for key, each in parents if not each.live and not self._launching[key] and id(each) not in needed]
 
     def _drop(self, key: WarmKey) -> None:
         with self._lock:
@@ -107,6 +134,7 @@ class Parents:
 
     def _close(self, key: WarmKey) -> None:
         self._bases.pop(key, None)
+        self._used.pop(key, None)
         self._warm.pop(key).close()
 
 

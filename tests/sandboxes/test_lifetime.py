@@ -18,10 +18,11 @@ import pytest
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime import linux_isolation
-from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, docker_, process
+from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, bubblewrap, docker_, process
 from pytest_recode.sandboxes.conformance import Bench, marked, running, until
 from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, RUN
 from pytest_recode.sandboxes.daemon import client, host
+from pytest_recode.sandboxes.fork_server_pool import IDLE_SECONDS
 from pytest_recode.sandboxes.leftovers import MARK, PREFIX, reap_directories, reap_processes
 from pytest_recode.task import Environment, Limits
 from tests.sandboxes.conftest import IMAGE, KINDS, opened, usable
@@ -136,6 +137,33 @@ def test_warm_parents_killed_with_all_that_were_forked_from_them_are_started_aga
     finally:
         sandbox.close()
     assert not of_run(run)
+
+
+@pytest.mark.parametrize("kind", ["process", "bubblewrap"])
+def test_warm_parents_without_a_launch_are_ended_and_started_again_when_needed(
+    kind: str, context: SandboxContext
+) -> None:
+    usable(kind, context)
+    run = f"idle-{uuid4().hex}"
+    sandbox = KINDS[kind][1](SandboxContext(run=run, python=context.python))
+    assert isinstance(sandbox, process.Process | bubblewrap.Bubblewrap)
+    parents, later = sandbox._parents, time.monotonic() + 2 * IDLE_SECONDS
+    try:
+        program = Program(name="grown", modules={"_grown": GROWN}, entry="_grown", preparation=b"")
+        working = sandbox.launch(program, Environment(), LIMITS)
+        assert grown(sandbox, "1") == "x"
+        before = of_run(run)
+        parents.close_idle(time.monotonic())
+        assert of_run(run) == before
+        parents.close_idle(later)  # the second parent of "1"; the first one has a launch
+        working.send(b"y", time.monotonic() + 60)
+        assert working.receive(1, time.monotonic() + 60) == b"y"
+        working.kill()
+        parents.close_idle(later)
+        assert not of_run(run)
+        assert grown(sandbox, "1") == "x"
+    finally:
+        sandbox.close()
 
 
 @pytest.mark.parametrize("kind", ["process", "bubblewrap"])
