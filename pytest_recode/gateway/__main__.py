@@ -1,6 +1,7 @@
 """The gateway's process: `python -m pytest_recode.gateway`, with its configuration as one line of JSON on the standard input.
 
-It ends when its standard input ends, which happens with the controlling process, however that ends.
+A further line says that the run stops. The process ends when its standard input ends, which happens with the controlling process,
+however that ends.
 """
 
 from __future__ import annotations
@@ -9,34 +10,59 @@ import asyncio
 import signal
 import sys
 import warnings
+from contextlib import suppress
+from pathlib import Path
 
 from pytest_recode.gateway import GatewayConfig
-from pytest_recode.gateway.server import serve
+from pytest_recode.gateway.process import ERRORS
+from pytest_recode.gateway.server import Gateway, serve
+from pytest_recode.stopping import AWAITED
 
 
-async def _run(config: GatewayConfig) -> None:
+async def _run(config: GatewayConfig) -> bool:
+    """Serve. Returns whether the run has ended; if not, another gateway will listen here."""
     loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
+    ended, terminated = asyncio.Event(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, terminated.set)
 
-    def read() -> None:
-        if not sys.stdin.buffer.read1(1024):  # type: ignore[union-attr]
-            ended.set()
+    async def until(gateway: Gateway) -> None:
+        def read() -> None:
+            if sys.stdin.buffer.read1(1024):  # type: ignore[union-attr]
+                gateway.stop()
+            else:
+                loop.remove_reader(sys.stdin.fileno())
+                ended.set()
 
-    loop.add_reader(sys.stdin.fileno(), read)
-    loop.add_signal_handler(signal.SIGTERM, ended.set)
+        async def drained() -> None:
+            await ended.wait()
+            await gateway.drain(AWAITED)
 
-    async def until() -> None:
-        await ended.wait()
+        loop.add_reader(sys.stdin.fileno(), read)
+        waits = [asyncio.create_task(each) for each in (drained(), terminated.wait())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for each in waits:
+            each.cancel()
 
     try:
         await serve(config, until)
     finally:
         loop.remove_reader(sys.stdin.fileno())
+    return ended.is_set()
 
 
 def main() -> None:
     warnings.simplefilter("ignore")  # of litellm and its dependencies
-    asyncio.run(_run(GatewayConfig.loaded(sys.stdin.readline())))
+    config = GatewayConfig.loaded(sys.stdin.readline())
+    if asyncio.run(_run(config)):
+        _remove(Path(config.address.socket))
+
+
+def _remove(listened: Path) -> None:
+    """Remove the socket and its directory, which the controlling process cannot do if it was killed."""
+    for path in (listened, listened.with_name(ERRORS)):
+        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        listened.parent.rmdir()
 
 
 if __name__ == "__main__":

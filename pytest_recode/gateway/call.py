@@ -11,12 +11,13 @@ from pytest_recode.gateway.events import Event
 from pytest_recode.gateway.throttle import Started, Throttle
 from pytest_recode.models import Embedded, Reach, Reply, Timing, Usage
 from pytest_recode.models.retry import Failure
+from pytest_recode.records.ledger import MAYBE_BILLED
 
 
 class Call:
     """The ledger and the admission of one call (see `models/provider.py`), for all of its tries.
 
-    `tokens` and `reserved_usd`: the most that one try may take. `max_wait`: seconds that the call may wait for rate limits and other
+    `prompt`, `answer` (in tokens) and `reserved_usd`: the most that one try may take. `max_wait`: seconds that the call may wait for rate limits and other
     calls. `emit` sends an event to the caller.
     """
 
@@ -26,7 +27,8 @@ class Call:
         *,
         budget: Budget,
         throttle: Throttle,
-        tokens: int,
+        prompt: int,
+        answer: int,
         reserved_usd: float,
         max_wait: float,
         emit: Callable[[Event], None],
@@ -34,8 +36,8 @@ class Call:
         self._model = model
         self._budget = budget
         self._throttle = throttle
-        self._tokens = tokens
-        self._reserved = reserved_usd
+        self._prompt, self._longest = prompt, answer
+        self._reserved_usd = reserved_usd
         self._max_wait = max_wait
         self._emit = emit
         self._place = throttle.place()
@@ -45,7 +47,8 @@ class Call:
         self._begun = self._sent = self._now()
         self._answered = 0.0
         self._refused_by = ""
-        self._abandoned = False
+        self._withdrawn = False
+        self.abandoned = False  # whether the caller has left
 
     @property
     def sent(self) -> bool:
@@ -57,28 +60,20 @@ class Call:
         """The times of the call, which has ended."""
         return Timing(waited=self._sent - self._begun, answering=self._answered - self._sent)
 
-    def abandon(self) -> None:
-        """The caller has left: after the request in progress, if there is one, no other is sent."""
-        self._abandoned = True
+    def withdraw(self) -> None:
+        """After the request in progress, if there is one, send no other."""
+        self._withdrawn = True
 
     async def admitted(self) -> None:
-        if self._abandoned:
+        if self._withdrawn:
             raise asyncio.CancelledError
+        left = self._max_wait - self._waited
+        if self._throttle.paused > left:
+            raise self._waited_too_long(f"; it takes requests again in {self._throttle.paused:.0f} s")
         since = self._now()
         try:
-            async with asyncio.timeout(self._max_wait - self._waited):
-                while True:
-                    started = await self._throttle.enter(self._place, self._tokens)
-                    try:
-                        self._line = self._budget.begin_call(self._model, self._reserved)
-                    finally:
-                        if self._line is None:
-                            self._throttle.leave(started, 0)
-                    if self._line is not None:
-                        self._started = started
-                        break
-                    self._emit({"event": "wait", "what": "the budget that other calls may need"})
-                    await self._budget.changed()
+            async with asyncio.timeout(left):
+                self._started, self._line = await self._reserved()
         except TimeoutError:
             raise self._waited_too_long() from None
         finally:
@@ -86,32 +81,49 @@ class Call:
         self._sent = self._now()
         self._emit({"event": "try"})
 
+    async def _reserved(self) -> tuple[Started, int]:
+        """Wait for a place among the calls in flight, and for a reservation of the budget."""
+        while True:
+            started = await self._throttle.enter(self._place, self._prompt, self._longest)
+            line = None
+            try:
+                line = self._budget.begin_call(self._model, self._reserved_usd)
+            finally:
+                if line is None:
+                    self._throttle.withdraw(started)
+            if line is not None:
+                return started, line
+            self._emit({"event": "wait", "what": "the budget that other calls may need"})
+            await self._budget.changed()
+
     def ended(self, answer: Reply | Embedded | Failure) -> bool:
         self._answered = self._now()
-        throttled = isinstance(answer, Failure) and answer.throttled
-        if isinstance(answer, Failure):
-            if answer.throttled:
-                self._refused_by = answer.detail
-                self._throttle.refused(answer.retry_after)
-                self._emit({"event": "wait", "what": "the provider's rate limit"})
-            self._leave(0 if throttled else None)
+        started, self._started = self._started, None
+        assert started is not None, "it was admitted"
+        if not isinstance(answer, Failure):
+            self._throttle.succeeded(started, answer.usage.prompt_tokens, answer.usage.completion_tokens)
+        elif answer.throttled:
+            self._refused_by = answer.detail
+            self._throttle.refused(started, answer.retry_after)
+            self._emit({"event": "wait", "what": "the provider's rate limit"})
+            return True
         else:
-            self._throttle.succeeded()
-            self._leave(answer.usage.prompt_tokens + answer.usage.completion_tokens)
-        return throttled
+            self._throttle.failed(started, None if answer.fault.value in MAYBE_BILLED else 0)
+        return False
 
     def close(self) -> None:
         """Call it when the call has ended in any way, so that others may start."""
-        self._leave(None)
-
-    def _leave(self, tokens: int | None) -> None:
         if self._started is not None:
-            self._throttle.leave(self._started, tokens)
-            self._started = None
+            started, self._started = self._started, None
+            self._throttle.failed(started)
+        self._end_line("cut off")
 
-    def _waited_too_long(self) -> ModelError:
+    def _waited_too_long(self, more: str = "") -> ModelError:
         why = f"the provider's last answer: {self._refused_by}" if self._refused_by else "other calls were first"
-        detail = f"waited {self._max_wait:g} s for the rate limit ({why}): use fewer workers (-n), or raise --recode-max-wait"
+        detail = (
+            f"no place within the {self._max_wait:g} s that a call waits for the rate limit ({why}{more}):"
+            " use fewer workers (-n), or raise --recode-max-wait"
+        )
         return ModelError(ModelFault.RATE_LIMIT, self._model, detail)
 
     def _now(self) -> float:

@@ -13,12 +13,13 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from pytest_recode.faults import GatewayError, ModelError, ModelFault, UserError
+from pytest_recode.faults import GatewayError, ModelError, ModelFault, Stopped, UserError
 from pytest_recode.gateway import ModelFacts, token
-from pytest_recode.gateway.events import Event, error_of
+from pytest_recode.gateway.events import ENDED, Event, error_of
 from pytest_recode.models import (
     Caller,
     CallObserver,
@@ -42,7 +43,6 @@ LOG = logging.getLogger("pytest_recode")
 STARTING = 60.0
 """Seconds to wait for the gateway to listen: it may be starting, or starting again."""
 _PAUSE = 0.05
-_ENDED = "the gateway of this run ended during the call: resume the run to ask again"
 
 
 class Connection(http.client.HTTPConnection):
@@ -91,8 +91,8 @@ class GatewayModel:
         try:
             answer = self._last_event(path, body)
             found = read(answer["body"])
-        except Exception:
-            self._observer.failed()
+        except (Exception, Stopped):
+            self._observer.failed()  # raises Stopped with its reason, if this process has been told
             raise
         timing = Timing(waited=answer["waited"], answering=answer["answering"])
         self._observer.answered(self.name, found.usage, timing)
@@ -100,7 +100,7 @@ class GatewayModel:
 
     def _last_event(self, path: str, body: Mapping[str, Any]) -> Event:
         """The event with the answer. Raises what the gateway raised, and `ModelError` if it ended."""
-        with _requested(self._address, self._caller, "POST", path, json.dumps(body)) as response:
+        with _requested(self._address, self._caller, self.name, "POST", path, json.dumps(body)) as response:
             try:
                 if response.status != 200:
                     raise GatewayError(response.read().decode("utf-8", "replace"))
@@ -110,8 +110,8 @@ class GatewayModel:
                         return event
                     self._take(event)
             except (OSError, http.client.HTTPException, json.JSONDecodeError):
-                raise ModelError(ModelFault.GATEWAY, self.name, _ENDED) from None
-        raise ModelError(ModelFault.GATEWAY, self.name, _ENDED)
+                raise ModelError(ModelFault.GATEWAY, self.name, ENDED) from None
+        raise ModelError(ModelFault.GATEWAY, self.name, ENDED)
 
     def _take(self, event: Event) -> None:
         match event["event"]:
@@ -130,7 +130,7 @@ class GatewayModel:
 def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> ModelFacts:
     """What the gateway knows of a model. Waits for the gateway to start. Raises `UserError` for a model that it cannot call."""
     path = f"/v1/models/{quote(name)}?temperature={temperature!r}"
-    with _requested(address, Caller(), "GET", path) as response:
+    with _requested(address, Caller(), name, "GET", path) as response:
         body = json.loads(response.read())
     if response.status != 200:
         raise error_of(body["event"]) if "event" in body else GatewayError(str(body))
@@ -139,7 +139,7 @@ def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> Model
 
 def grading_seed(address: GatewayAddress, caller: Caller, subject: str) -> int | None:
     """The recorded seed of a grading of `subject`; None if the run has no cassette. Raises what the gateway raised."""
-    with _requested(address, caller, "POST", "/v1/gradings", json.dumps({"subject": subject})) as response:
+    with _requested(address, caller, "grading", "POST", "/v1/gradings", json.dumps({"subject": subject})) as response:
         body = json.loads(response.read())
     if response.status != 200:
         raise error_of(body["event"])
@@ -168,7 +168,7 @@ def _address(context: ModelContext) -> GatewayAddress:
 
 @contextmanager
 def _requested(
-    address: GatewayAddress, caller: Caller, method: str, path: str, body: str | None = None
+    address: GatewayAddress, caller: Caller, model: str, method: str, path: str, body: str | None = None
 ) -> Iterator[http.client.HTTPResponse]:
     """Send a request; waits until the gateway listens. Raises `ModelError` if it does not, or ends during the request."""
     headers = {
@@ -176,25 +176,30 @@ def _requested(
         "Accept": "application/x-ndjson",
         "Content-Type": "application/json",
     }
-    deadline = time.monotonic() + STARTING
-    connection = Connection(address.socket)
+    connection = _connected(address, model)
     try:
-        while True:
-            try:
-                connection.connect()
-                break
-            except OSError as error:
-                if time.monotonic() >= deadline:
-                    why = f"the gateway of this run does not listen ({error.strerror})"
-                    raise ModelError(ModelFault.GATEWAY, path.rpartition("/")[2], why) from None
-                time.sleep(_PAUSE)
-        try:
-            connection.request(method, path, body, headers)
-            yield connection.getresponse()
-        except (OSError, http.client.HTTPException):
-            raise ModelError(ModelFault.GATEWAY, path.rpartition("/")[2], _ENDED) from None
+        connection.request(method, path, body, headers)
+        yield connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        raise ModelError(ModelFault.GATEWAY, model, ENDED) from None
     finally:
         connection.close()
+
+
+def _connected(address: GatewayAddress, model: str) -> Connection:
+    deadline = time.monotonic() + STARTING
+    while True:
+        connection = Connection(address.socket)
+        try:
+            connection.connect()
+        except OSError as error:
+            connection.close()
+            if time.monotonic() >= deadline or not Path(address.socket).parent.exists():
+                why = f"the gateway of this run does not listen ({error.strerror}): resume the run to ask again"
+                raise ModelError(ModelFault.GATEWAY, model, why) from None
+            time.sleep(_PAUSE)
+        else:
+            return connection
 
 
 def _embedded(body: Mapping[str, Any]) -> Embedded:

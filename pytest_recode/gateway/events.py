@@ -20,20 +20,25 @@ from pytest_recode.faults import (
     ModelError,
     ModelFault,
     RecordsError,
+    Stopped,
     UserError,
 )
 
 Event = dict[str, Any]
 
-_KINDS: dict[str, type[Exception]] = {
+ENDED = "the gateway of this run ended during the call: resume the run to ask again"
+STOPPED = "stopped with the run"
+
+_KINDS: dict[str, type[BaseException]] = {
     "budget": BudgetSpent,
     "cassette": CassetteError,
     "user": UserError,
     "records": RecordsError,
+    "stopped": Stopped,
 }
 
 
-def dump_error(error: Exception) -> Event:
+def dump_error(error: BaseException) -> Event:
     if isinstance(error, ModelError):
         fields = {"fault": error.fault.value, "model": error.model, "detail": error.detail, "cause": error.cause}
         return {"event": "error", "kind": "model", **fields}
@@ -43,7 +48,7 @@ def dump_error(error: Exception) -> Event:
     return {"event": "error", "kind": "internal", "message": "".join(traceback.format_exception(error))}
 
 
-def error_of(event: Event) -> Exception:
+def error_of(event: Event) -> BaseException:
     """The exception that `dump_error` was given; a `GatewayError` for one that nothing expects."""
     if event["kind"] == "model":
         error = ModelError(ModelFault(event["fault"]), event["model"], event["detail"])

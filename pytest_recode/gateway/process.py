@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +18,12 @@ from pytest_recode.gateway import GatewayConfig
 from pytest_recode.models import GatewayAddress
 
 RESTARTS = 5
-"""How often a gateway that dies is started again in a run."""
+"""How often in a row a gateway is started again that dies within a minute."""
+_MINUTE = 60.0
 ENDING = 10.0
 """Seconds that the gateway may take to end."""
+ERRORS = "errors.txt"
+"""Name of the file with the gateway's standard error, beside its socket."""
 
 interpreter: Sequence[str] = (sys.executable,)
 """The command of the Python that runs the gateway."""
@@ -37,8 +42,9 @@ class GatewayProcess:
         self._config = config
         self._notify = notify
         self._closing = threading.Event()
+        self._stopped = False
         self._lock = threading.Lock()
-        self._errors = Path(config.address.socket).with_name("errors.txt")
+        self._errors = Path(config.address.socket).with_name(ERRORS)
         self._process = self._started()
         self._watch = threading.Thread(target=self._restart, name="recode-gateway", daemon=True)
         self._watch.start()
@@ -51,24 +57,39 @@ class GatewayProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
+                bufsize=0,
                 start_new_session=True,  # Ctrl-C in the terminal stops the run, which then ends the gateway
             )
-        assert process.stdin is not None
-        process.stdin.write(self._config.dumped().encode() + b"\n")
-        process.stdin.flush()
+        _tell(process, self._config.dumped())
+        if self._stopped:
+            _tell(process, _STOP)
         return process
 
     def _restart(self) -> None:
-        for left in reversed(range(RESTARTS + 1)):
+        left = RESTARTS
+        while True:
+            since = time.monotonic()
             status = self._process.wait()
             with self._lock:
                 if self._closing.is_set():
                     return
-                again = "it is started again" if left else "it has died too often, and is not started again"
+                left = left - 1 if time.monotonic() - since < _MINUTE else RESTARTS
+                again = "it is started again" if left >= 0 else "it has died too often, and is not started again"
                 self._notify(f"the gateway, which calls the models, died ({_how(status)}): {again}{self._last_words()}")
-                if not left:
+                if left < 0:
+                    self._remove()  # workers do not wait for it any longer
                     return
-                self._process = self._started()
+                try:
+                    self._process = self._started()
+                except OSError as error:
+                    self._notify(f"the gateway, which calls the models, cannot be started again ({error.strerror})")
+                    self._remove()
+                    return
+
+    def stop(self) -> None:
+        """The run stops: the gateway sends no further request. Signal handlers may call it."""
+        self._stopped = True
+        _tell(self._process, _STOP)
 
     def _last_words(self) -> str:
         lines = self._errors.read_text("utf-8", "replace").split("\n") if self._errors.exists() else []
@@ -88,7 +109,22 @@ class GatewayProcess:
             process.kill()
             process.wait()
         self._watch.join()
+        self._remove()
+
+    def _remove(self) -> None:
         shutil.rmtree(Path(self.address.socket).parent, ignore_errors=True)
+
+
+_STOP = "stop"
+
+
+def _tell(process: subprocess.Popen[bytes], line: str) -> None:
+    """Write a line to the gateway. If it has died, the thread that waits for it reports that."""
+    assert process.stdin is not None
+    data = f"{line}\n".encode()
+    with suppress(BrokenPipeError, ValueError):  # ValueError: it is closed
+        while data:
+            data = data[process.stdin.write(data) :]
 
 
 def _how(status: int) -> str:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import asdict, replace
 from typing import Any
 
 from aiohttp import web
 
-from pytest_recode.faults import CassetteError, ModelFault, RecordsError, UserError
+from pytest_recode.faults import CassetteError, ModelError, ModelFault, RecordsError, Stopped, UserError
 from pytest_recode.gateway import GatewayConfig, caller_of
 from pytest_recode.gateway.call import Call
-from pytest_recode.gateway.events import Event, dump_error
+from pytest_recode.gateway.events import ENDED, STOPPED, Event, dump_error
 from pytest_recode.gateway.service import Ask, ModelService
 from pytest_recode.models import Caller, Reply
 from pytest_recode.models.chat_format import request_of
@@ -34,7 +35,9 @@ class Gateway:
     def __init__(self, config: GatewayConfig) -> None:
         self._secret = config.address.secret
         self._service = ModelService(config)
-        self._pending: set[asyncio.Task[Any]] = set()
+        # with the call of each at the provider, as soon as there is one
+        self._pending: dict[asyncio.Task[None], list[Call]] = {}
+        self._stopped = self._ending = False
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=LARGEST, middlewares=[self._authorized])
@@ -44,8 +47,24 @@ class Gateway:
         app.router.add_post("/v1/gradings", self._seed)
         return app
 
+    def stop(self) -> None:
+        """The run stops: requests that were sent are still awaited, and no other is sent."""
+        self._stopped = True
+        for task, calls in self._pending.items():
+            _withdraw(task, calls)
+
+    async def drain(self, seconds: float) -> None:
+        """Stop, and wait up to `seconds` for the answers that callers wait for."""
+        self.stop()
+        self._ending = True
+        for task, calls in self._pending.items():
+            if any(call.abandoned for call in calls):
+                task.cancel()
+        if self._pending:
+            await asyncio.wait(self._pending, timeout=seconds)
+
     async def close(self) -> None:
-        """Abandon the calls in progress."""
+        """End the calls in progress."""
         for task in self._pending:
             task.cancel()
         await asyncio.gather(*self._pending, return_exceptions=True)
@@ -98,24 +117,26 @@ class Gateway:
     async def _respond(self, request: web.Request, body: dict[str, Any], ask: Ask) -> web.StreamResponse:
         if not isinstance(body.get("model"), str):
             return _refused(400, "model must be a name")
-        events = self._events(request["caller"], body, ask)
-        if EVENTS in request.headers.get("Accept", ""):
-            response = web.StreamResponse(headers={"Content-Type": EVENTS})
-            await response.prepare(request)
+        async with aclosing(self._events(request["caller"], body, ask)) as events:
+            if EVENTS in request.headers.get("Accept", ""):
+                response = web.StreamResponse(headers={"Content-Type": EVENTS})
+                await response.prepare(request)
+                async for event in events:
+                    await response.write(json.dumps(event).encode() + b"\n")
+                await response.write_eof()
+                return response
+            last: Event = {}
             async for event in events:
-                await response.write(json.dumps(event).encode() + b"\n")
-            await response.write_eof()
-            return response
-        last: Event = {}
-        async for event in events:
-            last = event
-        return web.json_response(last["body"]) if last["event"] == "answer" else _failed(last)
+                last = event
+            return web.json_response(last["body"]) if last["event"] == "answer" else _failed(last)
 
-    async def _events(self, caller: Caller, body: dict[str, Any], ask: Ask) -> AsyncIterator[Event]:
+    async def _events(self, caller: Caller, body: dict[str, Any], ask: Ask) -> AsyncGenerator[Event]:
         """The events of a call. If the caller leaves, a request that was sent is still awaited, because it is billed."""
         queue: asyncio.Queue[Event] = asyncio.Queue()
         calls: list[Call] = []
-        task = self._start(self._service.answer(caller, body, ask, queue.put_nowait, calls))
+        task = asyncio.create_task(self._answer(caller, body, ask, queue.put_nowait, calls))
+        self._pending[task] = calls
+        task.add_done_callback(self._pending.pop)
         try:
             while True:
                 event = await queue.get()
@@ -124,15 +145,31 @@ class Gateway:
                     return
         finally:
             for call in calls:
-                call.abandon()
-            if not any(call.sent for call in calls):
+                call.abandoned = True
+            _withdraw(task, calls)
+            if self._ending:
                 task.cancel()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._pending.add(task)
-        task.add_done_callback(self._pending.discard)
-        return task
+    async def _answer(
+        self, caller: Caller, body: dict[str, Any], ask: Ask, emit: Callable[[Event], None], calls: list[Call]
+    ) -> None:
+        try:
+            if self._stopped:
+                raise asyncio.CancelledError
+            await self._service.answer(caller, body, ask, emit, calls)
+        except asyncio.CancelledError:
+            emit(
+                dump_error(Stopped(STOPPED) if self._stopped else ModelError(ModelFault.GATEWAY, body["model"], ENDED))
+            )
+            raise
+
+
+def _withdraw(task: asyncio.Task[None], calls: Sequence[Call]) -> None:
+    """Send no further request of a call. One that was sent is awaited, because it is billed."""
+    for call in calls:
+        call.withdraw()
+    if not any(call.sent for call in calls):
+        task.cancel()
 
 
 async def _body(request: web.Request) -> dict[str, Any]:
@@ -148,7 +185,8 @@ async def _body(request: web.Request) -> dict[str, Any]:
 def _refused(status: int, message: str, event: Event | None = None) -> web.Response:
     """An error in OpenAI's format. `event`: the same error for a worker."""
     error = {"message": message, "type": (event or {}).get("kind", "invalid_request_error")}
-    return web.json_response({"error": error, **({"event": event} if event else {})}, status=status)
+    headers = {"x-should-retry": "false"}  # for OpenAI's clients: the gateway has tried again already
+    return web.json_response({"error": error, **({"event": event} if event else {})}, status=status, headers=headers)
 
 
 _STATUS = {
@@ -164,17 +202,21 @@ def _failed(event: Event) -> web.Response:
     message = event.get("detail") or event["message"]
     if event["kind"] == "model":
         return _refused(_STATUS.get(ModelFault(event["fault"]), 502), message, event)
-    return _refused({"budget": 402, "user": 400, "cassette": 404}.get(event["kind"], 500), message, event)
+    return _refused(
+        {"budget": 402, "user": 400, "cassette": 404, "stopped": 503}.get(event["kind"], 500), message, event
+    )
 
 
-async def serve(config: GatewayConfig, until: Callable[[], Awaitable[None]]) -> None:
+async def serve(config: GatewayConfig, until: Callable[[Gateway], Awaitable[None]]) -> None:
     """Serve until `until` returns."""
     gateway = Gateway(config)
-    runner = web.AppRunner(gateway.application(), handler_cancellation=True, access_log=None)
+    runner = web.AppRunner(gateway.application(), handler_cancellation=True, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
-    await web.UnixSite(runner, config.address.socket).start()
+    site = web.UnixSite(runner, config.address.socket)
+    await site.start()
     try:
-        await until()
+        await until(gateway)
     finally:
+        await site.stop()  # no further call
         await gateway.close()
         await runner.cleanup()

@@ -1,7 +1,7 @@
 """When calls of one model at one address may start: rate limits, an adaptive number of concurrent calls, and a fair queue.
 
-All calls of a run wait in one queue in the order of their arrival; a call that the provider refused keeps its place. Without a given
-limit, the number of concurrent calls adapts by additive increase and decrease: a refusal shows that the provider takes no more than
+All calls of a run wait in one queue in the order of their arrival; a call that the provider refused keeps its place. Below the given
+limit, or the number of workers, the number of concurrent calls adapts by additive increase and decrease: a refusal shows that the provider takes no more than
 the calls in flight, and calls that succeed raise the number by one. A level at which the provider refused a call is tried again
 only after a pause, which doubles with each refusal, so that few requests are wasted. Starts at a level that is not proven are
 spaced with jitter, so that a refusal is known before the next start, and no wave of retries forms.
@@ -14,9 +14,9 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import math
 import random
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pytest_recode.settings import RateLimit
@@ -28,33 +28,31 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds without calls after a refusal that does not say how long, if no call is in flight; doubled with each refusal in a row."""
 FIRST_PROBE, LONGEST_PROBE = 30.0, 600.0
 """Seconds until a level that was refused is tried again; doubled with each refusal there."""
+KNOWN, MARGIN = 8, 1.5
+"""After so many answers, the next one is expected to have at most `MARGIN` times the tokens of the longest of them."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Started:
-    """A call in flight, and the tokens that it takes: an estimate until it ends."""
+    """A call in flight. `tokens`: those that it takes, an estimate until it ends. `flight`: calls in flight when it started, with it."""
 
     at: float
     tokens: int
+    flight: int
 
 
 @dataclass(order=True, slots=True)
 class _Waiting:
     place: int
-    tokens: int = field(compare=False)
+    prompt: int = field(compare=False)
+    answer: int = field(compare=False)
     admitted: asyncio.Future[Started] = field(compare=False)
 
 
 class Throttle:
     """The queue of one model at one address. `workers`: the highest number of concurrent calls, unless `limit` has one."""
 
-    def __init__(
-        self,
-        limit: RateLimit,
-        workers: int,
-        now: Callable[[], float] | None = None,
-        jitter: random.Random | None = None,
-    ) -> None:
+    def __init__(self, limit: RateLimit, workers: int, jitter: random.Random | None = None) -> None:
         self._limit = limit
         self._most = limit.concurrency or max(workers, 1)
         self._level = self._most  # calls that may be in flight
@@ -63,14 +61,16 @@ class Throttle:
         self._places = itertools.count()
         self._queue: list[_Waiting] = []
         self._calls: deque[Started] = deque()  # of the last minute
+        self._longest: deque[int] = deque(maxlen=KNOWN)  # tokens of the latest answers
         self._paused_until = 0.0
         self._next_start = 0.0
+        self._pauses = 0  # without a success in between
         self._refusals = 0  # in a row
+        self._refused_at = -1.0
         self._succeeded = 0  # calls since the level changed
         self._refused_level = 0  # lowest level that was refused; 0: none
         self._probe_at = 0.0
         self._probe_after = FIRST_PROBE
-        self._now = now or asyncio.get_running_loop().time
         self._random = jitter or random.Random()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -79,59 +79,82 @@ class Throttle:
         """The number of calls that may be in flight now."""
         return self._level
 
+    @property
+    def paused(self) -> float:
+        """Seconds until the provider takes calls again, as it said."""
+        return max(self._paused_until - self._now(), 0.0)
+
     def place(self) -> int:
         """A place in the queue, which a call keeps until it has an answer."""
         return next(self._places)
 
-    async def enter(self, place: int, tokens: int) -> Started:
-        """Wait until the call may start. `tokens`: an estimate of those that it takes, which `leave` corrects."""
-        waiting = _Waiting(place, tokens, asyncio.get_running_loop().create_future())
+    async def enter(self, place: int, prompt: int, answer: int) -> Started:
+        """Wait until the call may start. `prompt`, `answer`: the most tokens that it takes."""
+        waiting = _Waiting(place, prompt, answer, asyncio.get_running_loop().create_future())
         heapq.heappush(self._queue, waiting)
         self._admit()
         try:
             return await waiting.admitted
         except asyncio.CancelledError:
-            if waiting in self._queue:
+            if waiting.admitted.done() and not waiting.admitted.cancelled():
+                self.withdraw(waiting.admitted.result())
+            elif waiting in self._queue:
                 self._queue.remove(waiting)
                 heapq.heapify(self._queue)
-            elif waiting.admitted.done() and not waiting.admitted.cancelled():
-                self.leave(waiting.admitted.result(), 0)
+                self._admit()  # another call may be the first now
             raise
 
-    def leave(self, call: Started, tokens: int | None) -> None:
-        """The call has ended. `tokens`: those that it took; None if that is not known."""
-        self._in_flight -= 1
-        if tokens is not None:
-            call.tokens = tokens
-        self._admit()
+    def withdraw(self, call: Started) -> None:
+        """The call was not sent."""
+        if call in self._calls:
+            self._calls.remove(call)
+        self._leave()
 
-    def succeeded(self) -> None:
-        """Call it before `leave`, for a call with an answer."""
-        self._refusals = 0
-        self._proven = max(self._proven, self._in_flight)
-        if self._refused_level and self._in_flight >= self._refused_level:
-            self._refused_level, self._probe_after = 0, FIRST_PROBE
+    def succeeded(self, call: Started, prompt: int, answer: int) -> None:
+        """The call has an answer. `prompt`, `answer`: the tokens that it took."""
+        call.tokens = prompt + answer
+        self._longest.append(answer)
+        self._refusals = self._pauses = 0
+        if call.at > self._refused_at:
+            self._proven = max(self._proven, call.flight)
+            if self._refused_level and call.flight >= self._refused_level:
+                self._refused_level, self._probe_after = 0, FIRST_PROBE
         self._succeeded += 1
         if self._succeeded >= self._level < self._most and self._may_raise():
             self._level += 1
             self._succeeded = 0
+        self._leave()
 
-    def refused(self, retry_after: float | None) -> None:
-        """Call it before `leave`, for a call that the provider refused because of its rate limit or overload."""
+    def refused(self, call: Started, retry_after: float | None) -> None:
+        """The provider refused the call because of its rate limit or overload."""
+        call.tokens = 0
         now, others = self._now(), self._in_flight - 1
         self._refusals += 1
-        if self._limit.concurrency is None:
-            if self._refused_level and self._in_flight >= self._refused_level:
-                self._probe_after = min(self._probe_after * 2, LONGEST_PROBE)
-            self._refused_level = max(self._in_flight, 2)
-            self._probe_at = now + self._probe_after * self._random.uniform(1.0, 1.5)
-            self._level = max(1, min(self._level, others))
-        self._proven = min(self._proven, others)
+        self._refused_at = now
+        level = max(call.flight, 2)
+        if self._refused_level and level >= self._refused_level and now >= self._probe_at:
+            self._probe_after = min(self._probe_after * 2, LONGEST_PROBE)
+        self._refused_level = min(level, self._refused_level or level)
+        self._probe_at = now + self._probe_after * self._random.uniform(1.0, 1.5)
+        self._level = max(1, min(self._level, call.flight - 1))
+        self._proven = min(self._proven, call.flight - 1)
         self._succeeded = 0
         if retry_after is None and (others == 0 or self._refusals > others + 1):
-            retry_after = min(FIRST_PAUSE * 2.0 ** (self._refusals - 1), LONGEST_PAUSE)
+            retry_after = min(FIRST_PAUSE * 2.0**self._pauses, LONGEST_PAUSE)
+            self._pauses += 1
         if retry_after is not None:
             self._paused_until = max(self._paused_until, now + retry_after + self._random.uniform(0, SPACING))
+        self._leave()
+
+    def failed(self, call: Started, tokens: int | None = None) -> None:
+        """The call has ended without an answer, for another reason. `tokens`: those that it took; None if that is not known."""
+        if tokens is not None:
+            call.tokens = tokens
+        self._leave()
+
+    def _leave(self) -> None:
+        self._in_flight -= 1
+        self._admit()
 
     def _may_raise(self) -> bool:
         return not self._refused_level or self._level + 1 < self._refused_level or self._now() >= self._probe_at
@@ -142,33 +165,50 @@ class Throttle:
             self._timer.cancel()
             self._timer = None
         while self._queue and self._in_flight < self._level:
-            now = self._now()
-            head = self._queue[0]
-            at = max(self._paused_until, self._next_start, self._allowed_at(now, head.tokens))
+            now, head = self._now(), self._queue[0]
+            if head.admitted.cancelled():
+                heapq.heappop(self._queue)
+                continue
+            at = max(self._paused_until, self._next_start, self._allowed_at(now, head))
             if at > now:
-                loop = asyncio.get_running_loop()
-                self._timer = loop.call_later(at - now, self._admit)
+                if at < math.inf:
+                    self._timer = asyncio.get_running_loop().call_at(at, self._admit)
                 return
             heapq.heappop(self._queue)
             self._in_flight += 1
-            started = Started(at=now, tokens=head.tokens)
+            started = Started(at=now, tokens=self._estimate(head), flight=self._in_flight)
             self._calls.append(started)
             if self._in_flight >= self._proven:
                 self._next_start = now + SPACING * self._random.uniform(0.5, 1.5)
             head.admitted.set_result(started)
 
-    def _allowed_at(self, now: float, tokens: int) -> float:
-        """When the limits per minute allow a call of so many tokens."""
+    def _estimate(self, waiting: _Waiting) -> int:
+        """The tokens that a call may take, by the latest answers: models seldom write as much as they may."""
+        answer = waiting.answer
+        if len(self._longest) == KNOWN:
+            answer = min(answer, math.ceil(max(self._longest) * MARGIN))
+        return waiting.prompt + answer
+
+    def _allowed_at(self, now: float, head: _Waiting) -> float:
+        """When the limits per minute allow a call; infinity if that depends on the calls in flight."""
         while self._calls and self._calls[0].at <= now - MINUTE:
             self._calls.popleft()
         at = now
         if self._limit.rpm is not None and len(self._calls) >= self._limit.rpm:
             at = self._calls[-self._limit.rpm].at + MINUTE
         if self._limit.tpm is not None:
+            tokens = self._estimate(head)
+            if tokens > self._limit.tpm:  # alone, and so that its prompt fits
+                if self._in_flight:
+                    return math.inf
+                tokens = min(head.prompt, self._limit.tpm)
             taken = sum(each.tokens for each in self._calls)
             for each in self._calls:
-                if taken == 0 or taken + tokens <= self._limit.tpm:  # a call above the limit starts in an empty minute
+                if taken + tokens <= self._limit.tpm:
                     break
                 taken -= each.tokens
                 at = max(at, each.at + MINUTE)
         return at
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

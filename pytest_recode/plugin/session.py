@@ -146,6 +146,7 @@ class Run:
 
         process = gateway.start(self.settings, self.out / SPENDING, gateway.workers(self.config), self.notify)
         self._held.callback(process.close)
+        self.stops.on_request.append(process.stop)
         return process.address
 
     @functools.cached_property
