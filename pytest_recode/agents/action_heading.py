@@ -12,6 +12,7 @@ from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import VERB
+from pytest_recode.agents.python_calls import literal_arguments
 from pytest_recode.agents.value_reader import value_at
 from pytest_recode.agents.values import DamagedError, WrongError
 
@@ -80,13 +81,7 @@ def _called(call: Call, said: str, line: int) -> dict[str, object]:
             warnings.simplefilter("ignore")  # an escape that Python does not know
             node = ast.parse(f"f{said}", mode="eval").body
         assert isinstance(node, ast.Call)
-        given: dict[str, object] = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg}
-        if len(given) < len(node.keywords) or len(node.args) > 1:
-            raise ValueError("too many")
-        kind = kind_of(call.name)
-        if node.args and kind is not None:
-            given[FORMS[kind].main] = ast.literal_eval(node.args[0])
+        return literal_arguments(node, call.name)
     except (SyntaxError, ValueError, AssertionError, RecursionError, MemoryError):
         what = f"Line {line} calls `{call.name[:80]}` with arguments that cannot be read. Nothing was done."
         raise WrongError(ProtocolError(text=what, kind=kind_of(call.name) or "")) from None
-    return given

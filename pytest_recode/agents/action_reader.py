@@ -49,6 +49,8 @@ class ActionReader:
     """The first and the last line of a `read` that lines of their own give."""
     prose_follows: bool = True
     """Whether prose may follow the action."""
+    replaced: list[tuple[Value, Value]] = field(default_factory=list)
+    """The old and the new texts of an `edit` between conflict markers."""
 
     def read(self, said: str, fence: str, said_at: int) -> None:
         """`said` is the rest of the heading, or the line below it, at line `said_at` (from 1). `fence` is the fence opened between the
@@ -70,6 +72,9 @@ class ActionReader:
                 continue
             if fence and closes_fence(line, fence):
                 fence, self.at = "", self.at + 1
+                continue
+            if not fence and kind == "submit" and (end := _empty_fence(self.lines, self.at)):
+                self.at = end
                 continue
             if self.wrapper and not fence and closes(line, self.wrapper):
                 return
@@ -222,8 +227,26 @@ class ActionReader:
         return True
 
     def _search_and_replace(self, call: Call) -> None:
-        for name, value in zip(("old", "new"), search_and_replace(self.lines, self.at), strict=True):
-            self._keep(call, name, value)
+        pair = search_and_replace(self.lines, self.at)
+        if self.replaced:
+            self.at = pair[1].end
+        else:
+            for name, value in zip(("old", "new"), pair, strict=True):
+                self._keep(call, name, value)
+        self.replaced.append(pair)
+
+    def further_edits(self) -> list[Call]:
+        """An `edit` of the same file for each further pair of texts between conflict markers."""
+        own = {str(argument_of("edit", name)): value for name, value in self.call.arguments.items()}
+        return [
+            Call(
+                name=self.call.name,
+                line=old.opened,
+                arguments={**own, "old": old.text, "new": new.text},
+                values={"old": old, "new": new},
+            )
+            for old, new in self.replaced[1:]
+        ]
 
     def _fence(self, call: Call, kind: str, line: str) -> bool:
         """A fence without an argument name: the text of a `write`, the command of a `run`, or a fence around arguments."""
@@ -237,11 +260,21 @@ class ActionReader:
         json = inner.lstrip().startswith("{") and fence["info"].strip().lower() in ("", "json")
         if first is not None and kind == "edit" and SEARCH.match(inner):
             self.at = first
-            self._search_and_replace(call)
-            if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
-                self.at += 1
-                return True
-            raise DamagedError(f"The code fence around `{inner.strip()}` in line {first + 1} is not closed after it.")
+            while self.at < len(self.lines) and not closes_fence(self.lines[self.at], fence["ticks"]):
+                said = self.lines[self.at]
+                if SEARCH.match(said):
+                    self._search_and_replace(call)
+                elif said.strip():
+                    raise DamagedError(
+                        f"Line {self.at + 1} ({shown(said)}) is in the code fence around `{inner.strip()}` of line {first + 1}, and between no "
+                        "markers."
+                    )
+                else:
+                    self.at += 1
+            if self.at == len(self.lines):
+                raise DamagedError(f"The code fence around `{inner.strip()}` in line {first + 1} is not closed.")
+            self.at += 1
+            return True
         if first is not None and json and not call.arguments:
             self._json_arguments(call, first, inner)
             if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
@@ -340,6 +373,13 @@ class ActionReader:
         own = argument_of(kind, name)
         if own is not None and own in names_given(call, kind):
             raise WrongError(ProtocolError(text=f"`{own}` of `{kind}` is given twice. Nothing was done.", kind=kind))
+
+
+def _empty_fence(lines: Sequence[str], at: int) -> int:
+    """The index after the empty code fence that line `at` opens; 0 if it opens none."""
+    opened = FENCE.match(lines[at])
+    end = next((row for row in range(at + 1, len(lines)) if lines[row].strip()), None) if opened else None
+    return end + 1 if opened and end is not None and closes_fence(lines[end], opened["ticks"]) else 0
 
 
 def _may_be_path_alone(kind: str) -> bool:

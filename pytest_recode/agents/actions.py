@@ -25,11 +25,20 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """A piece of code outside of the actions. `path` is the file that it names, or ""."""
+
+    text: str
+    path: str = ""
+    command: bool = False
+    """Whether it is a command that writes the file, without the text of the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One answer: the model's observation, reflection, plan and actions. Missing parts are empty.
 
-    `note` is a remark for the model about how its answer was read. `quoted` is the Python code outside the actions of a step that
-    submits: code that is not in the targets by then would be lost.
+    `note` is a remark for the model about how its answer was read. `outside` is the code outside of the actions, which may be lost.
     """
 
     observation: str = ""
@@ -37,7 +46,7 @@ class Step:
     planning: str = ""
     actions: tuple[Action, ...]
     note: str = ""
-    quoted: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    outside: tuple[Code, ...] = field(default=(), compare=False, repr=False)
 
 
 AS_A_WHOLE = "Not done, for the reason that the result of the first call gives."

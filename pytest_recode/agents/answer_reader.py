@@ -16,16 +16,18 @@ from pytest_recode.agents.fences import PYTHON, SHELLS, language_in
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import (
     SINGLE,
+    SUBHEADING,
     Head,
     acts,
     calls_as_python,
     heading,
-    interface_in,
     path_in,
 )
 from pytest_recode.agents.json_calls import decoded, json_calls, looks_like_a_call
-from pytest_recode.agents.named_code import NamedCode, file_named_near
+from pytest_recode.agents.marked_calls import begins_call, marked_calls, stray_mark
+from pytest_recode.agents.outside_code import file_named_near
 from pytest_recode.agents.prose import HOW, checked
+from pytest_recode.agents.python_calls import API_CALL, LIST_OF_CALLS, python_calls
 from pytest_recode.agents.python_source import holds_code
 from pytest_recode.agents.tagged_calls import ACTION_TAG, PART_TAG, call_within, opens_call, tagged_calls
 from pytest_recode.agents.value_reader import value_at
@@ -72,12 +74,12 @@ class AnswerReader:
     calls: list[Call] = field(default_factory=list)
     forms: dict[str, int] = field(default_factory=dict)  # forms of the actions, and the line of the first of each
     wrapper: str = ""  # the backticks of a fence around the actions
+    left_over: bool = False  # whether that fence may as well be one that was never opened
+    below: str = ""  # the form of the actions that the last heading has below it, "" if it is an action's own
     fenced: bool = False  # whether a fence around actions was closed
     texts: list[Value] = field(default_factory=list)
     data: int = 0
     resumed: int = 0  # the line in which a part is repeated after an action
-    loose_code: int = 0  # the line of a fence of code that belongs to no action
-    named: list[NamedCode] = field(default_factory=list)  # such fences that name a file
     hint: str = ""
     tags: int = 0  # parts that were read out of tags
     unclosed: set[str] = field(default_factory=set)  # closing tags that no further line holds
@@ -98,7 +100,7 @@ class AnswerReader:
                 self._part(head)
             if len(self.calls) > 50 * MAX_ACTIONS:
                 break
-        if self.wrapper and self.calls:
+        if self.wrapper and self.calls and not self.left_over:
             what = f"The tag `{self.wrapper.replace('/', '')}`" if self.wrapper[0] == "<" else "The code fence"
             raise DamagedError(
                 f"{what} around your actions is not closed: the answer was cut off, or the line is missing."
@@ -118,6 +120,8 @@ class AnswerReader:
         self._checked_part(head.word)
         self.word = head.word
         said = self.parts.setdefault(head.word, [])
+        self.below = ""
+        self._check_marks(head.rest)
         if head.tag:
             value = value_at(self.lines, self.at, head.word, f"<<{head.tag}")
             self.texts.append(value)
@@ -148,12 +152,18 @@ class AnswerReader:
         if said.rstrip() in _THOUGHT:
             self._thought(line)
             return
+        if (begin := begins_call(line)) >= 0:
+            self._marked(line, begin)
+            return
+        if LIST_OF_CALLS.fullmatch(line):
+            self._found("Python", python_calls(line, self.at + 1), self.at + 1)
+            return
         if said[:1] == "<" and (self._part_in_tags(line) or self._action_in_tags(line)):
             return
         if opens_call(said):
-            self._found("tags", *self._tagged(line))
+            self._found(self.below or "tags", *self._tagged(line))
             return
-        if said[:1] in ("{", "[") and self._json(self.at, line):
+        if said[:1] in ("{", "[") and self._json(self.at, line, self.below or "JSON"):
             return
         self._check_prose(line)
         self.parts.setdefault(self.word, []).append(line)
@@ -179,8 +189,7 @@ class AnswerReader:
                     f"Line {at + 1} ({shown(said)}) looks like an action and is within `<{tag['name']}>`: it is unclear "
                     "whether it is meant. Write actions after the parts."
                 )
-            if FENCE.match(said):
-                self.loose_code = self.loose_code or at + 1
+            self._check_marks(said)
         self.tags += 1
         self._checked_part(word)
         self.parts.setdefault(word, []).append(inner.strip("\n"))
@@ -221,70 +230,100 @@ class AnswerReader:
             )
         for found in (self.parts, self.exact, self.texts):
             found.clear()
-        self.word, self.hint, self.loose_code = "", "", 0
-        self.named.clear()
+        self.word, self.hint = "", ""
         self.at += 1
 
-    def _fence_in_prose(self, line: str, form: str = "JSON") -> None:
-        """Read a fence around actions, around JSON, or around quoted code."""
+    def _fence_in_prose(self, line: str, form: str = "") -> None:
+        """Read a fence around actions, around JSON or calls in Python, or around quoted code. `form`: of a heading above it."""
         fence = FENCE.match(line)
         assert fence is not None
         if self.calls and any(ends(value, line) for value in self.texts):
             raise DamagedError(
                 f"Line {self.at + 1} ({shown(line)}) could end a text that ended before: use a longer fence, or a block."
             )
-        first = next((at for at in range(self.at + 1, len(self.lines)) if self.lines[at].strip()), None)
+        opened = self.at
+        first = next((at for at in range(opened + 1, len(self.lines)) if self.lines[at].strip()), None)
         if first is None:
             self._check_prose(line)
             self.at += 1
             return
-        opened, inner = self.at, self.lines[first]
+        inner = self.lines[first]
         if not self.wrapper and ((heading(inner, self.heads) and not SINGLE.match(inner)) or opens_call(inner)):
             self.wrapper, self.at = fence["ticks"], first
+            self.left_over = bool(self.calls) and not fence["info"].strip()
             return
-        if inner.lstrip()[:1] in ("{", "[") and self._json(first, inner, form):
-            if self.at < len(self.lines) and closes_fence(self.lines[self.at], fence["ticks"]):
-                self.at += 1
-                return
-            raise DamagedError(f"The code fence with JSON that line {opened + 1} opens is not closed after it.")
+        if inner.lstrip()[:1] in ("{", "[") and self._json_in_fence(
+            first, fence["ticks"], form or self.below or "JSON"
+        ):
+            return
         if self.wrapper:
             raise DamagedError(
                 f"Line {opened + 1} opens a code fence outside of an action, within the fence or tag around your actions: it is unclear "
                 "what it holds."
             )
+        end = opened + 1
+        calls_within = language_in(fence["info"]) == "tool_code" or API_CALL.match(inner)
+        while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
+            said = self.lines[end]
+            if not calls_within and (acts(said) or opens_call(said) or begins_call(said) >= 0):
+                raise DamagedError(
+                    f"Line {end + 1} ({shown(said)}) is in the code fence that line {opened + 1} opens: "
+                    "it is unclear whether it is meant. Close the fence before the action."
+                )
+            end += 1
+        if calls_within and end < len(self.lines):
+            self._found("Python", python_calls("\n".join(self.lines[opened + 1 : end]), opened + 2), end + 1)
+            return
         if calls_as_python(inner):
             raise DamagedError(
                 f"Line {first + 1} ({shown(inner)}) looks like an action and is written as a call of Python. {HOW}"
             )
-        end = opened + 1
-        while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
-            if acts(self.lines[end]) or opens_call(self.lines[end]):
-                raise DamagedError(
-                    f"Line {end + 1} ({shown(self.lines[end])}) is in the code fence that line {opened + 1} opens: "
-                    "it is unclear whether it is meant. Close the fence before the action."
-                )
-            end += 1
         if self.calls and end == len(self.lines):
             raise DamagedError(f"The code fence in line {opened + 1} belongs to no action.")
-        quoted = bool(interface_in(fence["info"])) and not self.calls  # as feedback writes a correction
-        if (path := path_in(fence["info"])) and not quoted:
-            raise DamagedError(
-                f"The code fence in line {opened + 1} ({shown(line)}) names a file and belongs to no action. {to_write(path)} "
-                "To quote it, leave the name of the file out."
-            )
-        if self.calls:
-            how = to_write(file_named_near(self.lines, opened) or "PATH")
+        if self.calls and "headings" in self.forms:
+            path = path_in(fence["info"]) or file_named_near(self.lines, opened)
+            how = to_write(path or "PATH")
             if language_in(fence["info"]) in SHELLS:
                 how = "To run it, put `### Action: run` above the fence."
             raise DamagedError(
                 f"The code fence in line {opened + 1} follows an action and belongs to none. "
                 f"{how} To quote it, put it before the first action, without the name of a file."
             )
-        if (path := file_named_near(self.lines, opened)) and not quoted:
-            self.named.append(NamedCode(line=opened + 1, path=path))
-        self.loose_code = self.loose_code or opened + 1
         self.parts.setdefault(self.word, []).extend(self.lines[opened : end + 1])
         self.at = min(end + 1, len(self.lines))
+
+    def _json_in_fence(self, at: int, ticks: str, form: str) -> bool:
+        """Read the actions in a fence as JSON, one or several values. Returns False if the first is no action."""
+        if not self._json(at, self.lines[at], form):
+            return False
+        while True:
+            while self.at < len(self.lines) and not self.lines[self.at].strip():
+                self.at += 1
+            line = self.lines[self.at] if self.at < len(self.lines) else ""
+            if closes_fence(line, ticks):
+                self.at += 1
+                return True
+            if line.lstrip()[:1] not in ("{", "[") or not self._json(self.at, line, form):
+                where = f"line {self.at + 1} ({shown(line)}) is none" if line else "is not closed"
+                raise DamagedError(f"The code fence around the JSON in line {at + 1} holds more than actions: {where}.")
+
+    def _marked(self, line: str, begin: int, form: str = "marks") -> None:
+        """Read calls between the tokens of a chat template. Text before them on their line is prose."""
+        text = "\n" * self.at + "\n".join(self.lines[self.at :])
+        calls, end = marked_calls(text, self.at + begin)
+        if before := line[:begin].strip():
+            self._check_marks(before)
+            self.hint = self.hint or checked([line[:begin]], 0, self.heads, acted=bool(self.calls))
+            self.parts.setdefault(self.word, []).append(line[:begin])
+        self._found(form, calls, text.count("\n", 0, end) + 1)
+
+    def _check_marks(self, line: str) -> None:
+        """Raises DamagedError if a line of prose has a token of a chat template, which may begin a call."""
+        if mark := stray_mark(line):
+            raise DamagedError(
+                f"Line {self.at + 1} ({shown(line)}) has `{mark[:80]}`, which some models write to call a tool, and no call that can be read. "
+                "Leave it out, or put it in backticks."
+            )
 
     def _json(self, at: int, line: str, form: str = "JSON") -> bool:
         """Read the JSON that begins in line `at`. Returns False if it is no action."""
@@ -335,6 +374,7 @@ class AnswerReader:
             raise DamagedError(
                 f"Line {self.at + 1} ({shown(line)}) could end a text that ended before: choose another word for its last line."
             )
+        self._check_marks(line)
         self.hint = self.hint or checked(self.lines, self.at, self.heads, acted=bool(self.calls))
         if call_within(line):
             self.hidden = self.hidden or self.at + 1
@@ -346,7 +386,7 @@ class AnswerReader:
         self._checked_order(self.at + 1)
         if self.single:
             self._checked_comment()
-        self.forms.setdefault(form, self.at + 1)
+        self.below = ""
         call = Call(name="", line=self.at + 1)
         self.at += 1
         said, at = head.rest, call.line
@@ -360,16 +400,26 @@ class AnswerReader:
                 first = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
                 if first.lstrip()[:1] in ("{", "[") and not _SHELL_TEST.match(first):
                     self._fence_in_prose(line, form=form)
+                    self.below = form
                     return
                 said = self._fence_for_an_action(opened["info"], first, call.line)
                 if said:
                     break
                 fence, self.at = opened["ticks"], self.at + 1
                 continue
+            if (begin := begins_call(line)) >= 0:
+                self._marked(line, begin, form)
+                self.below = form
+                return
             if line.lstrip()[:1] in ("{", "[") and self._json(self.at, line, form):
+                self.below = form
                 return
             if opens_call(line):
                 self._found(form, *self._tagged(line))
+                self.below = form
+                return
+            if not fence and SUBHEADING not in self.heads and heading(line, (SUBHEADING,)) is not None:
+                self.heads = (*self.heads, SUBHEADING)
                 return
             said, at, self.at = line.strip(), self.at + 1, self.at + 1
         if not said:
@@ -384,8 +434,9 @@ class AnswerReader:
             call=call,
             prose_follows=not self.single,
         )
+        self.forms.setdefault(form, call.line)
         reader.read(said, fence, at)
-        self.calls.append(call)
+        self.calls += [call, *reader.further_edits()]
         self.texts += reader.texts
         self.at, self.word = reader.at, ""
 

@@ -24,7 +24,9 @@ from pytest_recode.agents.headings import (
     heading,
 )
 from pytest_recode.agents.json_calls import call_behind_text, decoded, json_calls, looks_like_a_call, names_a_call
+from pytest_recode.agents.marked_calls import begins_call
 from pytest_recode.agents.other_tools import names_a_tool
+from pytest_recode.agents.python_calls import API_CALL, LIST_OF_CALLS
 from pytest_recode.agents.tagged_calls import opening_tags, tag_at
 from pytest_recode.agents.values import FENCE, DamagedError
 
@@ -32,13 +34,6 @@ MAX_READ = 1_000_000
 """Maximum number of characters of a text that are searched."""
 _MAX_DATA = 20
 """JSON values of a text that are decoded."""
-MARK = re.compile(
-    r"(?:<\|python_tag\|>|\[TOOL_CALLS\]|<\|tool_calls?(?:_section)?(?:_begin)?\|>|<\uff5cDSML\uff5c(?:function_calls|invoke)[^>\n]{0,200}>|<\uff5ctool\u2581calls?\u2581begin\uff5c>)[ \t]*",
-    re.ASCII,
-)
-"""What models write before a call where their server does not take it out of the text."""
-_CALL = re.compile(r"\s*(?:[\[{<]|\w{1,80}[.\[(])")
-_END = re.compile(r"[ \t]*(?:<\|e(?:om|ot)_id\|>|<\|/?tool_call\|>|</s>)[ \t]*$", re.ASCII | re.MULTILINE)
 _MAX_TAGS = 100
 """Maximum number of tags that are searched; on the lines after them, only the first tag is."""
 _MAX_LINES = 1000
@@ -60,7 +55,12 @@ def action_line(text: str, called: Collection[str] = ()) -> int:
         said = line.lstrip(" \t>-*+")
         opened = list(islice(opening_tags(line), max(tags, 1)))
         tags -= len(opened)
-        if _marked(lines, at) or call_behind_text(line) or any(_tag_acts(lines, at, tag, called) for tag in opened):
+        if (
+            begins_call(line) >= 0
+            or _python_acts(lines, at)
+            or call_behind_text(line)
+            or any(_tag_acts(lines, at, tag, called) for tag in opened)
+        ):
             return at + 1
         if said[:1] in ("{", "["):
             data += 1
@@ -73,19 +73,16 @@ def action_line(text: str, called: Collection[str] = ()) -> int:
     return 0
 
 
-def without_marks(text: str) -> str:
-    """A text without the marks that some models write around a call."""
-    return _END.sub("", MARK.sub("", text)) if MARK.search(text) else text
+def _python_acts(lines: Sequence[str], at: int) -> bool:
+    """Whether a line begins calls in Python as Gemini or Llama 4 write them: in a fence of `tool_code`, by `default_api`, in a list."""
+    line = lines[at]
+    fence = FENCE.match(line) if "tool_code" in line else None
+    called = calls_as_python(line.lstrip(" \t["))
+    return fence is not None or bool(called and (API_CALL.match(line) or LIST_OF_CALLS.fullmatch(line)))
 
 
-def _marked(lines: Sequence[str], at: int) -> bool:
-    """Whether a line has the mark of a call outside backticks, followed by text."""
-    for found in MARK.finditer(lines[at]) if "[TOOL" in lines[at] or "<" in lines[at] else ():
-        quoted = found.start() and lines[at][found.start() - 1] == "`"
-        below = next((line for line in lines[at + 1 :] if line.strip()), "") if found.end() == len(lines[at]) else ""
-        if not quoted and (_CALL.match(lines[at], found.end()) or _CALL.match(below)):
-            return True
-    return False
+def _below(lines: Sequence[str], at: int) -> str:
+    return next((line for line in lines[at + 1 :] if line.strip()), "").lstrip()
 
 
 def _holds_json(text: str, *, tagged: bool = False) -> bool:
@@ -113,9 +110,7 @@ def _tag_acts(lines: Sequence[str], at: int, tag: re.Match[str], called: Collect
         return False  # a word in angle brackets
     if tag["equals"] or tag["rest"] or kind_of(tag["name"]) is not None:
         return True
-    if (
-        next((line for line in lines[at + 1 :] if line.strip()), "").lstrip().startswith("<arg_key>")
-    ):  # as GLM writes calls
+    if behind.lstrip().startswith("<arg_key>") or _below(lines, at).startswith("<arg_key>"):  # as GLM writes calls
         return True
     said = behind.partition(f"</{tag['name']}>")[0].strip()
     if behind.lstrip()[:1] in ("{", "["):

@@ -30,6 +30,11 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
                 f"The old and the new text of the `edit` in line {call.line} are the same: after `|`, as in line {clipped}, blank lines "
                 "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
             )
+    if old is not None and new is not None and _joins_lines(old, new):
+        raise DamagedError(
+            f"Of the texts of the `edit` in line {call.line}, one ends in a line break and the other does not: it is unclear whether a line is "
+            "to be joined. Begin and end both texts in lines of their own, or write both without a line break at the end."
+        )
     name, given = call.name, dict(call.arguments)
     if kind_of(name) is None and names_a_tool(name):  # as only a tag or JSON can name it
         kind = tool_kind(name, given)
@@ -84,6 +89,12 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
             f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
         )
     return Action(kind="write", arguments={"path": path, "text": text + value.final})
+
+
+def _joins_lines(old: Value, new: Value) -> bool:
+    """Whether only one of two texts in tags ends in a line break, as if the tags were written in two ways."""
+    in_tags = old.closer[:1] == "<" == new.closer[:1] and not (old.framed and new.framed)
+    return in_tags and bool(old.text and new.text) and (old.text[-1] == "\n") != (new.text[-1] == "\n")
 
 
 def _without_marks(call: Call, old: Value, new: Value) -> dict[str, str]:

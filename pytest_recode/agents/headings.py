@@ -19,6 +19,8 @@ HEADING = re.compile(rf"{_NUMBER}(?:#{{2,6}}[ \t]*(?:\*\*|__)?|\*\*|__){_NUMBER}
 LOOSE = re.compile(rf"{_NUMBER}{_WORD}(?P<tail>(?:[ \t]{{1,4}}#?\d{{1,2}})?[ \t]*[:\uff1a].*)$", _FLAGS)
 # Only where an answer holds no action under either: `# Action: read`, outside of fences and arguments.
 SINGLE = re.compile(rf"#[ \t]*(?:\*\*|__)?{_NUMBER}{_WORD}(?P<tail>.*)$", _FLAGS)
+# Only below an action heading that names no action: `### write`.
+SUBHEADING = re.compile(r"#{2,6}[ \t]+[`*]{0,3}(?P<word>[A-Za-z][\w-]{1,30})(?P<tail>)[`*:]{0,4}[ \t]*$", _FLAGS)
 ARGUMENT = re.compile(
     r"[ \t]*(?:[-*+][ \t]+)?(?P<mark>[`*\"'_]{0,3})(?P<name>[A-Za-z][\w-]{0,30}(?:[ ](?:input|str|string|text|path))?)"
     r"(?:(?P<inner>[:\uff1a])(?P=mark)(?P<behind>.*)|(?P=mark)[ \t]*(?P<tail>(?:[:\uff1a=]|<<).*|))$",
@@ -59,6 +61,8 @@ def heading(line: str, heads: Sequence[re.Pattern[str]]) -> Head | None:
     match = next((match for head in heads if (match := head.match(line))), None)
     if match is None:
         return None
+    if match.re is SUBHEADING:
+        return Head(word="action", rest=match["word"], tag="") if kind_of(match["word"]) else None
     word = match["word"].lower().rstrip("s")
     word = "planning" if word == "plan" else word
     tail = re.sub(r"[ \t]#{1,6}$", "", match["tail"].rstrip()).strip()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 
 from pytest_recode.agents.actions import MAX_ACTIONS, form_of
 from pytest_recode.agents.forms import FORMS
-from pytest_recode.agents.named_code import lines_of_files
+from pytest_recode.agents.outside_code import Known, lines_of_files
 from pytest_recode.episode import Feedback
 from pytest_recode.task import INSTRUCTION_FILE, PAPER_FILE, Brief, Files, brief_files
 from pytest_recode.verdict import legible
@@ -149,12 +149,13 @@ def budget_text(step: int, steps: int, turn: int, turns: int) -> str:
     return f"Step {step} of {steps} in turn {turn} of {turns}. {left}"
 
 
-def shown_lines(brief: Brief, feedback: Feedback | None, targets: Files) -> Set[str]:
-    """The lines of repository, brief, feedback and the targets as they were shown, which an answer may quote."""
+def shown(brief: Brief, feedback: Feedback | None, targets: Files) -> Known:
+    """What a prompt shows: the lines of repository, brief, feedback and the targets as they were then. An answer may quote it."""
     texts = (brief.instruction, brief.paper or "", feedback.text if feedback is not None else "")
-    return lines_of_files(
+    lines = lines_of_files(
         [*brief.repo.values(), *targets.values(), *(text.encode("utf-8", "replace") for text in texts)]
     )
+    return Known(lines=lines, targets=brief.targets, interfaces=brief.interfaces)
 
 
 def target_files(brief: Brief, targets: Files) -> dict[str, str]:
@@ -164,25 +165,25 @@ def target_files(brief: Brief, targets: Files) -> dict[str, str]:
 
 def targets_text(brief: Brief, targets: Files, above: Mapping[str, str] | None = None) -> str:
     """The targets as they are now, as blocks; each is cut at MAX_TARGET characters. `above`: in what the prompt has one already."""
-    shown = []
+    pieces = []
     for path in brief.targets:
         if place := (above or {}).get(path):
-            shown.append(f"## {path}\n\n(unchanged: its whole text is in {place}, above)")
+            pieces.append(f"## {path}\n\n(unchanged: its whole text is in {place}, above)")
             continue
         if path not in targets:
-            shown.append(f"## {path}\n\n(absent: it does not exist, or is no regular file, or is larger than 1 MiB)")
+            pieces.append(f"## {path}\n\n(absent: it does not exist, or is no regular file, or is larger than 1 MiB)")
             continue
         text = targets[path].decode("utf-8", "replace")
         if not text.strip():
-            shown.append(f"## {path}\n\n(empty)")
+            pieces.append(f"## {path}\n\n(empty)")
             continue
         fence = fence_for(text)
         said, note = printable(text)
-        shown.append(
+        pieces.append(
             f"## {path}\n\n{fence}\n{cut(said, MAX_TARGET).removesuffix(chr(10))}\n{fence}"
             + (f"\n{note}" if note else "")
         )
-    return "# Current content of the targets\n\n" + "\n\n".join(shown)
+    return "# Current content of the targets\n\n" + "\n\n".join(pieces)
 
 
 def cut(text: str, limit: int) -> str:

@@ -14,7 +14,8 @@ chooses itself, so that a block can hold any line whatever:
 A block's text is its lines joined by newlines: none after the last, but in the text of a `write`, since a file's lines each end in a
 newline. The content of a block is never parsed.
 
-`parse` also reads the other forms in which models answer (`value_reader`, `json_calls`, `tagged_calls`). It has two outcomes: a Step in which every action
+`parse` also reads the other forms in which models answer (`value_reader`, `json_calls`, `tagged_calls`, `marked_calls`, `python_calls`). It
+has two outcomes: a Step in which every action
 and every text is as it was written, or a ProtocolError, and then nothing of the answer is done. Each line of an answer belongs to a
 part, to an argument or to prose before or after the actions; any other line is an error.
 """
@@ -33,12 +34,11 @@ from pytest_recode.agents.checked_action import checked_action, cut_short
 from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS, TEXTS
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
 from pytest_recode.agents.json_calls import AS_JSON, submit_text
-from pytest_recode.agents.leaked_calls import unmarked
-from pytest_recode.agents.named_code import quoted_code, unwritten
+from pytest_recode.agents.outside_code import outside_code
 from pytest_recode.agents.prose import json_line
-from pytest_recode.agents.tagged_calls import PART_TAG, opens_call
+from pytest_recode.agents.tagged_calls import opens_call
 from pytest_recode.agents.value_reader import value_at
-from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, opens_block, to_write
+from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, opens_block
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
 
@@ -66,20 +66,40 @@ def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
             text="Your answer was cut off at the model's limit of output. Nothing was done. Write less at once."
         )
     try:
-        text = unmarked(without_thoughts(plain_lines(text)))
         if not text.strip():
             return ProtocolError(text=f"Your answer was empty. Answer in this form:\n\n{_SHAPE}")
-        if len(text) > MAX_ANSWER:
-            raise DamagedError(
-                f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Write less at once."
-            )
-        return _step(_read(_outdented(text).split("\n")))
+        return read_actions(text)
+    except NoActionError as none:
+        what = f"{none.hint} No other action was found." if none.hint else _NO_ACTION
+        shape = _shape(plain_lines(text).split("\n"))
+        return ProtocolError(
+            text=f"{what} Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{shape}"
+        )
     except DamagedError as damage:
         return ProtocolError(text=f"{damage} Nothing was done.")
     except WrongError as wrong:
         return ProtocolError(text=in_text(wrong.error))
+
+
+class NoActionError(DamagedError):
+    """A text has no action. `hint`, if not empty, names a line that looks like one."""
+
+    def __init__(self, hint: str) -> None:
+        super().__init__(hint)
+        self.hint = hint
+
+
+def read_actions(text: str) -> Step:
+    """The actions in a text and everything beside them. Raises NoActionError, DamagedError and WrongError."""
+    text = without_thoughts(plain_lines(text))
+    if len(text) > MAX_ANSWER:
+        raise DamagedError(
+            f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Write less at once."
+        )
+    try:
+        return _step(_read(_outdented(text).split("\n")))
     except RecursionError:
-        return ProtocolError(text="Your answer is nested too deeply. Nothing was done.")
+        raise DamagedError("Your answer is nested too deeply.") from None
 
 
 def _read(lines: list[str]) -> AnswerReader:
@@ -143,7 +163,7 @@ def parts_of(text: str) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     word, fence, close = "reflection", "", ""
     lines = text[:MAX_ANSWER].split("\n")
-    last = {found[0]: at for at, line in enumerate(lines) for found in _CLOSING.finditer(line)}
+    last = {found[0].lower(): at for at, line in enumerate(lines) for found in _PART_END.finditer(line)}
     for at, line in enumerate(lines):
         head = heading(line.rstrip("\r"), (HEADING,) if fence or close else (HEADING, SINGLE))
         if head is not None and head.word == "action":
@@ -152,25 +172,19 @@ def parts_of(text: str) -> dict[str, str]:
             word, line = head.word, "" if head.tag else head.rest
         opened = FENCE.match(line)
         fence = "" if fence and closes_fence(line, fence) else fence or (opened["ticks"] if opened else "")
-        for piece in _pieces(line):
-            tag = None if close else PART_TAG.fullmatch(piece)
-            if tag and tag["name"].lower() in PART_NAMES and last.get(f"</{tag['name']}>", -1) >= at:
-                word, close = PART_NAMES[tag["name"].lower()], f"</{tag['name']}>"
-            elif close and piece == close:
+        for piece in _PART_TAGS.split(line) if "<" in line else [line]:
+            tag = piece.strip("<>").lower() if piece[:1] == "<" and piece[-1:] == ">" else ""
+            if tag in PART_NAMES and not close and last.get(f"</{tag}>", -1) >= at:
+                word, close = PART_NAMES[tag], f"</{tag}>"
+            elif close and piece.lower() == close:
                 word, close = "reflection", ""
-            elif piece:
+            elif piece or piece == line:
                 parts.setdefault(word, []).append(piece)
-    return {name: "\n".join(said).strip() for name, said in parts.items()}
+    return {name: said for name, rows in parts.items() if (said := "\n".join(rows).strip())}
 
 
-_CLOSING = re.compile(r"</[A-Za-z]{1,20}>")
-_PIECES = re.compile(r"(</?[A-Za-z]{1,20}>)")
-
-
-def _pieces(line: str) -> list[str]:
-    """Split a line that begins or ends with a tag at its tags."""
-    bare = line.strip()
-    return _PIECES.split(bare) if bare[:1] == "<" or bare[-1:] == ">" else [line]
+_PART_END = re.compile(rf"</(?:{'|'.join(PART_NAMES)})>", re.IGNORECASE)
+_PART_TAGS = re.compile(rf"(</?(?:{'|'.join(PART_NAMES)})>)", re.IGNORECASE)
 
 
 def render(step: Step) -> str:
@@ -254,18 +268,16 @@ def _shape(lines: Sequence[str]) -> str:
     return _SHAPE
 
 
-def _step(reading: AnswerReader) -> Step | ProtocolError:
+def _step(reading: AnswerReader) -> Step:
     calls, lines = reading.calls, reading.lines
     if not calls:
-        what = f"{reading.hint} No other action was found." if reading.hint else _NO_ACTION
-        if not reading.hint and (line := json_line(lines)):
-            what = (
+        hint = reading.hint
+        if not hint and (line := json_line(lines)):
+            hint = (
                 f"Your answer has no action that can be read. Line {line} (`{lines[line - 1].strip()[:80]}`) holds JSON that is not read: "
                 f"an action as JSON names it and begins in a line of its own, such as {AS_JSON}."
             )
-        return ProtocolError(
-            text=f"{what} Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{_shape(lines)}"
-        )
+        raise NoActionError(hint)
     if len(reading.forms) > 1:
         told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())
         raise DamagedError(f"Your answer has actions in different forms, {told}: use one.")
@@ -278,21 +290,12 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
         if kind_of(call.name) == "submit" and (said := submit_text(call.arguments)):
             call.parts["reflection"] = "\n".join(filter(None, (call.parts.get("reflection"), said)))
     made = [checked_action(call, lines, texts) for call in calls]
-    if (lost := unwritten(reading.named, made)) is not None:
-        raise DamagedError(
-            f"The code fence in line {lost.line} names a file, {lost.path[:200]}, and no action of your answer writes that file: the code "
-            f"would be lost. {to_write(lost.path)} To quote it, leave the name of the file out."
-        )
-    if reading.loose_code and made[-1].kind == "submit" and not writes(made):
-        raise DamagedError(
-            f"Your answer submits, and the code in line {reading.loose_code} belongs to no action: it would not be written. "
-            "Write it with `### Action: write`, or submit without it."
-        )
     parts = {word: "\n".join(said).strip() for word, said in reading.parts.items()}
     parts |= {word: "\n".join(filter(None, (text, parts[word]))) for word, text in reading.exact.items()}
     for call in calls:
         for name, said in call.parts.items():
             parts[name] = "\n".join(filter(None, (parts.get(name), said)))
+    outside = tuple(code for text in parts.values() for code in outside_code(text))
     before = parts.pop("", "")
     parts["observation"] = parts.get("observation") or before
     return Step(
@@ -300,12 +303,5 @@ def _step(reading: AnswerReader) -> Step | ProtocolError:
         reflection=parts.get("reflection", ""),
         planning=parts.get("planning", ""),
         actions=tuple(made),
-        quoted=tuple(code for text in parts.values() for code in quoted_code(text))
-        if made[-1].kind == "submit"
-        else (),
+        outside=outside,
     )
-
-
-def writes(actions: Sequence[Action]) -> bool:
-    """Whether one of the actions can change a file."""
-    return any(FORMS[each.kind].changes_files for each in actions)

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,21 +26,21 @@ from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.forms import PARTS
 from pytest_recode.agents.json_calls import arguments_in
 from pytest_recode.agents.memory import Entry, Memory, limit_of
-from pytest_recode.agents.named_code import lines_of_files
+from pytest_recode.agents.outside_code import Known, lines_of_files
 from pytest_recode.agents.prompts import (
     brief_text,
     budget_text,
     cut,
     feedback_text,
     result_text,
-    shown_lines,
+    shown,
     system_text,
     target_files,
     targets_text,
 )
 from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
-from pytest_recode.agents.step_checks import checked, lost_code
+from pytest_recode.agents.step_checks import checked, refusal
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError
@@ -80,7 +80,7 @@ class ReCode:
             reply = self.model.complete(prompt, tools=tools)
             usage += reply.usage
             self.memory.counted(prompt, _OF_TOOLS if tools else 0, reply.usage.prompt_tokens)
-            submitted = self._answer(reply, workspace, found, step, partial(shown_lines, brief, feedback, targets))
+            submitted = self._answer(reply, workspace, found, step, partial(shown, brief, feedback, targets))
         how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
         return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
@@ -147,17 +147,14 @@ class ReCode:
         return reply.usage
 
     def _answer(
-        self, reply: Reply, workspace: Workspace, found: Searches, step: int, shown: Callable[[], Set[str]]
+        self, reply: Reply, workspace: Workspace, found: Searches, step: int, quotable: Callable[[], Known]
     ) -> bool:
-        """Execute an answer and remember it with its results. Returns True if it submits. `shown`: lines that it may quote."""
+        """Execute an answer and remember it with its results. Returns True if it submits. `quotable`: what it may quote."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
         try:
             native = self.model.native_tools
             calls = len(reply.tool_calls) if native else 0
-            known: Set[str] = frozenset()
-            if isinstance(read, Step) and read.quoted:
-                texts = (text.encode("utf-8", "replace") for each in read.actions for text in each.arguments.values())
-                known = shown() | lines_of_files(texts)
+            known = quotable() if isinstance(read, Step) and read.outside else Known()
             read = checked(read, workspace, native=native, calls=calls, known=known)
         finally:  # also where the sandbox failed
             self._log("step", step, _step_fields(read, reply))
@@ -175,9 +172,7 @@ class ReCode:
                 ok = False
                 text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
-                lost = (
-                    lost_code(read.quoted, known | lines_of_files(workspace.targets().values())) if read.quoted else ""
-                )
+                lost = _refusal(read, workspace, known) if read.outside else ""
                 ok, text = not lost, f"Not done. {lost}" if lost else "The targets are handed in."
                 submitted, refused = ok, 0 if ok else number
             else:
@@ -259,6 +254,13 @@ def make(context: AgentContext) -> Agent:
 
 
 KIND = AgentKind(make=make)
+
+
+def _refusal(step: Step, workspace: Workspace, known: Known) -> str:
+    """Why the targets as they are now are not handed in; "" if they are."""
+    known = known.also(text for action in step.actions for text in action.arguments.values())
+    known = replace(known, lines=known.lines | lines_of_files(workspace.targets().values()))
+    return refusal(step.outside, known)
 
 
 def _replaced(actions: Sequence[Action]) -> str:

@@ -7,31 +7,26 @@ Called by `recode` after an answer is parsed and before it is executed. Changes 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_recode.agents import Refused, Workspace
-from pytest_recode.agents.actions import AS_A_WHOLE, Action, ProtocolError, Step, in_calls, in_text, wrong_use
+from pytest_recode.agents.actions import AS_A_WHOLE, Action, Code, ProtocolError, Step, in_calls, in_text, wrong_use
+from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import interface_in
-from pytest_recode.agents.named_code import lines_of_files, lost_line
-from pytest_recode.agents.protocol import writes
+from pytest_recode.agents.outside_code import Known, lines_of_files, lost_code, lost_file
 from pytest_recode.agents.value_reader import SEARCH
-from pytest_recode.agents.values import FENCE
+from pytest_recode.agents.values import FENCE, to_write
 
 
 def checked(
-    step: Step | ProtocolError,
-    workspace: Workspace,
-    *,
-    native: bool,
-    calls: int = 0,
-    known: Set[str] = frozenset(),
+    step: Step | ProtocolError, workspace: Workspace, *, native: bool, calls: int = 0, known: Known | None = None
 ) -> Step | ProtocolError:
     """The step with paths relative to the workspace, or a description of its faults. For an answer that is already faulty, the faults of
     its other calls are added.
 
-    `native`: the model calls tools. `calls`: number of calls, each of which gets a result. `known`: lines shown to the model, which it
-    may quote.
+    `native`: the model calls tools. `calls`: number of calls, each of which gets a result. `known`: what the model was shown, which it may
+    quote.
     """
     if isinstance(step, ProtocolError):
         also = [_checked(action, workspace) if action is not None else None for action in step.actions]
@@ -39,9 +34,10 @@ def checked(
         every = tuple(before or now for before, now in zip(step.calls, told, strict=True))
         return replace(step, text=next(filter(None, every), step.text), calls=every)
     fault = _order(step.actions)
-    if not fault and step.quoted and not writes(step.actions):
-        fault = lost_code(step.quoted, known | lines_of_files(workspace.targets().values()))
-        fault = f"{fault} Nothing was done." if fault else ""
+    if not fault and step.outside:
+        known = (known or Known()).also(_read(workspace, step.outside))
+        known = replace(known, lines=known.lines | lines_of_files(workspace.targets().values()))
+        fault = lost(step, known, native=native)
     if fault:
         return ProtocolError(text=fault, calls=(fault, *[AS_A_WHOLE] * (calls - 1)) if calls else ())
     made = [_checked(action, workspace) for action in step.actions]
@@ -49,6 +45,48 @@ def checked(
     if not any(wrong):
         return replace(step, actions=tuple(each for each in made if isinstance(each, Action)))
     return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong) if calls == len(wrong) else ())
+
+
+def lost(step: Step, known: Known, *, native: bool) -> str:
+    """A description of code outside the actions that would be lost whatever the actions do; "" if there is none."""
+    known = known.also(text for action in step.actions for text in action.arguments.values())
+    path, line = lost_file(step.outside, step.actions, known)
+    if path:
+        how = f"Write it with the tool `write` or `edit`{', or run the command with `run`' if _commanded(step.outside) else ''}."
+        return (
+            f"The code outside of your actions that names the file {path[:200]} would be lost: no action writes that file, and `{line[:80]}` in "
+            f"none that you were shown. Nothing was done. {how if native else to_write(path)} To quote code of your own, leave the name of the file out."
+        )
+    if step.actions[-1].kind != "submit" or any(FORMS[each.kind].changes_files for each in step.actions):
+        return ""
+    fault = refusal(step.outside, known)
+    return f"{fault} Nothing was done." if fault else ""
+
+
+def _commanded(found: Sequence[Code]) -> bool:
+    return any(code.command for code in found)
+
+
+def _read(workspace: Workspace, found: Sequence[Code]) -> list[str]:
+    """The texts of the files that pieces of code name, as far as they exist."""
+    texts = []
+    for path in dict.fromkeys(code.path for code in found if code.path):
+        try:
+            texts.append(workspace.read(path))
+        except Refused:
+            continue
+    return texts
+
+
+def refusal(found: Sequence[Code], known: Known) -> str:
+    """Why a submission is refused while code outside of the actions is in no target; "" if it is not."""
+    line = lost_code(found, known)
+    if not line:
+        return ""
+    return (
+        f"The code outside of your actions (`{line[:80]}`) is in no target, and no action writes it: it would be lost. If it belongs to a "
+        "target, write it with `write` or `edit`, then `submit`; otherwise `submit` without it."
+    )
 
 
 def _order(actions: Sequence[Action]) -> str:
@@ -59,17 +97,6 @@ def _order(actions: Sequence[Action]) -> str:
         return ""
     other = next(kind for kind in after if kind != "submit")
     return f"`submit` ends the turn, but comes before `{other}` in your answer. Nothing was done. Make `submit` the last action."
-
-
-def lost_code(quoted: Sequence[str], known: Set[str]) -> str:
-    """A description of code outside the actions of a step that submits, if the code is not among the known lines; "" if there is none."""
-    line = lost_line(quoted, known)
-    if not line:
-        return ""
-    return (
-        f"The code outside of your actions (`{line[:80]}`) is in no target, and no action writes it: it would be lost. Write it with `write` or "
-        "`edit`, then `submit`; to hand the targets in as they are, submit without that code."
-    )
 
 
 def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:

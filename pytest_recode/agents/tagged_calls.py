@@ -3,14 +3,18 @@
     <function=write><parameter=path>a.py</parameter>...</function>
     <invoke name="write"><parameter name="path">a.py</parameter>...</invoke>
     <write><path>a.py</path><text>...</text></write>
+    <tool_call>write<arg_key>path</arg_key><arg_value>a.py</arg_value>...</tool_call>
 
-Called by the readers of answers in the pytest process. Pure. Texts are taken as they are: nothing within tags is an escape.
+Called by the readers of answers in the pytest process. Pure. Texts are taken as they are: nothing within tags is an escape. One line break
+directly after the opening tag and one directly before the closing tag belong to the tags if both are there.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pytest_recode.agents.action_names import (
     argument_of,
@@ -33,8 +37,11 @@ from pytest_recode.agents.values import (
     Value,
 )
 
+_SPACE = "(?:(?:antml|xai|minimax):|\uff5cDSML\uff5c)"
+"""What the models of Anthropic, xAI, MiniMax and DeepSeek write before the name of a tag."""
+
 _TAG = re.compile(
-    r"<(?P<name>(?:antml:)?[A-Za-z_][\w-]*)(?:=(?P<equals>[\w.-]+))?(?P<rest>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*(?P<empty>/?)>"
+    rf"<(?P<name>{_SPACE}?[A-Za-z_][\w-]*)(?:=(?P<equals>[\w.-]+))?(?P<rest>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*(?P<empty>/?)>"
 )
 
 
@@ -56,7 +63,23 @@ PART_TAG = re.compile(r"[ \t]*<(?P<name>[A-Za-z]{1,20})>")
 ACTION_TAG = re.compile(r"[ \t]*<(?P<name>action)>", re.IGNORECASE)
 
 
+_PREFIX = re.compile(rf"^{_SPACE}")
+
+
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\w+);|<!\[CDATA\[")
+
+
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
+
+
+_NAME = re.compile(r"\s*(?P<name>[\w.-]{1,80})\s*(?=<arg_key>|</)")
+_KEY = re.compile(r"<arg_key>\s*(?P<key>[\w-]{1,80})\s*</arg_key>\s*<arg_value>")
+_VALUE_END = "</arg_value>"
+"""How GLM writes the name and the arguments of a call."""
+
+
+_SURPLUS = re.compile(r"[}\s]*")
+"""Braces too many after the JSON in a tag, which some models write."""
 
 
 _HOW = "Write each action as a tag that is named like it: `<read><path>a.py</path></read>`."
@@ -92,15 +115,20 @@ def call_within(line: str) -> bool:
 
 
 def _opens(tag: re.Match[str]) -> bool:
-    name = tag["name"].removeprefix("antml:").lower()
+    name = _bare(tag["name"]).lower()
     return name in _LISTS or name in _CALLS or kind_of(name) is not None
+
+
+def _bare(name: str) -> str:
+    """The name of a tag without what a model writes before it."""
+    return _PREFIX.sub("", name)
 
 
 def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
     """The actions in the element that begins at `at`, and the index after it. Raises DamagedError."""
     tag = _TAG.match(text, at)
     assert tag is not None
-    name = tag["name"].removeprefix("antml:").lower()
+    name = _bare(tag["name"]).lower()
     line = text.count("\n", 0, at) + 1
     close = f"</{tag['name']}>"
     if name in _LISTS:
@@ -129,6 +157,15 @@ def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
         if given:
             raise DamagedError(f"`{tag[0][:80]}` in line {line} has attributes, and JSON in it: use one of the two.")
         calls, at = _json_within(text, at, named, line)
+        at = _SURPLUS.match(text, at).end()  # type: ignore[union-attr]
+        while text[at : at + 1] in ("{", "[") and not named and len(calls) <= MAX_ACTIONS:
+            more, at = _json_within(text, at, named, line)
+            calls, at = calls + more, _SURPLUS.match(text, at).end()  # type: ignore[union-attr]
+        if at == len(text):
+            return calls, at  # a server removed the last tag
+    elif not named and (said := _NAME.match(text, tag.end())):
+        call, at = _keys_and_values(text, said.end(), Call(name=said["name"], line=line), close)
+        calls = [call]
     elif named:
         call, at = _arguments(text, at, Call(name=named, line=line, arguments=dict(given)), close)
         calls = [call]
@@ -143,7 +180,8 @@ def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
     at = _skipped(text, at)
     if not text.startswith(close, at):
         what = text[at:].partition("\n")[0]
-        raise DamagedError(f"`{tag[0][:80]}` in line {line} is not closed by `{close}` before {what[:80]!r}.")
+        where = repr(what[:80]) if text[at:].strip() else "the end of your answer"
+        raise DamagedError(f"`{tag[0][:80]}` in line {line} is not closed by `{close}` before {where}.")
     return calls, at + len(close)
 
 
@@ -160,6 +198,33 @@ def _json_within(text: str, at: int, named: str, line: int) -> tuple[list[Call],
     return calls, at
 
 
+def _keys_and_values(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
+    """Read the arguments of `call` as GLM writes them, up to `close`."""
+    at = _skipped(text, at)
+    while not text.startswith(close, at):
+        key = _KEY.match(text, at)
+        stop = text.find(_VALUE_END, key.end()) if key else -1
+        after = _skipped(text, stop + len(_VALUE_END))
+        if key is None or stop < 0 or not text.startswith((close, "<arg_key>"), after):
+            raise DamagedError(
+                f"`{call.name[:80]}` in line {call.line} is not made of `<arg_key>...</arg_key>` and `<arg_value>...{_VALUE_END}` up to "
+                f"`{close}`."
+            )
+        opened = text.count("\n", 0, key.end()) + 1
+        _keep(call, key["key"], _value(text, key.end(), stop, _VALUE_END, "<arg_value>", opened))
+        at = after
+    return call, at
+
+
+def _keep(call: Call, name: str, value: Value) -> None:
+    if name in call.arguments or PART_NAMES.get(name) in call.parts:
+        raise DamagedError(f"`{name}` of `{call.name[:80]}` in line {call.line} is given twice.")
+    if (part := PART_NAMES.get(name.lower())) is not None:
+        call.parts[part] = value.text
+    else:
+        call.arguments[name], call.values[name] = value.text, value
+
+
 def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
     """Read the arguments of `call`, each in its own tag, up to `close`."""
     while not text.startswith(close, at):
@@ -174,43 +239,65 @@ def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
                 f"{_in_tags(call.name)}"
             )
         name, value, at = argument_tag(text, tag)
-        if name in call.arguments or PART_NAMES.get(name) in call.parts:
-            raise DamagedError(f"`{name}` of `{call.name[:80]}` in line {call.line} is given twice.")
-        if (part := PART_NAMES.get(name.lower())) is not None:
-            call.parts[part] = value.text
-        else:
-            call.arguments[name], call.values[name] = value.text, value
+        _keep(call, name, value)
+        if _attribute(tag, "string") == "false":  # as DeepSeek marks a value that is JSON
+            call.arguments[name] = _json_value(value.text, name, call.line)
         at = _skipped(text, at)
     return call, at
 
 
+def _json_value(text: str, name: str, line: int) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"`{name[:80]}` of the call in line {line} is no JSON ({error}).") from None
+
+
 def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
-    """Name and value of the argument that `tag` opens, and the index after it. The value ends at the first closing tag and excludes one
-    line break at each end. Raises DamagedError."""
+    """Name and value of the argument that `tag` opens, and the index after it. The value ends at the first closing tag, or at the first
+    after the end of a CDATA section. Raises DamagedError."""
     opened = text.count("\n", 0, tag.start()) + 1
-    name = tag["name"].removeprefix("antml:")
+    name = _bare(tag["name"])
     close = f"</{tag['name']}>"
     if name.lower() in _ARGUMENT_TAGS:
         name = tag["equals"] or _attribute(tag, "name")
     stop = text.find(close, tag.end())
+    within = _skipped(text, tag.end())
+    if text.startswith(_CDATA, within):
+        stop = text.find(_CDATA_END, within)
+        stop = text.find(close, stop) if stop >= 0 else -1
     if stop < 0 or tag["empty"] or not name:
         raise DamagedError(f"`{tag[0][:80]}` in line {opened} is not closed by `{close}`, or names no argument.")
-    raw = text[tag.end() : stop]
-    if _ENTITY.search(raw):
+    value = _value(text, tag.end(), stop, close, tag[0][:80], opened)
+    if "\n" not in value.text and name.lower() in ("path", "file", "filename", "file_path", "filepath"):
+        value = replace(value, text=value.text.strip())
+    return name, value, stop + len(close)
+
+
+def _value(text: str, start: int, stop: int, close: str, tag: str, opened: int) -> Value:
+    """The text between two tags. Raises DamagedError if it is unclear what of it is meant."""
+    raw = text[start:stop]
+    section = raw.strip()
+    if section.startswith(_CDATA) and section.endswith(_CDATA_END) and section.count(_CDATA_END) == 1:
+        raw = section[len(_CDATA) : -len(_CDATA_END)]
+    elif found := _ENTITY.search(raw):
         raise DamagedError(
-            f"The text of `{tag[0][:80]}` in line {opened} holds `{_ENTITY.search(raw)[0]}`: it is unclear whether it is "  # type: ignore[index]
-            "escaped. Write it as a block."
+            f"The text of `{tag}` in line {opened} holds `{found[0]}`: it is unclear whether it is escaped. Write it as a block."
         )
-    body = raw.removeprefix("\n")
-    body, broken, last = body.rpartition("\n")
-    whole_lines = bool(broken) and not last.strip(" \t")
-    body = body if whole_lines else f"{body}{broken}{last}"
-    if "\n" not in raw and name.lower() in ("path", "file", "filename", "file_path", "filepath"):
-        body = body.strip()
-    end = stop + len(close)
-    ended = text.count("\n", 0, end) + 1
-    final = "\n" if whole_lines else ""
-    return name, Value(text=body, end=ended, closer=close, opened=opened, final=final), end
+    ended = text.count("\n", 0, stop + len(close)) + 1
+    inner, broken, last = raw.rpartition("\n")
+    if not broken or last.strip(" \t"):
+        return Value(text=raw, end=ended, closer=close, opened=opened)
+    if raw[0] == "\n":
+        body = raw[1 : len(inner)]
+        final = "\n" if body and body[-1] != "\n" else ""
+        return Value(text=body, end=ended, closer=close, opened=opened, framed=True, final=final)
+    if last:
+        raise DamagedError(
+            f"The text of `{tag}` in line {opened} begins next to its tag and ends in blanks before `{close}`: it is unclear whether they "
+            "belong to it. Begin the text in a line of its own."
+        )
+    return Value(text=raw, end=ended, closer=close, opened=opened)
 
 
 def _plain(text: str, at: int, name: str, close: str) -> dict[str, object]:

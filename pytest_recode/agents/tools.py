@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from pytest_recode.agents.action_arguments import action
 from pytest_recode.agents.action_names import kind_of
 from pytest_recode.agents.actions import AS_A_WHOLE, MAX_ACTIONS, Action, ProtocolError, Step, arguments_of, in_calls
-from pytest_recode.agents.beside_calls import action_line, without_marks
-from pytest_recode.agents.fences import fences
+from pytest_recode.agents.beside_calls import action_line
+from pytest_recode.agents.fences import SHELLS, fences, language
 from pytest_recode.agents.forms import FORMS, PARTS, Form
 from pytest_recode.agents.headings import calls_as_python
 from pytest_recode.agents.json_calls import arguments_in, submit_text, taken_parts
-from pytest_recode.agents.leaked_calls import leaked_calls
-from pytest_recode.agents.named_code import named_code, quoted_code, unwritten
+from pytest_recode.agents.marked_calls import first_mark
 from pytest_recode.agents.other_tools import tool_kind, translated, unwrapped
-from pytest_recode.agents.protocol import parse, parts_of, plain_lines
-from pytest_recode.agents.values import DamagedError
+from pytest_recode.agents.outside_code import outside_code
+from pytest_recode.agents.protocol import NoActionError, parse, parts_of, plain_lines, read_actions, without_thoughts
+from pytest_recode.agents.values import DamagedError, WrongError
 from pytest_recode.models import Reply, Tool, ToolCall
 
 CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
 """What providers give as the reason where an answer ended before its end."""
 
-_ADVICE = re.compile(r"(?<=[.`)?]) (?:Write|Answer in|Begin|Leave|To quote|Use|Each action|No other action)\b")
+_ADVICE = re.compile(
+    r"(?<=[.`)?]) (?:Write|Answer in|Begin|End|Leave|Put|Close|To (?:quote|write|run)|Use|Each action|No other action|A text that|If it is)\b"
+)
 """Where an error message of the text protocol continues with advice: models with tools get other advice."""
-_OF_TEXT = re.compile(r"###|<<|\bblock\b|holds no action")
 _WORD = re.compile(r"[A-Za-z_]{2,40}")
 
 
@@ -90,66 +90,81 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
         return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong), actions=readable)
     right = [each for each in read if not isinstance(each, ProtocolError)]
     actions = tuple(each for each, _ in right)
-    line = action_line(reply.text, [each.kind for each in actions])
-    if line and not _repeats(reply.text, actions):
-        what = reply.text.split("\n")[line - 1].strip()[:80]
-        return _for_each(
-            reply,
-            f"Your answer calls tools, and its text holds actions as well, in line {line} (`{what}`), that are not those of the calls. "
-            "Nothing was done. Act by tool calls alone.",
-        )
-    if (lost := unwritten(named_code(plain_lines(reply.text)), actions)) is not None:
-        return _for_each(
-            reply,
-            f"The code fence in line {lost.line} of your text names a file, {lost.path[:200]}, and no tool call writes that file: the code "
-            "would be lost. Nothing was done. Write it with the tool `write`; to quote it, leave the name of the file out.",
-        )
+    text = _without_thoughts(reply.text)
+    if (fault := _beside(text, actions)) is not None:
+        return _for_each(reply, f"{fault} Nothing was done. Act by tool calls alone.")
     parts = dict(parts_of(reply.text)) if reply.text.strip() else {}
     for _, given in right:
         parts.update({name: value for name, value in given.items() if value and not parts.get(name)})
-    texts = [reply.text, *(text for _, given in right for text in given.values())]
-    submits = any(each.kind == "submit" for each in actions)
-    return Step(
-        **parts, actions=actions, quoted=tuple(code for text in texts for code in quoted_code(text)) if submits else ()
+    texts = [text, *(said for _, given in right for said in given.values())]
+    return Step(**parts, actions=actions, outside=tuple(code for said in texts for code in outside_code(said)))
+
+
+def _beside(text: str, actions: Sequence[Action]) -> str | None:
+    """What is wrong with a text beside native calls: an action that is none of them, or a mark of one; None if nothing is."""
+    line = action_line(text, [each.kind for each in actions])
+    if line and not _repeats(text, actions):
+        what = text.split("\n")[line - 1].strip()[:80]
+        return f"Your answer calls tools, and its text holds actions as well, in line {line} (`{what}`), that are not those of the calls."
+    number, mark = (0, "") if line else first_mark(text)
+    if not mark:
+        return None
+    return (
+        f"Your answer calls tools, and line {number} of its text has `{mark[:80]}`, which some models write to call a tool: it is unclear "
+        "whether it is meant. Leave it out, or put it in backticks."
     )
+
+
+def _without_thoughts(text: str) -> str:
+    try:
+        return without_thoughts(plain_lines(text))
+    except DamagedError:
+        return text
 
 
 def _repeats(text: str, actions: Sequence[Action]) -> bool:
     """Whether the actions in a text are among the native calls, and so are executed once."""
-    said = parse(without_marks(text))
+    said = parse(text)
     return isinstance(said, Step) and all(said.actions.count(each) <= actions.count(each) for each in said.actions)
 
 
 def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
-    if not cut_off and (leaked := leaked_calls(reply.text)):
-        read = from_reply(replace(reply, text="", tool_calls=leaked))
-        return ProtocolError(text=read.text) if isinstance(read, ProtocolError) else read
-    step = parse(reply.text, cut_off=cut_off)
-    if isinstance(step, Step):
-        return step
+    """The step of an answer without native calls: its text may hold actions in any form that `parse` reads."""
     if cut_off:
-        return step
+        return parse(reply.text, cut_off=True)
     called = f"Call one of: {', '.join(FORMS)}."
     if not reply.text.strip():
         return ProtocolError(text=f"Your answer was empty: it calls no tool. {called}")
-    line = action_line(reply.text)
-    if not line:
-        if python := next((line.strip()[:80] for line in reply.text.split("\n") if calls_as_python(line)), ""):
-            return ProtocolError(
-                text=f"Your answer calls no tool: `{python}` is a call in Python, and is not carried out. {called}"
-            )
-        lost = " The code in your text is written to no file: use `write` or `edit`." if fences(reply.text) else ""
-        return ProtocolError(text=f"Your answer calls no tool.{lost} {called}")
-    lines = plain_lines(reply.text).split("\n")[line - 1 :]
-    kind = next((kind for word in _WORD.findall("\n".join(lines)[:1000]) if (kind := kind_of(word))), "write")
-    fault = _ADVICE.split(step.text, maxsplit=1)[0].partition(" Nothing was done.")[0]
-    if _OF_TEXT.search(fault):
-        fault = f"line {line} (`{lines[0].strip()[:80]}`) holds an action that is not whole."
+    kind = ""
+    try:
+        return read_actions(reply.text)
+    except NoActionError as none:
+        fault = none.hint
+    except DamagedError as damage:
+        fault = str(damage)
+    except WrongError as wrong:
+        fault, kind = wrong.error.text, wrong.error.kind
+    line = action_line(reply.text) or first_mark(reply.text)[0]
+    if not line and not kind:
+        return ProtocolError(text=f"Your answer calls no tool.{_not_done(reply.text)} {called}")
+    lines = plain_lines(reply.text).split("\n")[max(line - 1, 0) :]
+    kind = kind or next(filter(None, map(kind_of, _WORD.findall("\n".join(lines)[:1000]))), "write")
+    fault = _ADVICE.split(fault, maxsplit=1)[0].partition(" Nothing was done.")[0]
     how = f"with the arguments {arguments_of(kind)}" if FORMS[kind].takes else "without arguments"
     return ProtocolError(
         text=f"Your answer calls no tool, and its text cannot be read as actions: {fault} Nothing was done. {called} For example "
         f"`{kind}` {how}"
     )
+
+
+def _not_done(text: str) -> str:
+    """What is not done of a text that holds no action."""
+    if python := next((line.strip()[:80] for line in text.split("\n") if calls_as_python(line)), ""):
+        return f" `{python}` is a call in Python, and is not carried out."
+    pieces = fences(text)
+    if any(language(piece) in SHELLS for piece in pieces):
+        return " The command in your text is not run: use `run`."
+    return " The code in your text is written to no file: use `write` or `edit`." if pieces else ""
 
 
 def _for_each(reply: Reply, text: str) -> ProtocolError:

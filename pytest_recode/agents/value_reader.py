@@ -97,7 +97,12 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
 
 def search_and_replace(lines: Sequence[str], at: int) -> tuple[Value, Value]:
     """The old and the new text of an `edit` in merge conflict markers. Raises DamagedError."""
-    marks = [row for row in range(at + 1, len(lines)) if re.match(r"(?:<{5,9}|={5,9}|>{5,9})(?:[ ]|$)", lines[row])]
+    marks: list[int] = []
+    for row in range(at + 1, len(lines)):
+        if re.match(r"(?:<{5,9}|={5,9}|>{5,9})(?:[ ]|$)", lines[row]):
+            marks.append(row)
+            if len(marks) == 2:
+                break
     if len(marks) < 2 or lines[marks[0]][0] != "=" or lines[marks[1]][0] != ">":
         raise DamagedError(
             f"The lines that begin in line {at + 1} are not one `<<<<<<< SEARCH`, one `=======` and one `>>>>>>> REPLACE`, so that "

@@ -49,6 +49,19 @@ def raw_lines(text: str) -> str:
     return f'[{{"action": "write", "args": {{"path": "solver.py", "text": "{inner}"}}}}, {{"action": "submit"}}]'
 
 
+def calls(text: str) -> list[tuple[str, dict[str, str]]]:
+    return [("write", {"path": PATH, "text": text}), ("submit", {})]
+
+
+def marked(begin: str, call: str, end: str = "") -> Spelling:
+    """Calls between the tokens of a chat template."""
+    return lambda text: (
+        begin
+        + "".join(call.replace("{name}", name).replace("{given}", json.dumps(given)) for name, given in calls(text))
+        + end
+    )
+
+
 HEAD = "### Observation\nNothing yet.\n### Reflection\nIt is easy.\n### Planning\nWrite it.\n"
 WRITE = f"{HEAD}### Action: write\npath: solver.py\n"
 
@@ -228,13 +241,113 @@ EXACT: dict[str, Spelling] = {
         for each in ({"action": "write", "args": {"path": PATH, "text": text}}, {"action": "submit"})
     ).replace("\n<plan>So.</plan>", "\n"),
     "tags below a heading": framed("### Action: write\n<path>solver.py</path>\n<text>\n", "\n</text>"),
+    "tags below one heading": framed(
+        f"{HEAD}### Action\n<write>\n<path>solver.py</path>\n<text>\n", "\n</text>\n</write>\n", "<submit/>\n"
+    ),
+    "tool_call below one heading": lambda text: "\n".join(
+        [
+            "### Action",
+            *(
+                f"<tool_call>\n{json.dumps(each)}\n</tool_call>"
+                for each in (
+                    {"name": "write", "arguments": {"path": PATH, "text": text}},
+                    {"name": "submit", "arguments": {}},
+                )
+            ),
+        ]
+    ),
+    "CDATA": framed("<write>\n<path>solver.py</path>\n<text><![CDATA[\n", "\n]]></text>\n</write>\n", "<submit/>\n"),
+    "headings below a heading": framed(
+        "## 4. Action\n\n### write\npath: solver.py\ntext <<EOF\n", "\nEOF", "\n\n### submit\n"
+    ),
+    "a fence after a block": framed(f"{WRITE}text <<EOF\n", "\nEOF\n```", f"\n{SUBMIT}"),
+    "an empty fence after submit": framed(f"{WRITE}text <<EOF\n", "\nEOF", f"\n{SUBMIT}```\n```\n"),
+    "GLM": framed(
+        "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>solver.py</arg_value>\n<arg_key>text</arg_key>\n<arg_value>",
+        "</arg_value>\n</tool_call>",
+        "\n<tool_call>submit\n</tool_call>",
+    ),
+    "xai": framed(
+        'Now:\n\n<xai:function_call name="write">\n<parameter name="path">solver.py</parameter>\n<parameter name="text">',
+        "</parameter>\n</xai:function_call>",
+        '\n<xai:function_call name="submit">\n</xai:function_call>',
+    ),
+    "MiniMax": framed(
+        '<minimax:tool_call>\n<invoke name="write">\n<parameter name="path">solver.py</parameter>\n<parameter name="text">',
+        "</parameter>\n</invoke>\n",
+        '<invoke name="submit">\n</invoke>\n</minimax:tool_call>',
+    ),
+    "DSML": framed(
+        'So.\n\n<\uff5cDSML\uff5cfunction_calls>\n<\uff5cDSML\uff5cinvoke name="write">\n'
+        '<\uff5cDSML\uff5cparameter name="path" string="true">solver.py</\uff5cDSML\uff5cparameter>\n'
+        '<\uff5cDSML\uff5cparameter name="text" string="true">',
+        "</\uff5cDSML\uff5cparameter>\n</\uff5cDSML\uff5cinvoke>\n",
+        '<\uff5cDSML\uff5cinvoke name="submit">\n</\uff5cDSML\uff5cinvoke>\n</\uff5cDSML\uff5cfunction_calls>',
+    ),
+    # between the tokens of chat templates
+    "DeepSeek": marked(
+        "So.<\uff5ctool\u2581calls\u2581begin\uff5c>",
+        "<\uff5ctool\u2581call\u2581begin\uff5c>{name}<\uff5ctool\u2581sep\uff5c>{given}"
+        "<\uff5ctool\u2581call\u2581end\uff5c>",
+        "<\uff5ctool\u2581calls\u2581end\uff5c>",
+    ),
+    "DeepSeek V3": marked(
+        "<\uff5ctool\u2581calls\u2581begin\uff5c>",
+        "<\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>{name}\n```json\n{given}\n```<\uff5ctool\u2581call\u2581end\uff5c>\n",
+        "<\uff5ctool\u2581calls\u2581end\uff5c><\uff5cend\u2581of\u2581sentence\uff5c>",
+    ),
+    "Kimi": marked(
+        "I write it.<|tool_calls_section_begin|>",
+        "<|tool_call_begin|>functions.{name}:0<|tool_call_argument_begin|>{given}<|tool_call_end|>",
+        "<|tool_calls_section_end|>",
+    ),
+    "harmony": marked(
+        "<|channel|>analysis<|message|>So.<|end|>",
+        "<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{given}<|call|>",
+    ),
+    "harmony without its last token": lambda text: marked(
+        "", "<|start|>assistant to=functions.{name}<|channel|>commentary json<|message|>{given}<|call|>"
+    )(text).removesuffix("<|call|>"),
+    "Mistral": lambda text: (
+        "So.\n\n[TOOL_CALLS]" + json.dumps([{"name": name, "arguments": given} for name, given in calls(text)]) + "</s>"
+    ),
+    "Mistral with [ARGS]": marked("So. ", "[TOOL_CALLS]{name}[ARGS]{given}"),
+    "Llama": lambda text: (
+        "<|python_tag|>"
+        + "; ".join(json.dumps({"name": name, "parameters": given}) for name, given in calls(text))
+        + "<|eom_id|>"
+    ),
+    "Llama 4": lambda text: f"[write(path={PATH!r}, text={text!a}), submit()]",
+    "Gemini": lambda text: (
+        f"So.\n```tool_code\nprint(default_api.write(path={PATH!r}, text={text!a}))\nprint(default_api.submit())\n```"
+    ),
 }
 
 AS_JSON = frozenset(
-    {name for name in EXACT if name.startswith("JSON")}
-    | {"tool calls of OpenAI", "ReAct", "tool_call", "function with JSON"}
+    {name for name in EXACT if name.startswith(("JSON", "DeepSeek", "harmony", "Mistral", "Llama"))}
+    | {
+        "tool calls of OpenAI",
+        "ReAct",
+        "tool_call",
+        "function with JSON",
+        "tool_call below one heading",
+        "Kimi",
+        "Gemini",
+    }
 )
-"""Those that hold the text as a string, with or without a newline at its end. In all others it is lines."""
+"""Those that hold the text as a string, with or without a newline at its end."""
+
+VERBATIM = frozenset({"invoke", "GLM", "xai", "MiniMax", "DSML"})
+"""Those that hold the text between two tags."""
+
+FRAMED = frozenset(
+    {
+        *("function and parameters", "tags", "tags of other names", "tags in a tag", "tags below a heading"),
+        "tags below one heading",
+        "CDATA",
+    }
+)
+"""Those that hold the text between two tags, each with a line break that belongs to it. In all others it is lines."""
 
 FAULTY: dict[str, Spelling] = {
     "plain lines": framed(f"{WRITE}text:\n", ""),

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from pytest_recode.agents import partial_file, recode_h_protocol
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.fences import files
+from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.protocol import parse, render
+from pytest_recode.agents.step_checks import lost
 from pytest_recode.task import Slot
 from tests.agents.scripted import a_brief
-from tests.agents.spellings import AS_JSON, EXACT, FAULTY, PATH
+from tests.agents.spellings import AS_JSON, EXACT, FAULTY, FRAMED, PATH, VERBATIM
 from tests.examples import examples
 
 LINES = [
@@ -67,6 +69,10 @@ def parses(text: str) -> bool:
     return True
 
 
+def is_code(line: str) -> bool:
+    return bool(line.strip()) and not line.strip().startswith(("#", "...", ">>>"))
+
+
 def outcome(answer: str, text: str, *, path: str = PATH) -> str:
     read = parse(answer)
     if isinstance(read, ProtocolError):
@@ -81,7 +87,7 @@ def outcome(answer: str, text: str, *, path: str = PATH) -> str:
 
 def written(spelling: str, text: str) -> str:
     """The file as it is meant in this spelling: JSON holds it as it is; lines end in a newline each. A YAML literal does not say how many
-    blank lines end it, its first line sets the indentation where no number does, and a line break next to a tag belongs to the tag."""
+    blank lines end it, its first line sets the indentation where no number does, and a line break next to each tag belongs to the tags."""
     if spelling in AS_JSON:
         return text
     if spelling.startswith("YAML"):
@@ -92,9 +98,13 @@ def written(spelling: str, text: str) -> str:
         while lines and not lines[-1]:
             lines.pop()
         return "\n".join(lines) + ("\n" if lines and "stripped" not in spelling else "")
-    if spelling == "invoke":
-        body, broken, last = text.removeprefix("\n").rpartition("\n")
-        return f"{body}\n" if broken and not last.strip(" \t") else text.removeprefix("\n")
+    if spelling in VERBATIM:
+        if text.startswith("\n") and not text.rpartition("\n")[2].strip(" \t"):  # a line break next to each tag
+            text = text[1:].rpartition("\n")[0]
+            return text if text.endswith("\n") or not text else f"{text}\n"
+        return text
+    if spelling in FRAMED:
+        return text if text.endswith("\n") or not text else f"{text}\n"
     return f"{text}\n"
 
 
@@ -144,10 +154,12 @@ def test_a_faulty_spelling_never_submits(text: str, spelling: str) -> None:
         return  # it has one
     if spelling.startswith("plain lines") and text.strip()[:3] in ('"""', "'''", "```", "~~~"):
         return  # they are none
-    if spelling == "code outside, then submit" and "action" in text.lower():
-        return  # it is an action in a fence
+    if spelling == "code outside, then submit" and (
+        "action" in text.lower() or not any(map(is_code, text.split("\n")))
+    ):
+        return  # it is an action in a fence, or nothing is lost
     read = parse(FAULTY[spelling](text))
-    if isinstance(read, Step):
+    if isinstance(read, Step) and not lost(read, Known(targets=(PATH,)), native=False):
         writes = [action for action in read.actions if action.kind == "write"]
         assert all(action.arguments["text"] in (text, f"{text}\n") for action in writes), read
         if any(action.kind == "submit" for action in read.actions):

@@ -8,8 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.outside_code import Known
+from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.step_checks import checked
 from pytest_recode.agents.tools import from_reply
 from pytest_recode.models import Reply
+from tests.agents.conftest import Open
 from tests.agents.scripted import calls
 from tests.messages import assert_message
 
@@ -46,8 +50,6 @@ RUN = ("run", '{"command": "ls"}')
         "## Action\n```python\nx = 1\n```",
         'It answers\n{"name": "sinkhorn", "input": {"x": 1}}',
         '{"action": "I look at it first"}',
-        "[TOOL_CALLS]",
-        "<|python_tag|>",
         'Now `<tool_call>{"name": "run", "arguments": {}}</tool_call>` and `x: {"name": "run", "arguments": {}}` are quoted.',
         "It prints `[TOOL_CALLS][{` and then `<|python_tag|>{`.",
         "A `<tool_call>{}</tool_call>` is none, nor is a vector<list> or a <read> in prose.",
@@ -153,49 +155,87 @@ CODE = "It is\n```python src/a.py\nx = 1\n```"
 OTHER = ("write", '{"path": "src/b.py", "text": "x = 1"}')
 
 
+def read(open_walled: Open, reply: Reply) -> Step | ProtocolError:
+    return checked(from_reply(reply), open_walled(), native=True, calls=len(reply.tool_calls))
+
+
 @pytest.mark.parametrize(
     "call",
     [
         *[("submit", "{}"), READ, RUN, OTHER],
         *[("run", json.dumps({"command": command})) for command in ("pytest -q tests", "python src/a.py", "cat a.py")],
+        *[
+            ("run", json.dumps({"command": command}))
+            for command in (
+                "python -m py_compile src/a.py 2>&1 | tail -3",
+                "python src/a.py > out.txt; cat out.txt",
+            )
+        ],
     ],
 )
-def test_the_code_of_a_file_that_no_call_writes_is_an_error(call: tuple[str, str]) -> None:
-    read = from_reply(calls(call, text=CODE))
-    assert isinstance(read, ProtocolError), read
-    assert read.text.startswith(
-        "The code fence in line 2 of your text names a file, src/a.py, and no tool call writes that file"
-    )
-    assert "Nothing was done. Write it with the tool `write`; to quote it, leave the name of the file out." in read.text
+@pytest.mark.parametrize(
+    "text",
+    [
+        CODE,
+        "`src/a.py`:\n\n```python\ny = 1\n```",
+        "### src/a.py\n```\ny = 1\n```",
+        "Code:\n```python\n# src/a.py\ny = 1\n```",
+        "```bash\ncat > src/a.py <<'EOF'\ny = 1\nEOF\n```",
+        "```sh\ntee src/a.py <<EOF\ny = 1\nEOF\nls\n```",
+        "```diff\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x = 1\n+y = 1\n```",
+        "```\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x = 1\n+y = 1\n*** End Patch\n```",
+        "src/a.py\n```python\n<<<<<<< SEARCH\nx = 1\n=======\ny = 1\n>>>>>>> REPLACE\n```",
+    ],
+)
+def test_the_code_of_a_file_that_no_call_writes_is_an_error(
+    open_walled: Open, call: tuple[str, str], text: str
+) -> None:
+    found = read(open_walled, calls(call, text=text.replace("x = 1", "y = 1") if text == CODE else text))
+    assert isinstance(found, ProtocolError), found
+    assert_message(found.text, "src/a.py", "no action writes that file", "`y = 1`", "Nothing was done", "`write`")
 
 
 @pytest.mark.parametrize(
     "call",
     [
         ("edit", '{"path": "a.py", "old": "x", "new": "y"}'),
-        ("write", '{"path": "/workspace/src/a.py", "text": "x = 1"}'),
+        ("write", '{"path": "src/a.py", "text": "x = 1"}'),
         ("run", '{"command": "cd src; cat > a.py <<E\\nx = 1\\nE"}'),
         ("run", '{"command": "sed -i s/x/y/ src/a.py"}'),
     ],
 )
-def test_the_code_of_a_file_beside_a_call_that_writes_is_a_quotation(call: tuple[str, str]) -> None:
-    step = from_reply(calls(call, READ, text=CODE))
+def test_the_code_of_a_file_beside_a_call_that_writes_is_a_quotation(open_walled: Open, call: tuple[str, str]) -> None:
+    step = read(open_walled, calls(call, READ, text=CODE))
     assert isinstance(step, Step), step
     assert [each.kind for each in step.actions] == [call[0], "read"]
 
 
+@pytest.mark.parametrize("language", ["python", "", "diff"])
+def test_lines_of_a_file_under_its_name_are_a_quotation(open_walled: Open, language: str) -> None:
+    workspace = open_walled()
+    lines = workspace.read("lib/helpers.py").rstrip("\n")
+    lines = "\n".join(f"+{line}" for line in lines.split("\n")) if language == "diff" else lines
+    step = read(open_walled, calls(READ, text=f"`lib/helpers.py`:\n```{language}\n{lines}\n```"))
+    assert isinstance(step, Step), step
+
+
 @pytest.mark.parametrize(
-    "text",
-    [
-        "`src/a.py`:\n\n```python\nx = 1\n```",
-        "### src/a.py\n```\nx = 1\n```",
-        "Code:\n```python\n# src/a.py\nx = 1\n```",
-    ],
+    "command", ["echo 'x = 1' > solver.py", "sed -i 's/2/3/' solver.py", "printf x | tee solver.py"]
 )
-def test_a_file_is_named_above_its_code_as_well(text: str) -> None:
-    read = from_reply(calls(OTHER, READ, text=text))
-    assert isinstance(read, ProtocolError), read
-    assert_message(read.text, "src/a.py", "no tool call writes that file", "`write`")
+def test_a_command_in_the_text_that_writes_a_target_is_an_error(open_walled: Open, command: str) -> None:
+    step = from_reply(calls(("submit", "{}"), text=f"I do it:\n```bash\n{command}\n```"))
+    found = checked(step, open_walled(), native=True, calls=1, known=Known(targets=("solver.py",)))
+    assert isinstance(found, ProtocolError), found
+    assert_message(found.text, "solver.py", command[:40], "`run`")
+
+
+@pytest.mark.parametrize(
+    "command", ["python -m pytest -q 2>&1 | tail -3", "python solver.py > out.txt", "ls > /dev/null"]
+)
+def test_a_command_in_the_text_that_writes_no_target_is_a_quotation(open_walled: Open, command: str) -> None:
+    step = from_reply(calls(("submit", "{}"), text=f"I ran:\n```bash\n{command}\n```"))
+    found = checked(step, open_walled(), native=True, calls=1, known=Known(targets=("solver.py",)))
+    assert isinstance(found, Step), found
 
 
 @pytest.mark.parametrize("text", ["It is\n```\nx\n```", "It holds\n~~~~\n```python a.py\n~~~~"])
@@ -246,33 +286,55 @@ def test_calls_in_the_text_that_are_not_whole_are_not_done(family: str, change: 
     assert isinstance(from_reply(Reply(text=change(LEAKED[family]))), ProtocolError)
 
 
-def test_code_and_calls_of_python_in_the_text_are_said_to_be_lost() -> None:
-    code = from_reply(Reply(text="It is:\n```python\ndef f():\n    pass\n```"))
-    assert isinstance(code, ProtocolError)
-    assert_message(code.text, "The code in your text", "written to no file", "`write` or `edit`")
-    call = from_reply(Reply(text="```tool_code\nprint(default_api.read_file(absolute_path='a.py'))\n```"))
-    assert isinstance(call, ProtocolError)
-    assert_message(
-        call.text, "default_api.read_file(absolute_path='a.py')", "a call in Python", "Call one of: list, read"
-    )
+def test_what_is_not_done_of_a_text_without_calls_is_told() -> None:
+    for text, words in (
+        (
+            "It is:\n```python\ndef f():\n    pass\n```",
+            ("The code in your text", "written to no file", "`write` or `edit`"),
+        ),
+        ("THOUGHT: I look.\n```bash\nls\n```", ("The command in your text", "not run", "`run`")),
+        (
+            "read_file(absolute_path='a.py')",
+            ("`read_file(absolute_path='a.py')`", "a call in Python", "Call one of: list, read"),
+        ),
+    ):
+        found = from_reply(Reply(text=text))
+        assert isinstance(found, ProtocolError)
+        assert_message(found.text, "Your answer calls no tool.", *words)
+
+
+MARKS = [
+    *(
+        "[TOOL_CALLS]",
+        "<|python_tag|>",
+        "<|python_tag|>print(1)",
+        "<|new_template|>",
+        "<\uff5cnew\uff5c>x",
+        "*** Begin Patch",
+    ),
+    *("<xai:function_call", "print(default_api.fly(x=1))", "<|tool_call_begin|>functions.read:0", "[ARGS]{}"),
+]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_token_of_a_chat_template_that_is_no_whole_call_is_an_error(mark: str) -> None:
+    for found in (from_reply(calls(RUN, text=f"I see.\n{mark}")), from_reply(Reply(text=f"I see.\n{mark}"))):
+        assert isinstance(found, ProtocolError), found
+        assert "Nothing was done." in found.text or "calls no tool" in found.text
+        assert "###" not in found.text
+    below = parse(f"### Planning\nI see.\n{mark}\n### Action: submit")
+    assert isinstance(below, ProtocolError), below
+    assert isinstance(from_reply(calls(RUN, text=f"I see `{mark}`.")), Step)
+    assert isinstance(parse(f"### Planning\nI see `{mark}`.\n### Action: submit"), Step)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</tool_call>",
-        '<\uff5cDSML\uff5cfunction_calls>\n<\uff5cDSML\uff5cinvoke name="run">\n</\uff5cDSML\uff5cinvoke>',
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.run:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+        "Done.<|eot_id|>",
+        "<|channel|>analysis<|message|>Look.<|end|>",
+        "<|start|>assistant<|channel|>final<|message|>Look.",
     ],
 )
-def test_a_call_in_a_form_that_is_not_read_is_an_error_beside_calls(text: str) -> None:
-    read = from_reply(calls(("submit", "{}"), text=text))
-    assert isinstance(read, ProtocolError), read
-    assert "its text holds actions as well" in read.text
-
-
-@pytest.mark.parametrize(
-    "command", ["python -m py_compile src/a.py 2>&1 | tail -3", "python src/a.py > out.txt; cat out.txt"]
-)
-def test_a_command_that_writes_something_else_writes_no_named_code(command: str) -> None:
-    assert isinstance(from_reply(calls(("run", json.dumps({"command": command})), text=CODE)), ProtocolError)
+def test_a_token_that_only_frames_prose_is_none(text: str) -> None:
+    assert isinstance(from_reply(calls(RUN, text=text)), Step)

@@ -214,7 +214,7 @@ def test_a_submit_takes_no_code(name: str) -> None:
 def test_code_in_the_words_of_a_submit_is_quoted_code() -> None:
     step = parse("### Action: submit\nmessage <<END\nI wrote:\n```python\nx = 1\n```\nEND")
     assert isinstance(step, Step)
-    assert step.quoted
+    assert step.outside
 
 
 def test_prose_behind_an_action_is_prose_where_it_can_be_nothing_else() -> None:

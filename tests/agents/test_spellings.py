@@ -6,8 +6,10 @@ import pytest
 
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.forms import PARTS
+from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.protocol import parse, parts_of, render
-from tests.agents.spellings import AS_JSON, EXACT, FAULTY, PATH
+from pytest_recode.agents.step_checks import lost
+from tests.agents.spellings import AS_JSON, EXACT, FAULTY, PATH, VERBATIM
 
 CODE = '''\
 """Entropic optimal transport.
@@ -30,7 +32,7 @@ def test_a_spelling_is_understood(name: str) -> None:
     text = "import numpy as np\n\n\ndef solve(x):\n    return 2 * x"
     read = parse(EXACT[name](text))
     assert isinstance(read, Step), read
-    whole = name not in AS_JSON and name not in ("invoke", "YAML literal, stripped")
+    whole = name not in AS_JSON | VERBATIM and name != "YAML literal, stripped"
     write = Action(kind="write", arguments={"path": PATH, "text": f"{text}\n" if whole else text})
     assert read.actions == (write, Action(kind="submit"))
 
@@ -138,7 +140,7 @@ SHORT = {
     "### Action: read\npath: a.py\n\n**Next steps**: I edit it.": [("read", {"path": "a.py"})],
     "<tool_call>\n<function=write>\n<parameter=path>\nx.txt\n</parameter>\n<parameter=text>\n\n  one\n\n</parameter>\n</function>\n</tool_call>\n"
     "<tool_call>\n<function=run>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>": [
-        ("write", {"path": "x.txt", "text": "\n  one\n\n"}),
+        ("write", {"path": "x.txt", "text": "\n  one\n"}),
         ("run", {"command": "ls"}),
     ],
     "### Observation\nL4 gives:\n```python file=a.py interface=a.f\nx = 1\n```\n### Action: edit\npath: a.py\nold: y\nnew: x": [
@@ -243,6 +245,12 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
     assert isinstance(read, ProtocolError)
     assert "`new` below line 5" in read.text
     assert "new <<END_OF_TEXT" in read.text
+
+
+def refusal(answer: str) -> str:
+    """Why nothing of an answer is done, with an empty repository."""
+    read = parse(answer)
+    return read.text if isinstance(read, ProtocolError) else lost(read, Known(targets=("a.py",)), native=False)
 
 
 @pytest.mark.parametrize(
@@ -419,7 +427,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         ("### Action: edit a.py\nold <<<EOT\nx\nEOT\nnew: y", "there is 1 `<` too many. Write `old <<EOT`."),
         ("### Action: run\ncommand <<<<EOT\nx\nEOT", "there are 2 `<` too many. Write `command <<EOT`."),
         (
-            'I look. [TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}}]',
+            'I look: {"name": "read", "arguments": {"path": "a.py"}}',
             "begin it in a line of its own. No other action was found. Nothing was done.",
         ),
         (
@@ -472,7 +480,7 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
         *(
             (
                 f"`src/a.py`:\n```python\nx = 1\n```\n### Action: {action}",
-                "src/a.py, and no action of your answer writes that file",
+                "names the file src/a.py would be lost: no action writes that file, and `x = 1` is in none that you were shown.",
             )
             for action in (
                 "write\npath: src/b.py\ntext <<END\ny = 1\nEND",
@@ -543,10 +551,9 @@ def test_lines_of_a_function_below_a_bar_are_not_guessed_to_be_unindented(blanks
     ],
 )
 def test_a_short_answer_is_refused_in_words_that_help(answer: str, words: str) -> None:
-    read = parse(answer)
-    assert isinstance(read, ProtocolError), read
-    assert words in read.text
-    assert "Nothing was done." in read.text
+    text = refusal(answer)
+    assert words in text
+    assert "Nothing was done." in text
 
 
 LINES = {
@@ -555,7 +562,6 @@ LINES = {
     "fence without a name": "```\n{}```",
     "tildes": "~~~\n{}~~~",
     "quotes": 'text: """\n{}"""',
-    "tag": "<text>\n{}</text>",
 }
 
 
@@ -566,6 +572,67 @@ def test_each_line_of_a_file_ends_in_a_newline(spelling: str, lines: str) -> Non
     assert isinstance(read, Step), read
     assert read.actions[0].arguments["text"] == lines
     assert parse(render(read)) == read
+
+
+@pytest.mark.parametrize(
+    ("between", "text"),
+    [
+        ("", ""),
+        ("\n", ""),
+        ("\n\n", ""),
+        ("x", "x"),
+        ("x\n", "x\n"),
+        ("\nx\n", "x\n"),
+        ("\nx\n\n", "x\n"),
+        ("\n\nx\n", "\nx\n"),
+        ("\nx\n  ", "x\n"),
+        ("\nx", "\nx"),
+        ("<![CDATA[\nx &lt;</text> y\n]]>", "x &lt;</text> y\n"),
+        ("\n<![CDATA[x]]>\n", "x"),
+    ],
+)
+@pytest.mark.parametrize(
+    "tags",
+    [
+        "<write><path>a.txt</path><text>{}</text></write>",
+        '<invoke name="write"><parameter name="path">a.txt</parameter><parameter name="text">{}</parameter></invoke>',
+        "<tool_call><function=write><parameter=path>\na.txt\n</parameter><parameter=text>{}</parameter></function></tool_call>",
+        "<tool_call>write<arg_key>path</arg_key><arg_value>a.txt</arg_value><arg_key>text</arg_key><arg_value>{}</arg_value></tool_call>",
+        '<xai:function_call name="write"><parameter name="path">a.txt</parameter><parameter name="text">{}</parameter></xai:function_call>',
+    ],
+)
+def test_a_line_break_next_to_each_tag_of_a_text_belongs_to_the_tags(between: str, text: str, tags: str) -> None:
+    """Both or none: what a model writes next to one tag only is part of the text."""
+    if "</text>" in between and "</text>" not in tags:
+        between, text = between.replace("</text>", ""), text.replace("</text>", "")
+    read = parse(tags.format(between))
+    assert isinstance(read, Step), read
+    assert read.actions == (Action(kind="write", arguments={"path": "a.txt", "text": text}),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outcome"),
+    [
+        ("    x = 1\n", "", ("    x = 1\n", "")),
+        ("\n    x = 1\n", "\n    y = 1\n", ("    x = 1", "    y = 1")),
+        ("    x = 1\n", "    x = 1\n    y = 2\n", ("    x = 1\n", "    x = 1\n    y = 2\n")),
+        ("\nx\n\n", "\ny\n", ("x\n", "y")),
+        ("x\n", "y", None),
+        ("x", "y\n", None),
+        ("\nx\n", "y\n", None),
+        ("x\n  ", "y\n  ", None),
+    ],
+)
+def test_the_texts_of_an_edit_in_tags_end_as_they_are_written(
+    old: str, new: str, outcome: tuple[str, str] | None
+) -> None:
+    read = parse(f"<edit><path>a.py</path><old>{old}</old><new>{new}</new></edit>")
+    if outcome is None:
+        assert isinstance(read, ProtocolError), read
+        assert "it is unclear whether" in read.text
+    else:
+        assert isinstance(read, Step), read
+        assert (read.actions[0].arguments["old"], read.actions[0].arguments["new"]) == outcome
 
 
 def test_the_texts_of_an_edit_are_pieces_of_lines() -> None:
@@ -601,9 +668,7 @@ def test_the_fence_of_a_run_is_a_shells_or_says_no_language(info: str) -> None:
 
 @pytest.mark.parametrize("name", FAULTY)
 def test_a_spelling_without_one_reading_is_an_error(name: str) -> None:
-    read = parse(FAULTY[name]("import numpy as np\n\n\ndef solve(x):\n    return 2 * x"))
-    assert isinstance(read, ProtocolError), read
-    assert "Nothing was done." in read.text
+    assert "Nothing was done." in refusal(FAULTY[name]("import numpy as np\n\n\ndef solve(x):\n    return 2 * x"))
 
 
 @pytest.mark.parametrize(
