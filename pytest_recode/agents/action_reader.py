@@ -25,7 +25,7 @@ from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, heading, path_in, tail_of
 from pytest_recode.agents.json_calls import SUBMIT_TEXTS, decoded, taken_parts
 from pytest_recode.agents.shell_lines import command_alone, with_further_lines
-from pytest_recode.agents.tagged_calls import argument_tag, tag_at
+from pytest_recode.agents.tagged_calls import argument_tag, is_argument, tag_at
 from pytest_recode.agents.value_reader import SEARCH, fenced_at, search_and_replace, value_at
 from pytest_recode.agents.values import AS_BLOCKS, FENCE, DamagedError, Value, WrongError, closes, closes_fence, shown
 
@@ -173,7 +173,7 @@ class ActionReader:
     def _tag(self, call: Call, kind: str, line: str) -> bool:
         text = "\n" * self.at + "\n".join(self.lines[self.at :])  # so that lines are counted from the answer's first
         tag = tag_at(text, self.at + len(line) - len(line.lstrip()))
-        if tag is None or not (tag["equals"] or tag["name"] == "parameter" or argument_of(kind, tag["name"])):
+        if tag is None or not (is_argument(tag) or argument_of(kind, tag["name"])):
             return False
         name, value, end = argument_tag(text, tag)
         if text[end:].partition("\n")[0].strip():

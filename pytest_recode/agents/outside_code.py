@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pytest_recode.agents.actions import Action, Code
 from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
 from pytest_recode.agents.headings import NAMED_FILE, interface_in, path_in
-from pytest_recode.agents.python_source import holds_code, syntax_error
+from pytest_recode.agents.python_source import ends_in_a_string, holds_code, syntax_error
 from pytest_recode.agents.values import FENCE
 
 MAX_READ = 1_000_000
@@ -103,8 +103,10 @@ def _in_fence(rows: Sequence[str], at: int, end: int, info: str) -> Iterator[Cod
         yield Code(text="\n".join(_new_lines(body)), path=path)
     elif language in SHELLS or (not language and _HERE.search(first)):
         yield from _in_shell(body)
-    elif path or language in PYTHONS or (not language and holds_code(body)):
+    elif path or language in PYTHONS or (not language and (holds_code(body) or ends_in_a_string(body))):
         yield Code(text=body, path=path)
+    elif not language:
+        yield from (Code(text=each) for each in _definitions(body.split("\n")))
 
 
 def _in_diff(body: str, path: str) -> Iterator[Code]:

@@ -54,8 +54,9 @@ def lost(step: Step, known: Known, *, native: bool) -> str:
     if path:
         how = f"Write it with the tool `write` or `edit`{', or run the command with `run`' if _commanded(step.outside) else ''}."
         return (
-            f"The code outside of your actions that names the file {path[:200]} would be lost: no action writes that file, and `{line[:80]}` in "
-            f"none that you were shown. Nothing was done. {how if native else to_write(path)} To quote code of your own, leave the name of the file out."
+            f"The code outside of your actions that names the file {path[:200]} would be lost: no action writes that file, and `{line[:80]}` is "
+            f"in none that you were shown. Nothing was done. {how if native else to_write(path)} To quote code of your own, leave the name of "
+            "the file out."
         )
     if step.actions[-1].kind != "submit" or any(FORMS[each.kind].changes_files for each in step.actions):
         return ""

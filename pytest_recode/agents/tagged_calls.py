@@ -336,6 +336,11 @@ def _in_tags(name: str) -> str:
     return f"Write each argument as a tag of its own: `<{kind}>{inner}</{kind}>`."
 
 
+def is_argument(tag: re.Match[str]) -> bool:
+    """Whether a tag names an argument in itself: `<parameter=path>`, `<parameter name="path">`."""
+    return _bare(tag["name"]).lower() in _ARGUMENT_TAGS and bool(tag["equals"] or _attribute(tag, "name"))
+
+
 def tag_at(text: str, at: int) -> re.Match[str] | None:
     return _TAG.match(text, at)
 
