@@ -53,11 +53,13 @@ ADVICE = {
 class Derivation:
     """An item, and its parts on code around the interface's own.
 
-    `right`: the interface's own code needs no change. `around`: the parts of analysis and suggestion on other code that needs changes.
+    `right`: the interface's own code needs no change. `unread`: the interpreter refuses its file, so what the code does is not known.
+    `around`: the parts of analysis and suggestion on other code that needs changes.
     """
 
     item: FeedbackItem
     right: bool = False
+    unread: bool = False
     around: tuple[str, str] = ("", "")
 
 
@@ -140,7 +142,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     if cause is not None and cause.sure:
         analysis, words = raised, ""
     elif cause is not None:
-        asked = [] if own or around else [f"`{name}` is there as it is asked"]
+        asked = [] if own or around else [f"no definition or parameter of `{name}` is missing"]
         analysis = [*raised, *around, *asked, cause_in_words(cause)]
         words = advice_in_words(cause.names, words, mutual=cause.mutual)
     sure = cause is not None and cause.sure
@@ -161,7 +163,9 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     if item.correction and author and not right:
         authors["correction"] = "task" if item.correction == author else "derived+task"
     in_words = (" ".join(map(sentence, around)), " ".join(map(sentence, more)))
-    return Derivation(item=replace(item, authors=authors), right=right, around=in_words)
+    return Derivation(
+        item=replace(item, authors=authors), right=right, unread=theirs.remedy == source.SYNTAX, around=in_words
+    )
 
 
 def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
@@ -224,7 +228,7 @@ def _graded(candidate: Files, file: str, verdict: Verdict) -> Source:
             refused = _COMPILED.match(case.exception.frames[-1])
             if refused and refused["file"] == file and parsed.tree is not None:
                 problem = f"cannot be imported: {case.exception.type} in line {refused['line']}"
-                return Source(text=parsed.text, tree=None, problem=problem)
+                return Source(text=parsed.text, tree=None, problem=problem, remedy=source.SYNTAX)
     return parsed
 
 
@@ -249,7 +253,7 @@ def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
     sound = [each for each in dict.fromkeys(case.interface for case in verdict.cases) if each not in failing]
     # What else a shared judge's tests use is unknown: the fault may be in another failing interface
     own = len(failing) == 1 or all(case.uses is not None for case in cases)
-    facts = [f"`{name}` is there as it is asked" + (": the fault is in what it does" if own else "")]
+    facts = [f"no definition or parameter of `{name}` is missing" + (": the fault is in what it does" if own else "")]
     return facts + ([f"no fault was found in {listed(sound)}"] if sound else [])
 
 

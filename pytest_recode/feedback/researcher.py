@@ -140,10 +140,10 @@ def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> Fee
     Authors describe wrong results of code that runs. If no result is known to be wrong (an exception, a missing exception, a value of
     another type), the author's description would be false, and the analysis is marked as the usual cause. If the code cannot run or lacks
     a piece, or if the fault may be in code around the interface's own, the derived facts come first. If the interface's own code is
-    right, the author's analysis and suggestion do not apply.
+    right, or the interpreter refuses its file, the author's analysis and suggestion do not apply.
     """
     item = found.item
-    apply = {"description"} if found.right else {"description", "category", "analysis", "suggestion"}
+    apply = {"description"} if found.right or found.unread else {"description", "category", "analysis", "suggestion"}
     used: dict[str, Any] = {
         name: text for name, text in words.items() if name in apply and (wrong or name != "description")
     }

@@ -11,7 +11,7 @@ from pytest_recode.feedback.source import Definition, Parameter, Source
 def structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
     """Missing definitions and different signatures, as facts and as steps to take."""
     if theirs.problem:
-        return [f"{file} {theirs.problem}"], [f"write {file} so that it is there and can be imported"]
+        return [f"{file} {theirs.problem}"], [theirs.remedy.format(file=file)]
     if not path:
         return _each_structure(file, theirs, ours)
     wanted, given = source.definition(ours, path), source.definition(theirs, path)

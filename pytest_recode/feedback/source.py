@@ -21,17 +21,22 @@ _IMPORT = ast.Import | ast.ImportFrom
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One version of a file. If it cannot be parsed, `tree` is None and `problem` says why."""
+    """One version of a file. If it cannot be parsed, `tree` is None, `problem` says why, and `remedy` what to do with the file."""
 
     text: str
     tree: ast.Module | None
     problem: str = ""
+    remedy: str = ""
 
 
 class Parameter(NamedTuple):
     name: str
     kind: str  # "positional" "keyword" "*" "**"
     default: str | None  # as an expression without line breaks
+
+
+SYNTAX = "correct the syntax of {file}: until then, nothing in it runs"
+"""What to do with a file that the interpreter refuses to compile."""
 
 
 def parse(data: bytes | None) -> Source:
@@ -41,21 +46,23 @@ def parse(data: bytes | None) -> Source:
 
 def _parse(data: bytes | None) -> Source:
     if data is None:
-        return Source(text="", tree=None, problem="is missing")
+        return Source(text="", tree=None, problem="is missing", remedy="write {file}, which is missing")
     if len(data) > LARGEST:
-        return Source(text="", tree=None, problem=f"is larger than {LARGEST // 1024} KiB")
+        return Source(text="", tree=None, problem=f"is larger than {LARGEST // 1024} KiB", remedy="make {file} smaller")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return Source(text="", tree=None, problem="is not UTF-8 text")
+        return Source(text="", tree=None, problem="is not UTF-8 text", remedy="write {file} as UTF-8 text")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return Source(text=text, tree=ast.parse(text))
     except SyntaxError as error:
-        return Source(text=text, tree=None, problem=f"does not parse: {error.msg} (line {error.lineno or 1})")
+        return Source(
+            text=text, tree=None, problem=f"does not parse: {error.msg} (line {error.lineno or 1})", remedy=SYNTAX
+        )
     except (ValueError, RecursionError, MemoryError) as error:
-        return Source(text=text, tree=None, problem=f"does not parse: {type(error).__name__}")
+        return Source(text=text, tree=None, problem=f"does not parse: {type(error).__name__}", remedy=SYNTAX)
 
 
 _kept = lru_cache(maxsize=32)(_parse)

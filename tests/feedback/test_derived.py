@@ -61,17 +61,17 @@ SIGNATURES = {
     "a class": ("class mean: pass", "`mean` is no function.", "T0"),
     "one more with a default": (
         "def mean(values, weights=None, axis=0): return 1",
-        "`mean` is there as it is asked: the fault is in what it does.",
+        "No definition or parameter of `mean` is missing: the fault is in what it does.",
         "T2",
     ),
     "any keywords": (
         "def mean(values, **kwargs): return 1",
-        "`mean` is there as it is asked: the fault is in what it does.",
+        "No definition or parameter of `mean` is missing: the fault is in what it does.",
         "T2",
     ),
     "defined in a condition": (
         "if True:\n    def mean(values, weights=None): return 1",
-        "`mean` is there as it is asked: the fault is in what it does.",
+        "No definition or parameter of `mean` is missing: the fault is in what it does.",
         "T2",
     ),
     "no Python": ("def mean(:", "stats.py does not parse: invalid syntax (line 1).", "T1"),
@@ -91,6 +91,21 @@ def test_the_analysis_names_what_differs(code: str | bytes | None, analysis: str
         assert said.analysis == analysis
     assert said.category == category
     assert said.suggestion
+
+
+@pytest.mark.parametrize(
+    ("code", "suggestion"),
+    [
+        ("def mean(:", "Correct the syntax of stats.py: until then, nothing in it runs."),
+        (None, "Write stats.py, which is missing."),
+        (b"#" * 2_000_000, "Make stats.py smaller."),
+        (b"\xff\xfe", "Write stats.py as UTF-8 text."),
+    ],
+)
+def test_the_suggestion_for_a_file_that_cannot_be_imported_is_about_its_fault(
+    code: str | bytes | None, suggestion: str
+) -> None:
+    assert item(code).suggestion == suggestion
 
 
 @pytest.mark.parametrize(
@@ -143,7 +158,7 @@ def test_of_a_missing_exception_it_is_not_said_that_all_come_before_the_work() -
 def test_interfaces_without_fault_are_named() -> None:
     said = item(WRONG, case(), case("stats.deviation", passed=True))
     assert said.analysis == (
-        "`mean` is there as it is asked: the fault is in what it does. No fault was found in `deviation`."
+        "No definition or parameter of `mean` is missing: the fault is in what it does. No fault was found in `deviation`."
     )
 
 
@@ -158,7 +173,7 @@ def test_a_file_that_parses_and_is_not_compiled_cannot_be_imported() -> None:
     found = [item(late, case(name, kind="exception", exception=raised), interface=name) for name in INTERFACES]
     for each in found:
         assert each.analysis.startswith(f"stats.py cannot be imported: SyntaxError in line {late.count(chr(10))}.")
-        assert each.suggestion.startswith("Write stats.py so that it is there and can be imported.")
+        assert each.suggestion.startswith("Correct the syntax of stats.py: until then, nothing in it runs.")
         assert each.category == "T1"
         assert each.correction
         assert not each.caused_by

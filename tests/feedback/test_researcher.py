@@ -88,6 +88,13 @@ def test_of_code_that_lacks_a_piece_the_facts_come_before_the_authors_words() ->
     assert deviation.analysis == "stats.py defines no `deviation`. It is not centred."
 
 
+def test_of_a_file_that_does_not_parse_the_authors_words_are_not_said() -> None:
+    feedback = researcher(task(), parts(WORDS))([turn("def mean(", *FAILED.verdict.cases)], 3)
+    assert "Correct the syntax of stats.py: until then, nothing in it runs." in feedback.text
+    assert "What usually goes wrong here" not in feedback.text
+    assert WORDS["stats.mean"]["suggestion"] not in feedback.text
+
+
 @pytest.mark.parametrize("kind", ["no-exception", "dtype", "timeout", "exception"])
 def test_an_authors_words_of_wrong_results_are_not_said_of_another_failure(kind: str) -> None:
     played = turn(REFERENCE.replace("/ total", "* total"), case(kind=kind))
