@@ -58,7 +58,7 @@ _NO_NAME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z]:(?=[/\\])|[\"'`]")
 """How an address, a path of Windows or a mark begins, of which no file is meant to be named."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _LINES = re.compile(
-    r"[\[(]?\s*(?P<first>\d{1,9})\s*(?:(?P<range>-|\u2013|:|,|to|\.\.)\s*(?P<last>-1|\d{1,9}|))?\s*[\])]?", re.ASCII
+    r"[\[(]?\s*L?(?P<first>\d{1,9})\s*(?:(?P<range>-|\u2013|:|,|to|\.\.)\s*(?P<last>-1|L?\d{1,9}|))?\s*[\])]?", re.ASCII
 )
 _SECONDS = re.compile(r"(?P<seconds>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds?)?", re.ASCII | re.IGNORECASE)
 
@@ -133,7 +133,7 @@ def lines_of(value: str) -> tuple[int, int | None]:
     if found is None:
         raise ValueError(f"`lines` must be the first and the last line, such as 1-40 or 40-, and is `{value[:80]}`")
     first = int(found["first"])
-    last = first if found["range"] is None else None if found["last"] in ("", "-1") else int(found["last"])
+    last = first if found["range"] is None else None if found["last"] in ("", "-1") else int(found["last"].lstrip("L"))
     if first > 0 and last is not None and 0 < last < first:
         raise ValueError(
             f"`lines` must be the first and the last line, such as 1-40, and is `{value[:80]}`: its first line, {first}, is after its "
@@ -191,6 +191,8 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
         if own is None:
             more = " To write a file, use `write` before it." if kind == "submit" else ""
             return wrong_use(kind, f"{called} does not take {_unknown(kind, arguments)}; {_taken(kind)}.{more}")
+        if own == "timeout" and isinstance(value, str) and value.strip().lower() in ("none", "null"):
+            continue
         value = _written(own, value)
         if value == [] and own in _MAY_BE:
             return wrong_use(kind, f"`{other[:80]}` of {called} is empty.")

@@ -31,7 +31,7 @@ def where_it_ended(text: Value) -> str:
     how = "write it as a block, which takes such lines"
     if text.block:
         how = f"end its block with a word that is no line of it, such as `{text.closer}_2`"
-    return f"The text before it ended in line {text.end}, the first that is {shown(text.closer)}: if it continues after that, {how}."
+    return f"The text before it ended in line {text.end}, the first that holds only {shown(text.closer)}: if it continues after that, {how}."
 
 
 def is_over(call: Call, kind: str, *, blank: bool) -> bool:

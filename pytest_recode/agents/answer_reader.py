@@ -307,7 +307,7 @@ class AnswerReader:
                 where = f"line {self.at + 1} ({shown(line)}) is none" if line else "is not closed"
                 raise DamagedError(f"The code fence around the JSON in line {at + 1} holds more than actions: {where}.")
 
-    def _marked(self, line: str, begin: int, form: str = "marks") -> None:
+    def _marked(self, line: str, begin: int, form: str = "tokens of a chat template") -> None:
         """Read calls between the tokens of a chat template. Text before them on their line is prose."""
         text = "\n" * self.at + "\n".join(self.lines[self.at :])
         calls, end = marked_calls(text, self.at + begin)

@@ -77,6 +77,10 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ESCAPE = re.compile(r'\\[^"/]')
 
 
+_RAW_BREAK = re.compile(r'"[^"\\]*\n[^"]*[^\s"{}\[\],:]')
+"""A line break that seems to be within a string: of JSON that is not valid, nobody can tell."""
+
+
 def decoded(text: str, at: int = 0) -> tuple[Any, int]:
     """The JSON value at `at`, and the index after it. Line breaks within a string are accepted, unless the string also has escapes.
 
@@ -212,7 +216,9 @@ def arguments_in(text: str, name: str) -> dict[str, Any]:
             try:
                 value, end = decoded(given.strip())
             except (ValueError, RecursionError) as error:
-                raise DamagedError(f"The arguments of `{name[:80]}` are no JSON ({error}).") from None
+                raw = isinstance(error, json.JSONDecodeError) and "\n" in given.strip()
+                also = " Write each line break within a string as \\n, too." if raw and _RAW_BREAK.search(given) else ""
+                raise DamagedError(f"The arguments of `{name[:80]}` are no JSON ({error}).{also}") from None
             if given.strip()[end:]:
                 raise DamagedError(
                     f"The arguments of `{name[:80]}` are JSON followed by more text: {given.strip()[end:][:40]!r}."

@@ -276,8 +276,9 @@ _COST = "This answer could not be used, and cost a step."
 def _refusals(read: ProtocolError) -> list[str]:
     """A text for each tool call of an unusable answer. The cost of the answer is stated once."""
     told, cost = [], f"{_COST} "
+    first = next((number for number, wrong in enumerate(read.calls, 1) if wrong), 0)
     for wrong in read.calls:
-        told.append(f"{cost}{wrong}" if wrong else "Not done: another call of this answer could not be used.")
+        told.append(f"{cost}{wrong}" if wrong else f"Not done: call {first} of this answer could not be used.")
         cost = "" if wrong else cost
     return told
 

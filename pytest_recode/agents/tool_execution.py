@@ -99,9 +99,10 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
     if "\r\n" in text and (not count or text.count("\r\n") == text.count("\n")):  # it may be shown with line feeds
         old, new = (piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in (old, new))
         count = text.count(old)
+    fence = ""
     if not count and path.endswith(".py") and unfenced(path, old) != old:
         old, new = unfenced(path, old), unfenced(path, new)
-        count = text.count(old)
+        count, fence = text.count(old), " The code fences around the texts were left out."
     if not count:
         why = _escaped(text, said) or f"{_near(text, old)}. It must be exact, blanks included"
         if new.strip() and text.count(new) == 1:
@@ -118,7 +119,18 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
         raise Refused(f"the old and the new text are the same, so that nothing in {path} was changed.")
     workspace.write(path, changed)
     where = f"at line {line}" if count == 1 else f"in {count} places, the first at line {line}"
-    return f"Edited {path} {where}.{note_on_change(path, text, changed)}"
+    return f"Edited {path} {where}.{fence}{_empty_line(text, old, new)}{note_on_change(path, text, changed)}"
+
+
+def _empty_line(text: str, old: str, new: str) -> str:
+    """A note if an edit removed all of a line except its line break; "" otherwise."""
+    at = text.index(old)
+    after = text[at + len(old) : at + len(old) + 1]
+    alone = at == 0 or text[at - 1] == "\n"
+    if new or not old.strip() or not alone or after != "\n":
+        return ""
+    line = text[:at].count("\n") + 1
+    return f" Note: line {line} is empty now. To remove it, give `old` with its line break."
 
 
 def note_on_change(path: str, before: str | None, after: str) -> str:

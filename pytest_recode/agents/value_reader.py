@@ -13,9 +13,10 @@ lines that could also have ended it, and `checked_action` then decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pytest_recode.agents.action_arguments import INVISIBLE, commented, unquoted
+from pytest_recode.agents.fences import SHELLS, language_in
 from pytest_recode.agents.forms import TEXTS
 from pytest_recode.agents.values import (
     FENCE,
@@ -127,8 +128,9 @@ def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
             "Begin it in the first column."
         )
     ticks = fence["ticks"]
+    inside = _in_here_documents(lines, at + 1, ticks) if language_in(fence["info"]) in SHELLS else range(0)
     for end in range(at + 1, len(lines)):
-        if closes_fence(lines[end], ticks):
+        if closes_fence(lines[end], ticks) and end not in inside:
             return Value(
                 text="\n".join(lines[at + 1 : end]),
                 end=end + 1,
@@ -141,6 +143,27 @@ def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
         f"The code fence that line {at + 1} opens is not closed: the answer was cut off, or the closing line is missing. "
         "Close it, or write less at once."
     )
+
+
+def _in_here_documents(lines: Sequence[str], at: int, ticks: str) -> Collection[int]:
+    """The lines of the here-documents of a script in a fence. A here-document that has no end in the script, as a heading shows, has none of
+    them."""
+    inside: set[int] = set()
+    while at < len(lines) and not closes_fence(lines[at], ticks):
+        here = _HERE.search(lines[at])
+        at += 1
+        if here is None:
+            continue
+        tag, dash = here["tag"], here["dash"]
+        end = at
+        while end < len(lines) and (lines[end].lstrip("\t") if dash else lines[end]) != tag:
+            if lines[end].startswith(("### ", "## ", "**")) and "action" in lines[end].lower():
+                return inside
+            end += 1
+        if end < len(lines):
+            inside.update(range(at, end))
+            at = end + 1
+    return inside
 
 
 def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:

@@ -22,6 +22,14 @@ LS = {"command": "ls"}
     ("name", "given", "kind", "arguments"),
     [
         ("write", {**TEXT, "line_count": 1, "overwrite": True}, "write", TEXT),
+        ("write", {**TEXT, "command": "create"}, "write", TEXT),
+        ("edit", {**SWAP, "command": "str_replace"}, "edit", SWAP),
+        ("read", {**A, "command": "view"}, "read", A),
+        ("read", {**A, "lines": "L10-L20"}, "read", {**A, "lines": "L10-L20"}),
+        ("grep", {"pattern": "x", "-i": True}, "grep", {"pattern": "(?i)x"}),
+        ("grep", {"pattern": "x", "-i": False}, "grep", {"pattern": "x"}),
+        ("list", {"max_depth": 2}, "list", {}),
+        ("run", {**LS, "timeout": "None"}, "run", LS),
         ("edit", {**SWAP, "count": 1, "expected_replacements": 1}, "edit", SWAP),
         ("submit", {"message": "Done.", "result": None, "answer": ""}, "submit", {}),
         ("run", {**LS, "cwd": ".", "workdir": "", "directory": "./", "requires_approval": False}, "run", LS),
@@ -129,6 +137,7 @@ def test_the_message_of_a_submit_is_kept() -> None:
     [
         ("write", {**TEXT, "overwrite": False}, "`write` does not take `overwrite`, except as `true`"),
         ("edit", {**SWAP, "count": 2}, "`edit` does not take `count`, except as `1`"),
+        ("edit", {**SWAP, "command": "insert"}, "`edit` does not take `command`, except as `str_replace`"),
         ("run", {**LS, "cwd": ["src"]}, "`run` does not take `cwd`, except as `.`"),
         (
             "run",

@@ -604,7 +604,7 @@ def test_each_tool_call_gets_a_result_also_where_none_can_be_used(open_walled: O
     assert "The arguments of `read` are no JSON" in first.content
     assert '"path": "(file, relative to the workspace)"' in first.content
     assert "### Action" not in first.content
-    assert "Not done: another call of this answer could not be used." in second.content
+    assert "Not done: call 1 of this answer could not be used." in second.content
     assert "Your answer calls no tool." in played.last()
 
 

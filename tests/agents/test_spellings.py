@@ -209,6 +209,30 @@ SHORT = {
     "### Action: edit a.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n\n>>>>>>> REPLACE": [
         ("edit", {"path": "a.py", "old": "x = 1", "new": "x = 2\n"})
     ],
+    **{
+        f"### Action: edit\npath: a.py\n{fence}<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n\n"
+        f"<<<<<<< SEARCH\ny = 1\n=======\ny = 2\n>>>>>>> REPLACE\n{fence[:3]}\n### Action: submit": [
+            ("edit", {"path": "a.py", "old": "x = 1", "new": "x = 2"}),
+            ("edit", {"path": "a.py", "old": "y = 1", "new": "y = 2"}),
+            ("submit", {}),
+        ]
+        for fence in ("", "```python\n", "~~~\n")
+    },
+    "### Action: run\n```bash\ncat > N.md <<'EOF'\n# N\n```python\nx\n```\nEOF\nls\n```\n### Action: list": [
+        ("run", {"command": "cat > N.md <<'EOF'\n# N\n```python\nx\n```\nEOF\nls"}),
+        ("list", {}),
+    ],
+    "### Action: submit\n```\n```\n": [("submit", {})],
+    '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}}\n</tool_call>': [("read", {"path": "a.py"})],
+    '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n{"name": "list", "arguments": {}}\n</tool_call>': [
+        ("read", {"path": "a.py"}),
+        ("list", {}),
+    ],
+    '```json\n{"name": "read", "arguments": {"path": "a.py"}}\n{"name": "list", "arguments": {}}\n```': [
+        ("read", {"path": "a.py"}),
+        ("list", {}),
+    ],
+    '<tool_call>{"name": "list", "arguments": {}}</tool_call>\nFor reference:\n```python\nx = 1\n```': [("list", {})],
     "### Action: edit a.py\nold: x = 1\nnew: x = 2": [("edit", {"path": "a.py", "old": "x = 1", "new": "x = 2"})],
     "### Action: edit a.py\nold: x = 1\nnew <<E\nE": [("edit", {"path": "a.py", "old": "x = 1", "new": ""})],
     "<invoke name='str_replace'><parameter name='path'>a.py</parameter><parameter name='old_str'>  a</parameter>"
@@ -328,7 +352,7 @@ def refusal(answer: str) -> str:
         ),
         (
             '### Action: edit\npath: a.py\nold:\n"""\ndef f():\n    """\nproblem = 1\n"""\nnew:\n"""\nx\n"""',
-            'The text before it ended in line 6, the first that is `"""`',
+            'The text before it ended in line 6, the first that holds only `"""`',
         ),
         (
             "### Action: write\npath: notes.md\ntext:\n```markdown\n# Notes\n\n```bash\npytest\n```\n\n### Action: run\ncommand: ls",
@@ -440,6 +464,17 @@ def refusal(answer: str) -> str:
             "would be lost. It may belong to the text of the `write` in line 1, whose code fence then ends too early, in line 5. "
             "Write that text as a block, which takes such lines",
         ),
+        ("<tool_call>\n<function=read>\n", "or holds what is no argument"),
+        ("<tool_call>read\n<arg_key>path</arg_key>\nx", "is not made of `<arg_key>...</arg_key>` and"),
+        ('```json\n{"action": "list"}\nand\n```', "holds more than actions: line 3 (`and`) is none."),
+        ("```tool_code\nx = 1\n```", "The Python that begins in line 2 holds more than calls of tools."),
+        ('<|python_tag|>{"name": "list"} so', "'so' follows a call of a tool in line 1."),
+        (
+            '### Planning: so. [TOOL_CALLS][{"name": "list"}]\n### Action: submit',
+            "has `[TOOL_CALLS]`, which some models write",
+        ),
+        ("<plan>\n<|new_call|>read\n</plan>\n<submit/>", "has `<|new_call|>`, which some models write to call a tool"),
+        ("### Action: write a.py\ntext <<E\nx = 1\nE\n<function=submit>\n</function>", "in different forms"),
         ("import numpy\n# Action: submit", "Line 2 (`# Action: submit`) follows code"),
         ("# Action: run\ncommand: cd src\n# Plan: list\npwd", "Line 3 (`# Plan: list`) follows an action"),
         ("```python\n# Action: submit\n\nx = 1\n```", "is in the code fence that line 1 opens"),
@@ -451,7 +486,7 @@ def refusal(answer: str) -> str:
         ("### Action: run\ncommand: ls\ncommand: pwd", "`command` of `run` is given twice."),
         (
             "### Action: write a.py\n```\nx = '''\n```\n'''\n```\n### Action: submit",
-            'The text before it ended in line 4, the first that is "```": if it continues after that, write it as a block',
+            'The text before it ended in line 4, the first that holds only "```": if it continues after that, write it as a block',
         ),
         (
             "### Action: write\npath: a.py\ntext:\nx = 1",

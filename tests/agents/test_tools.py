@@ -227,6 +227,10 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
         (calls(("submit", "{}"), text="<write>\n<path>a"), "Your answer calls tools, and its text holds actions"),
         (Reply(text="### Action: submit", finish="length"), "Your answer was cut off at the model's limit of output."),
         (calls(("read", "{path: a}")), "The arguments of `read` are no JSON (Expecting property name"),
+        (
+            calls(("edit", '{"path": "a", "old": "x\ny", "new": "\\epsilon\n"}')),
+            "The arguments of `edit` are no JSON (Invalid \\escape: line 2 column 13 (char 36)). Write each line break within a string as \\n, too.",
+        ),
         (calls(("read", '["a"]')), "The arguments of `read` are no JSON object but an array. Nothing was done."),
         (calls(("read", "null")), "`read` needs `path`."),
         (
