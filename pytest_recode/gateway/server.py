@@ -178,15 +178,19 @@ async def _body(request: web.Request) -> dict[str, Any]:
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        raise web.HTTPBadRequest(text="the body must be a JSON object")
+        raise web.HTTPBadRequest(text=_error("the body must be a JSON object"), content_type="application/json")
     return body
+
+
+def _error(message: str, event: Event | None = None) -> str:
+    error = {"message": message, "type": (event or {}).get("kind", "invalid_request_error")}
+    return json.dumps({"error": error, **({"event": event} if event else {})})
 
 
 def _refused(status: int, message: str, event: Event | None = None) -> web.Response:
     """An error in OpenAI's format. `event`: the same error for a worker."""
-    error = {"message": message, "type": (event or {}).get("kind", "invalid_request_error")}
     headers = {"x-should-retry": "false"}  # for OpenAI's clients: the gateway has tried again already
-    return web.json_response({"error": error, **({"event": event} if event else {})}, status=status, headers=headers)
+    return web.json_response(text=_error(message, event), status=status, headers=headers)
 
 
 _STATUS = {

@@ -47,6 +47,8 @@ def request_of(body: Mapping[str, Any]) -> ChatRequest:
         raise ValueError("messages must be a list of objects that is not empty")
     if not isinstance(tools, list) or not all(isinstance(each, dict) for each in tools):
         raise ValueError("tools must be a list of objects")
+    if body.get("stream"):
+        raise ValueError("stream is not supported: ask for a whole completion")
     wanted = body.get("response_format")
     try:
         schema = wanted["json_schema"]["schema"] if wanted is not None else None
