@@ -1,4 +1,7 @@
-"""Read one action below a heading: its name and arguments, up to the next heading or to text that can only be prose."""
+"""Read one action below a heading: its name and arguments, up to the next heading or to text that can only be prose.
+
+Longer than 350 lines because reading is one pass with one state: which arguments are given decides what a line may be.
+"""
 
 from __future__ import annotations
 

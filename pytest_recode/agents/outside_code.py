@@ -7,18 +7,18 @@ there when the answer is read, all code when the answer submits.
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 import textwrap
-import warnings
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pytest_recode.agents.actions import Action, Code
+from pytest_recode.agents.code_examples import is_example, is_paraphrase
 from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
 from pytest_recode.agents.headings import NAMED_FILE, interface_in, path_in
-from pytest_recode.agents.python_source import ends_in_a_string, holds_code, syntax_error
+from pytest_recode.agents.python_source import ends_in_a_string, holds_code
+from pytest_recode.agents.shell_script import HERE
 from pytest_recode.agents.values import FENCE
 
 MAX_READ = 1_000_000
@@ -28,7 +28,6 @@ _COMMENT = re.compile(r"#[ \t]*((?:[\w.-]+/)*[\w-]+\.py)[ \t]*", re.ASCII)
 _QUOTED = re.compile(r"^(?:[ \t]*>)+[ ]?")
 _LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+")
 _DEFINITION = re.compile(r"(?P<indent>[ \t]*)(?:async )?(?:def|class)[ \t]+\w+.*:[ \t]*(?:#.*)?$")
-_HERE = re.compile(r"(?<!<)<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)\\?(?P<tag>[A-Za-z_]\w*)(?P=quote)(?!\w)", re.ASCII)
 _INTO = re.compile(
     r"(?:(?<![<\d&>])>{1,2}[ \t]*|\btee[ \t]+(?:-a[ \t]+)?|\bsed[ \t]+-i\b[^|;&\n]{0,400}[ \t])['\"]?(?P<path>[\w./-]*\w)"
 )
@@ -39,14 +38,19 @@ _CONFLICT = re.compile(r"[ \t]*(?:<{5,9}|={5,9}|>{5,9})(?:[ \t].*)?$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the model was shown or wrote: `lines`, stripped. `targets` and `interfaces` are those of the task."""
+    """What the model was shown or wrote: `lines`, stripped. `targets` and `interfaces` are those of the task, `sources` the texts that the
+    targets have or get."""
 
     lines: Set[str] = frozenset()
+    sources: Sequence[str] = ()
     targets: Sequence[str] = ()
     interfaces: Sequence[str] = ()
 
     def also(self, texts: Iterable[str]) -> Known:
         return replace(self, lines=self.lines | lines_of(texts))
+
+    def with_targets(self, texts: Sequence[str]) -> Known:
+        return replace(self.also(texts), sources=(*self.sources, *texts))
 
 
 def lines_of(texts: Iterable[str]) -> frozenset[str]:
@@ -64,7 +68,8 @@ def lines_of_files(files: Iterable[bytes]) -> frozenset[str]:
 
 def outside_code(text: str) -> tuple[Code, ...]:
     """The code in a text: what its fences hold (also in lists and quotations), and definitions outside of fences."""
-    rows = [_QUOTED.sub("", line) for line in text[:MAX_READ].split("\n")]
+    lines = text[:MAX_READ].split("\n")
+    rows = [_QUOTED.sub("", line) for line in lines]
     pieces: list[Code] = []
     outside: list[str] = []
     at = 0
@@ -74,8 +79,9 @@ def outside_code(text: str) -> tuple[Code, ...]:
             outside.append(rows[at])
             at += 1
             continue
-        end = next((row for row in range(at + 1, len(rows)) if _closes(rows[row], opened["ticks"])), len(rows))
-        pieces += _in_fence(rows, at, end, opened["info"])
+        within = rows if lines[at].lstrip()[:1] == ">" else lines  # `>>> ` begins a line of a session
+        end = next((row for row in range(at + 1, len(rows)) if _closes(within[row], opened["ticks"])), len(rows))
+        pieces += _in_fence(within, at, end, opened["info"])
         at = end + 1
     return (*pieces, *(Code(text=each) for each in _definitions(outside)))
 
@@ -101,7 +107,7 @@ def _in_fence(rows: Sequence[str], at: int, end: int, info: str) -> Iterator[Cod
         yield from _in_diff(body, path)
     elif _CONFLICT.match(first):
         yield Code(text="\n".join(_new_lines(body)), path=path)
-    elif language in SHELLS or (not language and _HERE.search(first)):
+    elif language in SHELLS or (not language and HERE.search(first)):
         yield from _in_shell(body)
     elif path or language in PYTHONS or (not language and (holds_code(body) or ends_in_a_string(body))):
         yield Code(text=body, path=path)
@@ -142,7 +148,7 @@ def _in_shell(body: str) -> Iterator[Code]:
         into = _INTO.search(line)
         path = into["path"] if into else ""
         at += 1
-        if (here := _HERE.search(line)) is None:
+        if (here := HERE.search(line)) is None:
             if path and path != "/dev/null":
                 yield Code(text=line, path=path, command=True)
             continue
@@ -208,72 +214,21 @@ def lost_file(found: Sequence[Code], actions: Sequence[Action], known: Known) ->
 def lost_code(found: Sequence[Code], known: Known) -> str:
     """The first line of code that a submission would lose; "" if there is none."""
     for code in found:
-        if not _is_concerned(code, known) or (not code.path and is_example(code.text, known)):
+        if not _is_concerned(code, known) or (not code.path and is_no_part(code.text, known)):
             continue
         if line := lost_line(code, known):
             return line
     return ""
 
 
+def is_no_part(text: str, known: Known) -> bool:
+    """Whether code can be no part of the targets: it only uses them, or says in other names what they have."""
+    return is_example(text, known.targets, known.interfaces) or is_paraphrase(text, known.sources)
+
+
 def _is_concerned(code: Code, known: Known) -> bool:
     """Whether the code may be content of a file; of commands, only those that write a target."""
     return not code.command or any(same_file(code.path, target) for target in known.targets)
-
-
-def is_example(text: str, known: Known) -> bool:
-    """Whether code only uses the targets, so that it can be no part of them: it defines nothing, and it imports the only target, or shows
-    what interfaces return."""
-    source = textwrap.dedent(text)
-    if syntax_error(source) is not None:
-        return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        body = ast.parse(source.removeprefix("\ufeff")).body
-    if any(
-        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        for node in ast.walk(ast.Module(body=body, type_ignores=[]))
-    ):
-        return False
-    shows = [node for node in body if _shows(node, known)]
-    imports = any(_imports_target(node, known.targets) for node in body)
-    if imports and (len(known.targets) == 1 or shows):
-        return all(isinstance(node, _OF_AN_EXAMPLE) for node in body)
-    return bool(body) and len(shows) == len(body)
-
-
-_OF_AN_EXAMPLE = (
-    *(ast.Import, ast.ImportFrom, ast.Expr, ast.Assert, ast.Assign, ast.AnnAssign, ast.AugAssign),
-    *(ast.For, ast.While, ast.If, ast.With, ast.Try, ast.Pass),
-)
-
-
-def _imports_target(node: ast.stmt, targets: Sequence[str]) -> bool:
-    modules: list[str] = []
-    if isinstance(node, ast.Import):
-        modules = [each.name for each in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        modules = [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
-    names = [target.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for target in targets]
-    return any(f".{name}".endswith(f".{module}") for module in modules for name in names)
-
-
-def _shows(node: ast.stmt, known: Known) -> bool:
-    """Whether a statement prints or asserts something, or calls an interface and drops what it returns."""
-    if isinstance(node, ast.Assert):
-        return any(isinstance(each, ast.Call) and _called(each) in _names(known) for each in ast.walk(node))
-    called = _called(node.value) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else ""
-    return called == "print" or called in _names(known)
-
-
-def _names(known: Known) -> set[str]:
-    return {interface.rpartition(".")[2] for interface in known.interfaces}
-
-
-def _called(node: ast.Call) -> str:
-    function = node.func
-    return (
-        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
-    )
 
 
 def _is_written(path: str, actions: Sequence[Action]) -> bool:

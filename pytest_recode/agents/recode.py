@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.forms import PARTS
 from pytest_recode.agents.json_calls import arguments_in
 from pytest_recode.agents.memory import Entry, Memory, limit_of
-from pytest_recode.agents.outside_code import Known, lines_of_files
+from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.prompts import (
     brief_text,
     budget_text,
@@ -172,7 +172,7 @@ class ReCode:
                 ok = False
                 text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
-                lost = _refusal(read, workspace, known) if read.outside else ""
+                lost = refusal(read, workspace, known)
                 ok, text = not lost, f"Not done. {lost}" if lost else "The targets are handed in."
                 submitted, refused = ok, 0 if ok else number
             else:
@@ -254,13 +254,6 @@ def make(context: AgentContext) -> Agent:
 
 
 KIND = AgentKind(make=make)
-
-
-def _refusal(step: Step, workspace: Workspace, known: Known) -> str:
-    """Why the targets as they are now are not handed in; "" if they are."""
-    known = known.also(text for action in step.actions for text in action.arguments.values())
-    known = replace(known, lines=known.lines | lines_of_files(workspace.targets().values()))
-    return refusal(step.outside, known)
 
 
 def _replaced(actions: Sequence[Action]) -> str:

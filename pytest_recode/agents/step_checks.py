@@ -14,7 +14,7 @@ from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.actions import AS_A_WHOLE, Action, Code, ProtocolError, Step, in_calls, in_text, wrong_use
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import interface_in
-from pytest_recode.agents.outside_code import Known, lines_of_files, lost_code, lost_file
+from pytest_recode.agents.outside_code import Known, lost_code, lost_file
 from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE, to_write
 
@@ -35,8 +35,7 @@ def checked(
         return replace(step, text=next(filter(None, every), step.text), calls=every)
     fault = _order(step.actions)
     if not fault and step.outside:
-        known = (known or Known()).also(_read(workspace, step.outside))
-        known = replace(known, lines=known.lines | lines_of_files(workspace.targets().values()))
+        known = _with_targets(known or Known(), workspace).also(_read(workspace, step.outside))
         fault = lost(step, known, native=native)
     if fault:
         return ProtocolError(text=fault, calls=(fault, *[AS_A_WHOLE] * (calls - 1)) if calls else ())
@@ -49,7 +48,7 @@ def checked(
 
 def lost(step: Step, known: Known, *, native: bool) -> str:
     """A description of code outside the actions that would be lost whatever the actions do; "" if there is none."""
-    known = known.also(text for action in step.actions for text in action.arguments.values())
+    known = _with_actions(known, step)
     path, line = lost_file(step.outside, step.actions, known)
     if path:
         how = f"Write it with the tool `write` or `edit`{', or run the command with `run`' if _commanded(step.outside) else ''}."
@@ -60,7 +59,7 @@ def lost(step: Step, known: Known, *, native: bool) -> str:
         )
     if step.actions[-1].kind != "submit" or any(FORMS[each.kind].changes_files for each in step.actions):
         return ""
-    fault = refusal(step.outside, known)
+    fault = _submission_fault(step.outside, known)
     return f"{fault} Nothing was done." if fault else ""
 
 
@@ -79,8 +78,22 @@ def _read(workspace: Workspace, found: Sequence[Code]) -> list[str]:
     return texts
 
 
-def refusal(found: Sequence[Code], known: Known) -> str:
-    """Why a submission is refused while code outside of the actions is in no target; "" if it is not."""
+def refusal(step: Step, workspace: Workspace, known: Known) -> str:
+    """Why the targets as they are now are not handed in: code outside of the actions is in none of them. "" if they are handed in."""
+    if not step.outside:
+        return ""
+    return _submission_fault(step.outside, _with_targets(_with_actions(known, step), workspace))
+
+
+def _with_targets(known: Known, workspace: Workspace) -> Known:
+    return known.with_targets([data.decode("utf-8", "replace") for data in workspace.targets().values()])
+
+
+def _with_actions(known: Known, step: Step) -> Known:
+    return known.also(text for action in step.actions for text in action.arguments.values())
+
+
+def _submission_fault(found: Sequence[Code], known: Known) -> str:
     line = lost_code(found, known)
     if not line:
         return ""

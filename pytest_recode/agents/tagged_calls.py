@@ -44,43 +44,31 @@ _TAG = re.compile(
     rf"<(?P<name>{_SPACE}?[A-Za-z_][\w-]*)(?:=(?P<equals>[\w.-]+))?(?P<rest>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*(?P<empty>/?)>"
 )
 
-
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-
 
 _LISTS = frozenset({"function_calls", "tool_calls", "actions", "tools"})
 
-
 _CALLS = frozenset({"tool_call", "function_call", "tool_use", "tool", "action", "function", "invoke"})
-
 
 _ARGUMENT_TAGS = frozenset({"parameter", "param", "arg", "argument"})
 
-
 PART_TAG = re.compile(r"[ \t]*<(?P<name>[A-Za-z]{1,20})>")
-
 
 ACTION_TAG = re.compile(r"[ \t]*<(?P<name>action)>", re.IGNORECASE)
 
-
 _PREFIX = re.compile(rf"^{_SPACE}")
-
 
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\w+);|<!\[CDATA\[")
 
-
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
-
 
 _NAME = re.compile(r"\s*(?P<name>[\w.-]{1,80})\s*(?=<arg_key>|</)")
 _KEY = re.compile(r"<arg_key>\s*(?P<key>[\w-]{1,80})\s*</arg_key>\s*<arg_value>")
 _VALUE_END = "</arg_value>"
 """How GLM writes the name and the arguments of a call."""
 
-
 _SURPLUS = re.compile(r"[}\s]*")
 """Braces too many after the JSON in a tag, which some models write."""
-
 
 _HOW = "Write each action as a tag that is named like it: `<read><path>a.py</path></read>`."
 

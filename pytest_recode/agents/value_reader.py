@@ -13,11 +13,12 @@ lines that could also have ended it, and `checked_action` then decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from pytest_recode.agents.action_arguments import INVISIBLE, commented, unquoted
 from pytest_recode.agents.fences import SHELLS, language_in
 from pytest_recode.agents.forms import TEXTS
+from pytest_recode.agents.shell_script import HERE, continued, here_document, in_here_documents, is_open, open_quote
 from pytest_recode.agents.values import (
     FENCE,
     DamagedError,
@@ -37,14 +38,8 @@ _LITERAL = re.compile(r"(?P<style>[|>])(?P<options>[-+1-9]{0,2})(?:[ \t]+#.*)?")
 _QUOTES = ('"""', "'''")
 
 
-_HERE = re.compile(r"(?<!<)<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)\\?(?P<tag>[A-Za-z_]\w*)(?P=quote)(?!\w)", re.ASCII)
-
-
 _PAIRS = ("`", "'", '"')
 
-
-MAX_QUOTED = 200
-"""Maximum number of lines of a command within quotation marks."""
 
 SEARCH = re.compile(r"<{5,9}[ ]*(?:search|original|old|head)?[ ]*$", re.IGNORECASE)
 """The first line of an old and a new text as merge conflicts have them."""
@@ -85,12 +80,12 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
         return fenced_at(lines, following, said if following == at else lines[following])
     if literal := _LITERAL.fullmatch(said):
         return _literal(lines, at, name, literal["style"], literal["options"])
-    if name == "command" and _HERE.search(said):
-        return _here_document(lines, at, said)
-    if name == "command" and said[-1:] in ('"', "'") and _is_open(said):
-        return _open_quote(lines, at, said)
+    if name == "command" and HERE.search(said):
+        return here_document(lines, at, said)
+    if name == "command" and said[-1:] in ('"', "'") and is_open(said):
+        return open_quote(lines, at, said)
     if name == "command" and said.endswith("\\") and not said.endswith("\\\\"):
-        return _continued(lines, at, said)
+        return continued(lines, at, said)
     text = _line(at, name, tail)
     mark = mark_around(text) if name in ("old", "new") else ""
     return Value(text=text, end=at + 1, opened=at + 1, mark=mark, final="\n")
@@ -128,7 +123,7 @@ def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
             "Begin it in the first column."
         )
     ticks = fence["ticks"]
-    inside = _in_here_documents(lines, at + 1, ticks) if language_in(fence["info"]) in SHELLS else range(0)
+    inside = in_here_documents(lines, at + 1, ticks) if language_in(fence["info"]) in SHELLS else range(0)
     for end in range(at + 1, len(lines)):
         if closes_fence(lines[end], ticks) and end not in inside:
             return Value(
@@ -143,27 +138,6 @@ def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
         f"The code fence that line {at + 1} opens is not closed: the answer was cut off, or the closing line is missing. "
         "Close it, or write less at once."
     )
-
-
-def _in_here_documents(lines: Sequence[str], at: int, ticks: str) -> Collection[int]:
-    """The lines of the here-documents of a script in a fence. A here-document that has no end in the script, as a heading shows, has none of
-    them."""
-    inside: set[int] = set()
-    while at < len(lines) and not closes_fence(lines[at], ticks):
-        here = _HERE.search(lines[at])
-        at += 1
-        if here is None:
-            continue
-        tag, dash = here["tag"], here["dash"]
-        end = at
-        while end < len(lines) and (lines[end].lstrip("\t") if dash else lines[end]) != tag:
-            if lines[end].startswith(("### ", "## ", "**")) and "action" in lines[end].lower():
-                return inside
-            end += 1
-        if end < len(lines):
-            inside.update(range(at, end))
-            at = end + 1
-    return inside
 
 
 def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
@@ -255,63 +229,6 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
         clipped=len(kept) < len(body),
         final="\n" if kept and "-" not in options else "",
     )
-
-
-def _here_document(lines: Sequence[str], at: int, said: str) -> Value:
-    """A command with here-documents: its lines up to the end of the last one."""
-    end = at + 1
-    for here in _HERE.finditer(said):
-        while end < len(lines):
-            line = lines[end].lstrip("\t") if here["dash"] else lines[end]
-            end += 1
-            if line == here["tag"]:
-                break
-        else:
-            raise DamagedError(
-                f"The here-document `{here[0]}` of the command in line {at + 1} has no last line `{here['tag']}`. "
-                "Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
-            )
-    last = list(_HERE.finditer(said))[-1]["tag"]
-    return Value(text="\n".join([said, *lines[at + 1 : end]]), end=end, closer=last, opened=at + 1)
-
-
-def _open_quote(lines: Sequence[str], at: int, said: str) -> Value:
-    """A command whose line ends with an opening quotation mark: its lines up to the one with the closing mark."""
-    for end in range(at + 2, min(len(lines), at + MAX_QUOTED) + 1):
-        command = "\n".join([said, *lines[at + 1 : end]])
-        if not _is_open(command):
-            return Value(text=command, end=end, opened=at + 1)
-    raise DamagedError(
-        f"The quotation mark at the end of the command in line {at + 1} is not closed: the answer was cut off, or the mark is missing."
-    )
-
-
-def _is_open(command: str) -> bool:
-    """Whether a command ends within quotation marks."""
-    quote, escaped = "", False
-    for character in command:
-        if escaped:
-            escaped = False
-        elif character == "\\" and quote != "'":
-            escaped = True
-        elif quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-    return bool(quote)
-
-
-def _continued(lines: Sequence[str], at: int, said: str) -> Value:
-    """A command whose lines, except the last, end with a backslash."""
-    rows, end = [said], at + 1
-    while rows[-1].endswith("\\") and end < len(lines):
-        rows.append(lines[end])
-        end += 1
-    if rows[-1].endswith("\\") or not rows[-1].strip() or _HERE.search(rows[-1]):
-        raise DamagedError(
-            f"The command in line {at + 1} continues after a backslash, and its end is not clear. Write it as a block."
-        )
-    return Value(text="\n".join(rows), end=end, opened=at + 1)
 
 
 def _line(at: int, name: str, tail: str) -> str:

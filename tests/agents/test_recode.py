@@ -334,6 +334,20 @@ def test_a_write_that_leaves_no_python_says_so(open_walled: Open, before: str, t
     assert bool(words) is ("Note:" in played.results()[0])
 
 
+def test_an_edit_says_what_it_did_beside_the_replacement(open_walled: Open) -> None:
+    workspace = open_walled(files={"a.py": b"x = 1\ny = 2\n"})
+    fenced = {"path": "a.py", "old": "```python\nx = 1\n```", "new": "```python\nx = 3\n```"}
+    done, told = execute(Action(kind="edit", arguments=fenced), workspace, str)
+    assert done
+    assert_message(told, "a.py", "The code fences around the texts were left out.")
+    done, told = execute(Action(kind="edit", arguments={"path": "a.py", "old": "x = 3", "new": ""}), workspace, str)
+    assert done
+    assert_message(told, "line 1 is empty now", "give `old` with its line break")
+    done, told = execute(Action(kind="edit", arguments={"path": "a.py", "old": "y = 2\n", "new": ""}), workspace, str)
+    assert "line 2 is empty" not in told
+    assert workspace.read("a.py") == "\n"
+
+
 def test_an_edit_that_leaves_no_python_says_so(open_walled: Open) -> None:
     workspace = open_walled()
     workspace.write("solver.py", RIGHT)

@@ -725,6 +725,27 @@ def test_each_part_is_in_its_own_field(answer: str) -> None:
     assert told["reflection"].startswith("B.")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The symbol "</w>" ends a word.\n# ("t", "</w>") -> "t</w>"',
+        "I see:\n\n- a\n    - b\n\n```python\nx = 1\n\n    y\n```\nDone.",
+        '<tool_call>edit\n<arg_value>    # "</w>" merges</arg_value>\n\n</tool_call',
+        '<parameter name="path">numerics.py</parameter>\n\n<b>bold</b>',
+        "if a < b and c > d:\n    x</b> y",
+    ],
+)
+def test_a_text_is_recorded_as_it_is(text: str) -> None:
+    assert parts_of(text) == {"reflection": text}
+
+
+def test_a_part_in_tags_is_recorded_without_them() -> None:
+    assert parts_of("<plan>\nRead.\n\nWrite.</plan>\nSo <b>it</b> is.") == {
+        "planning": "Read.\n\nWrite.",
+        "reflection": "So <b>it</b> is.",
+    }
+
+
 def test_an_action_behind_more_parts_in_tags_than_are_read_is_not_lost() -> None:
     read = parse(f"{'<plan>x</plan>' * 101}<submit/>\n<submit/>")
     assert isinstance(read, ProtocolError)

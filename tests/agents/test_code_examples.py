@@ -1,0 +1,82 @@
+"""Code beside a submission that can be no part of the targets, and code that may be one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.agents.actions import Code
+from pytest_recode.agents.outside_code import Known, lines_of, lost_code, outside_code
+
+TARGET = """\
+import numpy as np
+
+
+def learn(counts, operations):
+    pairs = count(counts)
+    return min(pairs, key=lambda pair: (-pairs[pair], pair))
+
+
+def value(problem, solution):
+    return float(problem.a @ solution.f + problem.b @ solution.g)
+"""
+KNOWN = Known(lines=lines_of([TARGET]), sources=(TARGET,), targets=("bpe.py",), interfaces=("bpe.learn", "bpe.segment"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from bpe import learn\n\nmerges = learn({'low': 5}, 4)\nprint(merges)",
+        "import bpe\nfor word in ('a', 'b'):\n    print(bpe.segment(word, []))",
+        "print(learn({'low': 5}, 4))  # [('l', 'o')]",
+        "assert learn({}, 1) == []",
+        "learn({'low': 5}, 4)",
+        ">>> learn({'aaa': 2}, 1)\n[('a', 'a')]",
+        "best = min(counts, key=lambda p: (-counts[p], p))",
+        "value = a @ f + b @ g",
+        "return float(p.a @ s.f + p.b @ s.g)",
+        "def learn(counts, operations):\n    pairs = count(counts)\n    ...",
+        "    pairs = count(counts)  # once",
+    ],
+)
+@pytest.mark.parametrize("language", ["python", ""])
+def test_an_example_or_a_paraphrase_is_no_loss(text: str, language: str) -> None:
+    assert lost_code(outside_code(f"It is\n```{language}\n{text}\n```\nDone."), KNOWN) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "best = max(counts, key=lambda p: (-counts[p], p))",
+        "best = min(counts, key=lambda p: (counts[p], p))",
+        "best = min(counts, key=lambda p: (-counts[p], q))",
+        "value = a @ f - b @ g",
+        "value = a @ f + a @ g",
+        "counts = dict(counts)",
+        "merges = learn(counts, 4)",
+        "def learn(counts, operations):\n    return []",
+        "from bpe import learn\n\n\ndef learn(counts, operations):\n    return learn(counts)",
+        "pairs.sort()",
+        "from collections import Counter\npairs = Counter(counts)",
+        "def learn(",
+    ],
+)
+def test_code_that_may_be_part_of_a_target_would_be_lost(text: str) -> None:
+    assert lost_code(outside_code(f"It is\n```python\n{text}\n```\nDone."), KNOWN)
+
+
+def test_with_several_targets_an_import_of_one_may_belong_to_another() -> None:
+    known = Known(targets=("bpe.py", "pkg/__init__.py"), interfaces=("bpe.learn",))
+    assert lost_code([Code(text="from bpe import learn")], known)
+    assert not lost_code([Code(text="from bpe import learn\nprint(learn({}, 1))")], known)
+
+
+def test_a_file_that_is_named_is_no_example() -> None:
+    assert lost_code(outside_code("```python bpe.py\nprint(learn({}, 1))\n```"), KNOWN)
+
+
+@pytest.mark.parametrize("piece", ["x + y + ", "-(", "f(", "x[y] * ", "(x, "])
+def test_expressions_of_any_length_are_compared_in_time(piece: str) -> None:
+    for many in (50, 20_000):
+        source = f"z = {piece * many}1{')' * (many * piece.count('('))}"
+        known = Known(targets=("bpe.py",), sources=(source, source.replace("\n", " ")))
+        assert isinstance(lost_code([Code(text=source)], known), str)
