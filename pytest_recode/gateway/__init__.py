@@ -18,6 +18,8 @@ from pytest_recode.models import Caller, GatewayAddress
 from pytest_recode.settings import RateLimit
 
 TOKEN_PREFIX = "recode-"
+NUMBER = "recode_number"
+"""Key of a request's body: how often the caller has asked the same before, this time included. For cassettes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

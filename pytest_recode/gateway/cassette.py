@@ -9,7 +9,7 @@ DIR has `models.json` and one file of JSON lines per episode, named as its trans
 
 The key of a call is a digest of what determines its answer: the model that the name stands for, messages, tools, parameters and the
 attempt. `n` counts equal calls within one episode. Addresses, API keys, times and workers are not part of it. Durations and memory addresses in
-messages, which differ between equal runs, are not compared.
+messages behind the first one of the user (outputs of commands, feedback), which differ between equal runs, are not compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -71,12 +70,16 @@ class Cassette:
         self._reads, self._writes = reads, writes
         self._calls: dict[tuple[str, int], dict[str, Recorded]] = {}  # by key and number, then by file
         self._seeds: dict[tuple[str, int], dict[str, int]] = {}
-        self._asked: Counter[tuple[Caller, str]] = Counter()
         self._files: dict[str, Lines] = {}
         self._stored: dict[str, set[str]] = {}  # identifiers of messages and tools, by file
         self._models: dict[str, dict[str, Any]] = {}
         if writes:
-            directory.mkdir(parents=True, exist_ok=True)
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UserError(
+                    f"--recode-cassette={directory} cannot be written ({error.strerror}): give a directory that can"
+                ) from None
         elif not directory.is_dir():
             raise UserError(
                 f"--recode-cassette={directory}: there is no such directory: record one with --recode-cassette-mode=record"
@@ -86,7 +89,7 @@ class Cassette:
                 self._take(path.name, line)
         models = directory / MODELS
         if models.exists():
-            self._models = _json(models, models.read_text("utf-8"))
+            self._models = _json(models, _text(models))
 
     def _take(self, file: str, line: Mapping[str, Any]) -> None:
         if "message" in line or "tools" in line:
@@ -96,11 +99,6 @@ class Cassette:
             self._calls.setdefault((line["call"], line["n"]), {})[file] = found
         elif "grading" in line:
             self._seeds.setdefault((line["grading"], line["n"]), {})[file] = line["seed"]
-
-    def number(self, caller: Caller, key: str) -> int:
-        """How often the caller has asked this, this time included."""
-        self._asked[caller, key] += 1
-        return self._asked[caller, key]
 
     def find(self, caller: Caller, question: Question, number: int) -> Recorded | None:
         """The recorded answer: of the same episode, otherwise of another one that asked the same in the same attempt."""
@@ -116,10 +114,12 @@ class Cassette:
         request = {**question.parts, "messages": messages, "tools": tools}
         self._write(caller, {"call": question.key, "n": number, "request": request, **asdict(recorded)})
 
-    def seed(self, caller: Caller, subject: str, fresh: int) -> int:
-        """The seed of a grading of `subject`: the recorded one, or `fresh`, which is recorded. Raises `CassetteError` if there is none."""
+    def seed(self, caller: Caller, subject: str, number: int, fresh: int) -> int:
+        """The seed of the caller's grading number `number` of `subject`: the recorded one, or `fresh`, which is recorded.
+
+        Raises `CassetteError` if there is none.
+        """
         key = _digest([subject, caller.attempt])[:24]
-        number = self.number(caller, key)
         found = _own_or_first(self._seeds.get((key, number), {}), caller) if self._reads else None
         if found is not None:
             return found
@@ -185,13 +185,36 @@ def _digest(value: Any) -> str:
 
 
 def _steady(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The messages without what differs between equal runs."""
-    return [json.loads(_VARIES.sub("…", json.dumps(each, ensure_ascii=False))) for each in messages]
+    """The messages without what differs between equal runs. The system's and the user's first ones contain the task: they stay as they are."""
+    first = next((number for number, each in enumerate(messages) if each.get("role") == "user"), len(messages))
+    later = [json.loads(_VARIES.sub("…", json.dumps(each, ensure_ascii=False))) for each in messages[first + 1 :]]
+    return [*messages[: first + 1], *later]
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
-        yield _json(f"{path}, line {number}", text)
+    for number, text in enumerate(_text(path).splitlines(), 1):
+        line = _json(f"{path}, line {number}", text)
+        if not any(keys <= line.keys() for keys in _LINES):
+            raise UserError(
+                f"{path}, line {number}: is no line of a cassette: restore the file, or record the cassette again"
+            )
+        yield line
+
+
+_LINES = (
+    {"message", "value"},
+    {"tools", "value"},
+    {"call", "n", "request", "answer", "usage", "answering"},
+    {"grading", "n", "seed"},
+)
+"""Keys that identify each kind of line."""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}): restore the file, or record the cassette again") from None
 
 
 def _json(where: Path | str, text: str) -> dict[str, Any]:

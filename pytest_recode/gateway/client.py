@@ -6,11 +6,13 @@ Imports neither litellm nor an HTTP library beyond the standard one, so that wor
 from __future__ import annotations
 
 import functools
+import hashlib
 import http.client
 import json
 import logging
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pytest_recode.faults import GatewayError, ModelError, ModelFault, Stopped, UserError
-from pytest_recode.gateway import ModelFacts, token
+from pytest_recode.gateway import NUMBER, ModelFacts, token
 from pytest_recode.gateway.events import ENDED, Event, error_of
 from pytest_recode.models import (
     Caller,
@@ -67,6 +69,7 @@ class GatewayModel:
         self._address = address
         self._caller = context.caller
         self._temperature = context.temperature
+        self._asked: Counter[bytes] = Counter()
         self._observer: CallObserver = context.observer or _Unobserved()
         found = facts(address, context.name)
         self.native_tools, self.window = found.native_tools, found.window
@@ -87,9 +90,11 @@ class GatewayModel:
         return self._call("/v1/embeddings", {"model": self.name, "input": list(texts)}, _embedded)
 
     def _call(self, path: str, body: Mapping[str, Any], read: Callable[[Any], A]) -> A:
+        asked = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
+        self._asked[asked] += 1
         self._observer.begin()
         try:
-            answer = self._last_event(path, body)
+            answer = self._last_event(path, {**body, NUMBER: self._asked[asked]})
             found = read(answer["body"])
         except (Exception, Stopped):
             self._observer.failed()  # raises Stopped with its reason, if this process has been told
@@ -137,9 +142,11 @@ def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> Model
     return ModelFacts(**body)
 
 
-def grading_seed(address: GatewayAddress, caller: Caller, subject: str) -> int | None:
-    """The recorded seed of a grading of `subject`; None if the run has no cassette. Raises what the gateway raised."""
-    with _requested(address, caller, "grading", "POST", "/v1/gradings", json.dumps({"subject": subject})) as response:
+def grading_seed(address: GatewayAddress, caller: Caller, subject: str, number: int) -> int | None:
+    """The recorded seed of the grading number `number` of `subject`; None if the run has no cassette. Raises what the gateway raised."""
+    with _requested(
+        address, caller, "grading", "POST", "/v1/gradings", json.dumps({"subject": subject, NUMBER: number})
+    ) as response:
         body = json.loads(response.read())
     if response.status != 200:
         raise error_of(body["event"])

@@ -16,7 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from pytest_recode.faults import CassetteError, ModelError, ModelFault, RecordsError, Stopped, UserError
-from pytest_recode.gateway import GatewayConfig, caller_of
+from pytest_recode.gateway import NUMBER, GatewayConfig, caller_of
 from pytest_recode.gateway.call import Call
 from pytest_recode.gateway.events import ENDED, STOPPED, Event, dump_error
 from pytest_recode.gateway.service import Ask, ModelService
@@ -83,14 +83,14 @@ class Gateway:
         temperature = float(request.query.get("temperature", 1.0))
         try:
             facts = await self._service.facts(request.match_info["name"], temperature)
-        except UserError as error:
+        except (UserError, RecordsError) as error:
             return _refused(400, str(error), dump_error(error))
         return web.json_response(asdict(facts))
 
     async def _seed(self, request: web.Request) -> web.Response:
         body = await _body(request)
         try:
-            seed = self._service.seed(request["caller"], str(body.get("subject")))
+            seed = self._service.seed(request["caller"], str(body.get("subject")), body.get(NUMBER, 1))
         except (UserError, CassetteError, RecordsError) as error:
             return _refused(400, str(error), dump_error(error))
         return web.json_response({"seed": seed})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.gateway import GatewayConfig, ModelFacts
+from pytest_recode.gateway import NUMBER, GatewayConfig, ModelFacts
 from pytest_recode.gateway.budget import Budget
 from pytest_recode.gateway.call import Call
 from pytest_recode.gateway.cassette import Cassette, Question, Recorded
@@ -77,20 +77,19 @@ class ModelService:
             cassette.store_facts(name, model.entry.model, facts)
         return facts
 
-    def seed(self, caller: Caller, subject: str) -> int | None:
+    def seed(self, caller: Caller, subject: str, number: int) -> int | None:
         """The seed of a grading; None if the run has no cassette. Raises `CassetteError`."""
         if (cassette := self.cassette) is None:
             return None
-        return cassette.seed(caller, subject, secrets.randbits(SEED_BITS))
+        return cassette.seed(caller, subject, number, secrets.randbits(SEED_BITS))
 
     async def answer(self, caller: Caller, body: Mapping[str, Any], ask: Ask, emit: Emit, calls: list[Call]) -> None:
         """Answer one call. The last event that is emitted has the answer or the error. `calls` gets the call of the provider."""
         name = body["model"]
         try:
             entry = await self._entry(name)
-            cassette, question, number = self.cassette, _question(entry, caller, body), 1
+            cassette, question, number = self.cassette, _question(entry, caller, body), body.get(NUMBER, 1)
             if cassette is not None:
-                number = cassette.number(caller, question.key)
                 if recorded := cassette.find(caller, question, number):
                     emit(self._replayed(name, recorded))
                     return
@@ -175,7 +174,7 @@ class ModelService:
 
 
 def _question(entry: Entry, caller: Caller, body: Mapping[str, Any]) -> Question:
-    rest = {key: value for key, value in body.items() if key not in ("model", "messages", "tools")}
+    rest = {key: value for key, value in body.items() if key not in ("model", "messages", "tools", NUMBER)}
     parts = {**rest, "model": entry.model, "parameters": dict(entry.params), "attempt": caller.attempt}
     return Question(parts=parts, messages=body.get("messages", ()), tools=body.get("tools", ()))
 

@@ -112,7 +112,7 @@ def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | N
     if entry.price is not None:
         return (prompt * entry.price.prompt + completion * entry.price.completion) / 1e6
     billed = getattr(getattr(response, "usage", None), "cost", None)
-    if isinstance(billed, (int, float)) and billed > 0:
+    if isinstance(billed, (int, float)) and not isinstance(billed, bool) and 0 < billed < math.inf:
         return float(billed)
     client = litellm()
     try:

@@ -34,6 +34,10 @@ _CONNECT = 20.0
 """Time limit for a connection in seconds, for clients that support one: a server that accepts no connection is not working on an answer."""
 
 
+MOST_TOKENS = 10**9
+"""Tokens of one call above which a server's count is taken for an error."""
+
+
 class Admission(Protocol):
     """Decides when a call may start; see `gateway/throttle.py`."""
 
@@ -102,7 +106,8 @@ class ProviderModel:
             lost = self._lost(answer, tried, pause)
             if pause is None or lost:
                 error = self.retries.error(self.name, answer, tried, passed, lost=lost)
-                if error.fatal:
+                # A model that has answered has a valid key: what is refused now may be this request alone
+                if error.fatal and not self.ledger.answered(self.name):
                     self.ledger.fault(error)
                 raise error
             self.ledger.retry(ModelError(answer.fault, self.name, answer.detail), pause)
@@ -258,6 +263,11 @@ class ProviderModel:
         reported = getattr(response, "usage", None)
         prompt = getattr(reported, "prompt_tokens", None) or 0
         completion = getattr(reported, "completion_tokens", None) or 0
+        if not all(type(count) is int and 0 <= count <= MOST_TOKENS for count in (prompt, completion)):
+            self.warn(
+                f"model {self.name}: the server reports impossible numbers of tokens ({prompt!s:.20} and {completion!s:.20}): they are estimated"
+            )
+            prompt = completion = 0
         if not prompt and not completion:
             prompt, completion = math.ceil(asked / 4), math.ceil(written / 4)
             response = None

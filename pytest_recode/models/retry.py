@@ -118,6 +118,7 @@ def _unreachable(error: Exception) -> str:
 
 
 _QUOTA = ("insufficient_quota", "credit balance is too low", "insufficient balance", "insufficient credits")
+_MODERATED = ("moderation", "flagged", "content policy", "content_policy", "safety")
 _BAD_KEY = ("api key not valid", "api_key_invalid", "invalid api key", "incorrect api key")
 
 
@@ -131,6 +132,8 @@ def _fault(error: Exception) -> ModelFault:
     status = status if isinstance(status, int) else 0
     if "insufficient_quota" in codes or status == 402 or any(words in text for words in _QUOTA):
         return ModelFault.AUTH  # the account has no credit, so waiting does not help
+    if status == 403 and any(words in text for words in _MODERATED):
+        return ModelFault.REQUEST  # this prompt alone
     if status in (401, 403) or any(words in text for words in _BAD_KEY):
         return ModelFault.AUTH
     if status == 404 or "model_not_found" in codes:

@@ -60,7 +60,7 @@ class SandboxHolder:
         from pytest_recode.sandboxes.interpreters import interpreter
 
         settings, root = self._settings, self._root
-        hide = {path.resolve() for path in (self._out, settings.replay_feedback) if path is not None}
+        hide = {path.resolve() for path in (self._out, settings.replay_feedback, settings.cassette) if path is not None}
         for manifest in self._collected.tasks.values():
             for task in {manifest.parent, manifest.resolve().parent}:
                 hide |= {path.resolve() for path in (task, task / "tests", task / "reference")}

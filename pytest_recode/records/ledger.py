@@ -63,7 +63,7 @@ class FileLedger:
         *,
         max_cost_of: Mapping[str, float] | None = None,
     ) -> None:
-        self._path = path
+        self.path = path
         self._stops = stops or Stops()
         self._begun: dict[str, list[int]] = {}  # offsets of this process's unanswered lines, by model
         self._open: dict[int, _Open] = {}  # unanswered lines of all processes, by offset
@@ -84,7 +84,7 @@ class FileLedger:
         The cost of earlier runs in this directory still counts. Their faults do not, because the user may have corrected keys, models
         and addresses.
         """
-        if self._path.exists():
+        if self.path.exists():
             with self._opened(write=False) as file:
                 self._catch_up(file)
             line: RunLine = {"run": run}
@@ -281,7 +281,7 @@ class FileLedger:
             return  # an incomplete line of a killed process
         if wrong := ledger_fault(entry):
             number = os.pread(file, place, 0).count(b"\n") + 1
-            raise UserError(f"{self._path}, line {number}: {wrong}: restore it, or give another --recode-out")
+            raise UserError(f"{self.path}, line {number}: {wrong}: restore it, or give another --recode-out")
         if "run" in entry:
             self._faults.clear()
             self._reach.clear()
@@ -316,10 +316,10 @@ class FileLedger:
     @contextmanager
     def _opened(self, *, write: bool, new: bool = True) -> Iterator[Any]:
         """Open the file under its lock, which is exclusive for writing; None if there is no file to read."""
-        with self._mutex, writing(self._path):
+        with self._mutex, writing(self.path):
             flags = (os.O_RDWR | (os.O_CREAT if new else 0)) if write else os.O_RDONLY
             try:
-                file = os.open(self._path, flags | os.O_CLOEXEC, 0o644)
+                file = os.open(self.path, flags | os.O_CLOEXEC, 0o644)
             except FileNotFoundError:
                 if write:
                     raise

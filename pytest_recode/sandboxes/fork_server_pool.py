@@ -111,6 +111,7 @@ class Parents:
             self._close(first)
         if first not in self._warm:
             self._warm[first] = self._first(first)
+        self._used[first] = time.monotonic()
         base = self._warm[first]
         parent = ready(base.prepare(key.preparation, limits, self._directory()), key)
         self._bases[key] = base

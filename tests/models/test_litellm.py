@@ -195,6 +195,45 @@ def test_a_server_that_counts_no_tokens_has_them_estimated(chat_server: Serve) -
     assert usage.cost_usd == pytest.approx((usage.prompt_tokens * 0.25 + 100 * 2.0) / 1e6)
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -5000, "completion_tokens": 7},
+        {"prompt_tokens": 10**25, "completion_tokens": 7},
+        {"prompt_tokens": 10**500, "completion_tokens": 7},
+        {"prompt_tokens": 2**54, "completion_tokens": 7},
+    ],
+)
+def test_impossible_counts_of_tokens_are_estimated_and_booked(
+    chat_server: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture, usage: dict[str, Any]
+) -> None:
+    ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
+    made = model(chat_server([say("x" * 400, usage=usage), say("y")]), ledger=ledger)
+    reply = made.complete(ASKED)
+    assert reply.usage.completion_tokens == 100
+    assert any("impossible numbers of tokens" in line for line in said(caplog))
+    assert made.complete(ASKED).text == "y"
+    assert FileLedger(tmp_path / "spent.jsonl").total.completion_tokens == 107
+
+
+@pytest.mark.parametrize("billed", ["Infinity", "-1", "NaN", "true"])
+def test_an_impossible_bill_is_no_price(chat_server: Serve, billed: str) -> None:
+    raw = b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "cost": %s}}'
+    reply = model(chat_server([Answer(raw=raw % billed.encode())]), "my-local").complete(ASKED)
+    assert reply.usage.cost_usd is None
+
+
+def test_a_refused_prompt_is_no_refused_key(chat_server: Serve, tmp_path: Path) -> None:
+    """Neither if the provider says so, nor if the model has answered before: other episodes go on."""
+    flagged = fault(403, "Your chosen model requires moderation and your input was flagged")
+    server = chat_server([flagged, say("a"), fault(403, "no access"), say("b")])
+    made = model(server, ledger=FileLedger(tmp_path / "spent.jsonl"))
+    assert failing(made).fault is ModelFault.REQUEST
+    assert made.complete(ASKED).text == "a"
+    assert failing(made).fault is ModelFault.AUTH
+    assert made.complete(ASKED).text == "b"
+
+
 PARTS = Answer(
     raw=json.dumps(
         {"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "An invalid API key."}]}}]}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,3 +178,55 @@ def test_a_damaged_cassette_is_named_with_its_line(recode: Run, pytester: pytest
     count = len(path.read_text().splitlines())
     line = one_line(recode(*RUN, "--recode-cassette-mode=replay", "--recode-out=second", "-k", "one and L4"))
     assert_message(line, f"{path.name}, line {count}", "not a JSON object", "restore the file")
+
+
+@pytest.mark.parametrize(
+    ("contents", "parts"),
+    [
+        (b'{"call": "x"}\n', ("line 1", "no line of a cassette", "restore the file")),
+        (b"\xff\xfe\n", ("cannot be read", "restore the file")),
+    ],
+)
+def test_an_unusable_cassette_is_one_line(
+    recode: Run, pytester: pytest.Pytester, contents: bytes, parts: tuple[str, ...]
+) -> None:
+    (pytester.path / "tape").mkdir()
+    (pytester.path / "tape/one.jsonl").write_bytes(contents)
+    line = one_line(recode(*RUN, "--recode-cassette-mode=replay", "--recode-out=out"))
+    assert_message(line, "tape/one.jsonl", *parts)
+
+
+def test_a_file_is_no_cassette(recode: Run, pytester: pytest.Pytester) -> None:
+    (pytester.path / "tape").write_text("")
+    with ChatServer(answers) as server:
+        line = one_line(recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=out"))
+    assert_message(line, f"--recode-cassette={pytester.path / 'tape'}", "give a directory")
+
+
+def test_an_agents_commands_do_not_see_the_cassette(
+    recode: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also below a directory that a sandbox shows, such as the interpreter's."""
+    place = Path(sys.prefix) / "share" / f"tape-{pytester.path.name}"
+    given = [each for each in RUN if not each.startswith(("--recode-cassette", "--recode-agent"))]
+    look = f"### Action: run\ncommand: ls {place}/models.json && echo SEEN\n### Action: submit\n"
+    try:
+        with ChatServer(lambda _: say(look)) as server:
+            options = (f"--recode-api-base={server.url}", f"--recode-cassette={place}", "--recode-sandbox=bubblewrap")
+            recode(*given, *options, "--recode-out=out", "--recode-turns=1", "-k", "one and L4")
+        [transcript] = (pytester.path / "out/episodes").glob("*.jsonl")
+        assert "command: ls" in transcript.read_text()
+        assert "\\nSEEN" not in transcript.read_text()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def test_numbers_of_the_task_are_compared(recode: Run, make_task: MakeTask, pytester: pytest.Pytester) -> None:
+    """Durations and addresses in outputs are not."""
+    for name, text in (("one", "simulate 10 s from 0x811c9dc5"), ("two", "simulate 60 s from 0xdeadbeef")):
+        make_task(name, files={"tests/test_answer.py": DRAWS, "instruction.md": f"Write answer.py: {text}.\n"})
+    with ChatServer(answers) as server:
+        recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=out", "-k", "L4").assert_outcomes(passed=2)
+        before = len(server.requests)
+        recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=again", "-k", "L4").assert_outcomes(passed=2)
+        assert len(server.requests) == before == 6

@@ -162,6 +162,10 @@ def test_warm_parents_without_a_launch_are_ended_and_started_again_when_needed(
         parents.close_idle(later)
         assert not of_run(run)
         assert grown(sandbox, "1") == "x"
+        parents.close_idle(later)  # the second parent
+        parents.close_idle(later)  # the first one, from which nothing was launched
+        assert not of_run(run)
+        assert grown(sandbox, "1") == "x"
     finally:
         sandbox.close()
 
