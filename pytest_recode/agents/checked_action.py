@@ -30,10 +30,10 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
                 f"The old and the new text of the `edit` in line {call.line} are the same: after `|`, as in line {clipped}, blank lines "
                 "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
             )
-    if old is not None and new is not None and _joins_lines(old, new):
+    if old is not None and new is not None and _unclear_breaks(old, new):
         raise DamagedError(
-            f"Of the texts of the `edit` in line {call.line}, one ends in a line break and the other does not: it is unclear whether a line is "
-            "to be joined. Begin and end both texts in lines of their own, or write both without a line break at the end."
+            f"It is unclear whether the line breaks next to the tags belong to the texts of the `edit` in line {call.line}: the two texts are "
+            "written in different ways, or one is empty. Write both texts directly next to their tags, with the line breaks that they have."
         )
     name, given = call.name, dict(call.arguments)
     if kind_of(name) is None and names_a_tool(name):  # as only a tag or JSON can name it
@@ -91,10 +91,14 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
     return Action(kind="write", arguments={"path": path, "text": text + value.final})
 
 
-def _joins_lines(old: Value, new: Value) -> bool:
-    """Whether only one of two texts in tags ends in a line break, as if the tags were written in two ways."""
-    in_tags = old.closer[:1] == "<" == new.closer[:1] and not (old.framed and new.framed)
-    return in_tags and bool(old.text and new.text) and (old.text[-1] == "\n") != (new.text[-1] == "\n")
+def _unclear_breaks(old: Value, new: Value) -> bool:
+    """Whether an `edit` in tags would do something else if the line breaks next to its tags belonged to its texts, or did not."""
+    frames = {old.frame, new.frame}
+    if not (old.closer[:1] == "<" == new.closer[:1]) or frames == {"always"}:
+        return False
+    if "both" in frames:
+        return len(frames) > 1 or not (old.text and new.text)
+    return bool(old.text and new.text) and (old.text[-1] == "\n") != (new.text[-1] == "\n")
 
 
 def _without_marks(call: Call, old: Value, new: Value) -> dict[str, str]:

@@ -257,6 +257,8 @@ def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
     if stop < 0 or tag["empty"] or not name:
         raise DamagedError(f"`{tag[0][:80]}` in line {opened} is not closed by `{close}`, or names no argument.")
     value = _value(text, tag.end(), stop, close, tag[0][:80], opened)
+    if value.frame and tag["equals"]:  # as Qwen's template writes every argument
+        value = replace(value, frame="always")
     if "\n" not in value.text and name.lower() in ("path", "file", "filename", "file_path", "filepath"):
         value = replace(value, text=value.text.strip())
     return name, value, stop + len(close)
@@ -279,7 +281,7 @@ def _value(text: str, start: int, stop: int, close: str, tag: str, opened: int) 
     if raw[0] == "\n":
         body = raw[1 : len(inner)]
         final = "\n" if body and body[-1] != "\n" else ""
-        return Value(text=body, end=ended, closer=close, opened=opened, framed=True, final=final)
+        return Value(text=body, end=ended, closer=close, opened=opened, frame="both", final=final)
     if last:
         raise DamagedError(
             f"The text of `{tag}` in line {opened} begins next to its tag and ends in blanks before `{close}`: it is unclear whether they "

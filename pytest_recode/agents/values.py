@@ -45,8 +45,9 @@ class Value:
     """The mark, such as a backtick, at both ends of a text of one line; the text includes both."""
     final: str = ""
     """The line break of its last line, where it is made of whole lines: a file has it, other arguments have not."""
-    framed: bool = False
-    """Whether a line break next to each of its tags was left out."""
+    frame: str = ""
+    """Why a line break next to each of its tags was left out: "always" in a form that always has them, "both" where both are there. "" if
+    none was."""
 
 
 def closes_fence(line: str, ticks: str) -> bool:

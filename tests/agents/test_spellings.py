@@ -652,6 +652,10 @@ def test_a_line_break_next_to_each_tag_of_a_text_belongs_to_the_tags(between: st
         ("\n    x = 1\n", "\n    y = 1\n", ("    x = 1", "    y = 1")),
         ("    x = 1\n", "    x = 1\n    y = 2\n", ("    x = 1\n", "    x = 1\n    y = 2\n")),
         ("\nx\n\n", "\ny\n", ("x\n", "y")),
+        ("x", "", ("x", "")),
+        ("\nx\n", "", None),
+        ("\nx\n", "\n", None),
+        ("x", "\ny\n", None),
         ("x\n", "y", None),
         ("x", "y\n", None),
         ("\nx\n", "y\n", None),
@@ -664,9 +668,24 @@ def test_the_texts_of_an_edit_in_tags_end_as_they_are_written(
     read = parse(f"<edit><path>a.py</path><old>{old}</old><new>{new}</new></edit>")
     if outcome is None:
         assert isinstance(read, ProtocolError), read
-        assert "it is unclear whether" in read.text
+        assert "unclear whether" in read.text
     else:
         assert isinstance(read, Step), read
+        assert (read.actions[0].arguments["old"], read.actions[0].arguments["new"]) == outcome
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outcome"),
+    [("x\n", "", ("x\n", "")), ("x", "", ("x", "")), ("x\n", "y", ("x\n", "y")), ("", "y", None)],
+)
+def test_an_edit_in_the_form_of_qwen_has_a_line_break_next_to_each_tag(
+    old: str, new: str, outcome: tuple[str, str] | None
+) -> None:
+    form = "<parameter={}>\n{}\n</parameter>\n"
+    inner = "".join(form.format(name, value) for name, value in (("path", "a.py"), ("old", old), ("new", new)))
+    read = parse(f"<tool_call>\n<function=edit>\n{inner}</function>\n</tool_call>")
+    assert isinstance(read, Step) is (outcome is not None), read
+    if isinstance(read, Step):
         assert (read.actions[0].arguments["old"], read.actions[0].arguments["new"]) == outcome
 
 
