@@ -95,7 +95,9 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
         return _for_each(reply, f"{fault} Nothing was done. Act by tool calls alone.")
     parts = dict(parts_of(reply.text)) if reply.text.strip() else {}
     for _, given in right:
-        parts.update({name: value for name, value in given.items() if value and not parts.get(name)})
+        for name, value in given.items():  # of the text, and of each call in order
+            if value and value not in parts.get(name, "").split("\n\n"):
+                parts[name] = "\n\n".join(filter(None, (parts.get(name, ""), value)))
     texts = [text, *(said for _, given in right for said in given.values())]
     return Step(**parts, actions=actions, outside=tuple(code for said in texts for code in outside_code(said)))
 

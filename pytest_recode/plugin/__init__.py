@@ -104,7 +104,7 @@ def run_of(config: pytest.Config) -> Run:
         from pytest_recode.plugin.session import Run
 
         config.stash[RUN] = run = Run(config)
-        config.pluginmanager.register(reruns, "recode-reruns")
+        config.pluginmanager.register(reruns, reruns.NAME)
         config.pluginmanager.register(
             Reporter(run), "recode-reporter"
         )  # plugins that are registered later are called first

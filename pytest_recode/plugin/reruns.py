@@ -7,7 +7,6 @@ first result: see `Run.plays`. These plugins repeat ordinary tests of the sessio
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -17,6 +16,8 @@ from pytest_recode.plugin import distributed
 from pytest_recode.plugin.items import TaskItem
 
 _PLUGIN = "rerunfailures"
+NAME = "recode-reruns"
+"""The name under which this module is registered as a plugin."""
 _LINE = "not to recode items: each episode is played once, and --recode-attempts=N plays more"
 
 
@@ -28,7 +29,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if reruns is None or not isinstance(item, TaskItem):
         return None
     found = item.config.hook.pytest_runtest_protocol.get_hookimpls()  # called from last to first
-    own = next(place for place, each in enumerate(found) if each.plugin is sys.modules[__name__])
+    own = next(place for place, each in enumerate(found) if each.plugin is manager.get_plugin(NAME))
     called = {each.plugin for each in found[own:]}
     rest: Any = manager.subset_hook_caller("pytest_runtest_protocol", {*called, reruns})
     return rest(item=item, nextitem=nextitem)

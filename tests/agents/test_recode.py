@@ -604,7 +604,7 @@ def test_tool_calls_and_their_results_go_back_as_such(open_walled: Open) -> None
         "turn1step1call1",
         "Result of list:\nREADME.md\ninstruction.md\nlib/helpers.py\npaper.md\nsolver.py",
     )
-    assert played.log.of("step")[0]["reflection"] == "Now."
+    assert played.log.of("step")[0]["reflection"] == "Now.\n\nEasy."
     assert "<<END_OF_TEXT" not in played.model.asked[0][0].content
 
 

@@ -277,3 +277,17 @@ def test_a_hostile_megabyte_beside_a_submit_is_read(piece: str) -> None:
     text = (piece * 1_000_000)[:999_000]
     assert isinstance(from_reply(Reply(text=text)), Step | ProtocolError)
     assert isinstance(from_reply(calls(("submit", "{}"), text=text)), Step | ProtocolError)
+
+
+def test_parts_of_several_calls_and_of_the_text_are_all_kept_once() -> None:
+    step = from_reply(
+        calls(
+            ("read", '{"path": "a.py", "observation": "It fails.", "reflection": "Why?"}'),
+            ("read", '{"path": "b.py", "observation": "It fails.", "reflection": "The sum."}'),
+            ("submit", '{"summary": "Fixed the sum."}'),
+            text="Let me look.",
+        )
+    )
+    assert isinstance(step, Step)
+    assert step.observation == "It fails."
+    assert step.reflection == "Let me look.\n\nWhy?\n\nThe sum.\n\nFixed the sum."

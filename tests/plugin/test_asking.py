@@ -303,8 +303,8 @@ def test_the_items_own_limit_begins_anew_with_each_grading() -> None:
 
 
 BAD = {
-    "hangs": (lambda _: silent(), "timeout", "no complete answer within 1 s"),
-    "drips": (lambda _: Answer(drip=True), "timeout", "no complete answer within 1 s"),
+    "hangs": (lambda _: silent(), "timeout", "no complete answer within 3 s"),
+    "drips": (lambda _: Answer(drip=True), "timeout", "no complete answer within 3 s"),
     "is overloaded": (lambda _: fault(429, "slow down"), "rate-limit", "slow down"),
     "asks for patience": (lambda _: fault(429, "slow down", retry_after="0.01"), "rate-limit", "slow down"),
     "breaks": (lambda _: fault(500, "broken"), "server", "broken"),
@@ -327,14 +327,14 @@ def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
     pytester.makeconftest(HASTY)
     make_task(manifest="limits: {episode_seconds: 0.5}\n")
     with ChatServer(script) as server:
-        result = recode("-n0", *asked(server), "--recode-call-seconds=1")
+        result = recode("-n0", *asked(server), "--recode-call-seconds=3")
         assert len(server.requests) == (2 if kind == "timeout" else 6)
     result.assert_outcomes(errors=1)
     [record] = results()
     assert record["turns"] == []
     assert record["error"]["kind"] == f"model:{kind}"
     assert record["error"]["message"].startswith(f"model local: {kind}: {detail}")
-    assert record["settings"]["call_seconds"] == 1
+    assert record["settings"]["call_seconds"] == 3
     no_traces(result)
 
 

@@ -199,7 +199,7 @@ def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
     for name in ("a", "b", "c"):
         make_task(name)
     with ChatServer(lambda _: silent()) as server:
-        given = ("--recode-model=local", f"--recode-api-base={server.url}", "--recode-call-seconds=1")
+        given = ("--recode-model=local", f"--recode-api-base={server.url}", "--recode-call-seconds=3")
         result = recode(workers, *ONE_SHOT, *given)
         asked = len(server.requests)
     result.assert_outcomes(errors=3)
@@ -207,14 +207,14 @@ def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
     told = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
     assert len(told) == asked - 3
-    hangs = "model local: no complete answer within 1 s"
+    hangs = "model local: no complete answer within 3 s"
     assert {lines[number] for number in told} == {
-        f"recode: {hangs}; trying once more, for up to 1 s (--recode-call-seconds)"
+        f"recode: {hangs}; trying once more, for up to 3 s (--recode-call-seconds)"
     }
     assert max(told) < next(number for number, line in enumerate(lines) if " ERRORS " in line)
     text = words(result)
     assert "errors, each cause shown once above: 3x the model did not answer in time (model:timeout)" in text
-    assert re.search(r" 3 episodes of [abc], [abc], [abc]: model local: timeout: no complete answer within 1 s", text)
+    assert re.search(r" 3 episodes of [abc], [abc], [abc]: model local: timeout: no complete answer within 3 s", text)
     messages = [record["error"]["message"] for record in results()]
     assert sum("(gave up after 2 tries in " in message for message in messages) == asked - 3
 
