@@ -13,6 +13,9 @@ from pytest_recode.models import Embedded, Reach, Reply, Timing, Usage
 from pytest_recode.models.retry import Failure
 from pytest_recode.records.ledger import MAYBE_BILLED
 
+LONG_WAIT = 30.0
+"""Seconds that a call waits before the user is told."""
+
 
 class Call:
     """The ledger and the admission of one call (see `models/provider.py`), for all of its tries.
@@ -71,15 +74,24 @@ class Call:
         if self._throttle.paused > left:
             raise self._waited_too_long(f"; it takes requests again in {self._throttle.paused:.0f} s")
         since = self._now()
+        reminder = asyncio.get_running_loop().call_later(LONG_WAIT, self._tell)
         try:
             async with asyncio.timeout(left):
                 self._started, self._line = await self._reserved()
         except TimeoutError:
             raise self._waited_too_long() from None
         finally:
+            reminder.cancel()
             self._waited += self._now() - since
         self._sent = self._now()
         self._emit({"event": "try"})
+
+    def _tell(self) -> None:
+        """Tell the user that calls wait, once in `LONG_WAIT` seconds for all calls of the model."""
+        if self._throttle.may_tell(LONG_WAIT):
+            why = f"the provider's last refusal: {self._refused_by}" if self._refused_by else "other calls are first"
+            text = f"model {self._model}: a call has waited {LONG_WAIT:g} s for the rate limit or the budget ({why})"
+            self._emit({"event": "warning", "text": f"{text}; it waits up to {self._max_wait:g} s (--recode-max-wait)"})
 
     async def _reserved(self) -> tuple[Started, int]:
         """Wait for a place among the calls in flight, and for a reservation of the budget."""

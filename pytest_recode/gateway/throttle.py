@@ -73,6 +73,15 @@ class Throttle:
         self._probe_after = FIRST_PROBE
         self._random = jitter or random.Random()
         self._timer: asyncio.TimerHandle | None = None
+        self._told_until = 0.0
+
+    def may_tell(self, seconds: float) -> bool:
+        """Whether the user may be told that calls wait: once in so many seconds."""
+        now = asyncio.get_running_loop().time()
+        if now < self._told_until:
+            return False
+        self._told_until = now + seconds
+        return True
 
     @property
     def level(self) -> int:

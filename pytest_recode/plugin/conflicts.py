@@ -6,6 +6,7 @@ removed from the settings.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -168,7 +169,24 @@ def checked(config: pytest.Config, made: Settings) -> Settings:
                 raise pytest.UsageError(conflict.words.format(option=option, run=made))
         made = replace(made, **conflict.without)
     _check_researcher(config, made)
+    _check_limited(made, typed)
     return made
+
+
+def _check_limited(made: Settings, typed: set[str]) -> None:
+    """A limit on the command line that no model of the run has is a mistake. An ini file may limit the models of other runs."""
+    models = [model for model in (*made.models, made.feedback_model, made.search_model) if model]
+    known = ", ".join(models) or "none"
+    for option, names in (
+        ("limit", [name for name, _ in made.limits]),
+        ("max-cost", [name for name, _ in made.max_cost_of]),
+    ):
+        for name in names if option in typed and not made.replay_feedback else ():
+            if not any(fnmatch.fnmatchcase(model, name) if option == "limit" else model == name for model in models):
+                raise pytest.UsageError(
+                    f"--recode-{option}={name}=… is for no model of this run: write a name of {known}"
+                    f"{', or a pattern that matches one' if option == 'limit' else ''}"
+                )
 
 
 def _check_twice(made: Settings) -> None:

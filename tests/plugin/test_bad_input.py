@@ -47,6 +47,21 @@ NUMBERS = [
     ("--recode-seed=-1", "--recode-seed=-1 is not a whole number from 0 to 2**64 - 1"),
 ]
 
+LIMITS = [
+    ("--recode-limit=gpt*=rpm:5", ("--recode-limit=gpt*=…", "sim/novice", "a pattern that matches one")),
+    ("--recode-max-cost=sim/novise=1", ("--recode-max-cost=sim/novise=…", "sim/novice")),
+    ("--recode-limit=sim/*=rpm", ("--recode-limit=sim/*=rpm", "rpm:50,tpm:40000,concurrency:8")),
+    ("--recode-limit=sim/*=rpm:0", ("--recode-limit=sim/*=rpm:0", "whole numbers from 1")),
+    ("--recode-limit=rpm:5", ("--recode-limit=rpm:5", "a pattern of model names")),
+    ("--recode-max-cost==1", ("--recode-max-cost==1", "MODEL=USD")),
+]
+
+
+@pytest.mark.parametrize(("option", "parts"), LIMITS)
+def test_a_limit_that_limits_nothing(recode: Run, option: str, parts: tuple[str, ...]) -> None:
+    assert_message(one_line(recode("--recode-model=sim/novice", option)), *parts)
+
+
 NAMES = [
     ("--recode-model=", "--recode-model= is empty: give it a value, or leave it out"),
     (
