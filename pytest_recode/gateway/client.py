@@ -156,7 +156,12 @@ def grading_seed(address: GatewayAddress, caller: Caller, subject: str, number: 
 
 def check(context: ModelContext) -> None:
     """Raise `UserError` for an unknown name, a missing key, or a cost limit with an unknown price. Sends no request to a provider."""
-    facts(_address(context), context.name)
+    try:
+        facts(_address(context), context.name)
+    except ModelError as error:  # before the first call, this is nothing to record
+        raise UserError(
+            f"model {context.name}: {error.detail}; a line above has the gateway's own last words"
+        ) from None
 
 
 def make(context: ModelContext) -> GatewayModel:
@@ -202,7 +207,9 @@ def _connected(address: GatewayAddress, model: str) -> Connection:
         except OSError as error:
             connection.close()
             if time.monotonic() >= deadline or not Path(address.socket).parent.exists():
-                why = f"the gateway of this run does not listen ({error.strerror}): resume the run to ask again"
+                why = (
+                    f"the gateway of this run does not listen ({error.strerror or error}): resume the run to ask again"
+                )
                 raise ModelError(ModelFault.GATEWAY, model, why) from None
             time.sleep(_PAUSE)
         else:

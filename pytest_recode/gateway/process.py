@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import subprocess
@@ -29,9 +30,15 @@ interpreter: Sequence[str] = (sys.executable,)
 """The command of the Python that runs the gateway."""
 
 
+_LONGEST = 60
+"""Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
+
+
 def new_address() -> GatewayAddress:
     """An address in a new directory that only this user can enter."""
-    return GatewayAddress(socket=f"{tempfile.mkdtemp(prefix='recode-gateway-')}/socket", secret=secrets.token_hex(16))
+    place = None if len(os.fsencode(tempfile.gettempdir())) <= _LONGEST else "/tmp"
+    directory = tempfile.mkdtemp(prefix="recode-gateway-", dir=place)
+    return GatewayAddress(socket=f"{directory}/socket", secret=secrets.token_hex(16))
 
 
 class GatewayProcess:

@@ -58,6 +58,12 @@ def needs_gateway(settings: Settings, registry: Registry) -> bool:
     return not settings.validate and any(registry.model(name).gateway for name in names)
 
 
+def only_gateway_calls(settings: Settings, registry: Registry) -> bool:
+    """Whether no model is called in a worker: those that a plugin registers are."""
+    names = filter(None, (*settings.models, settings.feedback_model, settings.search_model))
+    return all(registry.model(name).gateway or registry.model(name).offline for name in names)
+
+
 def all_offline(settings: Settings, registry: Registry, by_format: Iterable[Settings]) -> bool:
     """Whether a run has only built-in offline agents and models, and so executes only this project's code.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.plugin import RUN, options, run_of
+from pytest_recode.plugin import RUN, casting, options, run_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
@@ -32,6 +34,21 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 
     return WorkStealingScheduling(config, log)
+
+
+@pytest.hookimpl(trylast=True)  # another plugin may choose the interpreter
+def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None:
+    """Controller: start the workers of this machine without API keys, if only the gateway calls models."""
+    if not options.given(config) or run_of(config).gateway is None:
+        return
+    run = run_of(config)
+    if not casting.only_gateway_calls(run.settings, run.registry):
+        return
+    own = {entry.get("api_key_env") for entry in casting.model_table(run.settings).values()}
+    without = [f"-u {shlex.quote(name)}" for name in os.environ if name in own or name.upper().endswith("_API_KEY")]
+    for spec in specs:
+        if spec.popen and without:
+            spec.python = " ".join(["env", *without, spec.python or shlex.quote(sys.executable)])
 
 
 def pytest_configure_node(node: Any) -> None:

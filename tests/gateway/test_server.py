@@ -8,6 +8,7 @@ import select
 import signal
 import stat
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ import httpx
 import openai
 import pytest
 
-from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, Stopped
+from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, Stopped, UserError
 from pytest_recode.gateway import client, process, token
 from pytest_recode.gateway.client import make
 from pytest_recode.models import Caller, GatewayAddress, Message, ModelContext, Reply, Usage
@@ -94,6 +95,15 @@ def test_only_this_user_can_enter_the_directory_of_the_socket(start_gateway: Sta
     gateway = start_gateway("http://127.0.0.1:1/v1")
     place = Path(gateway.address.socket).parent
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+def test_a_gateway_listens_where_the_path_of_the_temporary_directory_is_too_long_for_a_socket(
+    chat_server: Serve, start_gateway: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (long := tmp_path / ("x" * 100)).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    gateway = start_gateway(chat_server([say("hello")]).url)
+    assert model(gateway).complete(HI).text == "hello"
 
 
 def test_a_gateway_that_is_closed_leaves_nothing(start_gateway: Start) -> None:
@@ -269,6 +279,9 @@ def test_a_gateway_that_cannot_stay_is_given_up_and_calls_fail_at_once(
     assert caught.value.fault is ModelFault.GATEWAY
     started.process._watch.join()
     assert_message(started.told[-1], "gateway", "exit status 3", "not started again", "no module named pytest_recode")
+    with pytest.raises(UserError) as found:
+        client.check(ModelContext(name="other", ledger=NullLedger(), gateway=started.address))
+    assert_message(str(found.value), "model other", "does not listen", "last words")
 
 
 # Runs that stop
