@@ -3,7 +3,8 @@
 `@pytest.mark.slow` marks a test, or a parameter (`pytest.param(…, marks=pytest.mark.slow)`). `@pytest.mark.mostly_slow` marks all cases
 of a test but a sample: as many as it takes for each value of each parameter to occur once, or every n-th case with `one_in=n`.
 Of the tests of a module that run a session alone and with workers (the fixture `workers`), the first one does both by default, and the
-others run it alone; `@pytest.mark.both_ways` keeps both.
+others run it alone; `@pytest.mark.both_ways` keeps both. `@pytest.mark.alone` keeps only the session alone: of a test, or with
+`pytestmark` of a module, in which workers do nothing that the same session of another module does not show.
 
 A plugin of these tests: conftest.py imports its hooks.
 """
@@ -18,6 +19,7 @@ import pytest
 MARKERS = (
     "slow: not in the default run of tox; `tox -e slow` runs it, and CI runs both",
     "both_ways: a session alone and one with workers are both in the default run",
+    "alone: only a session alone is in the default run, not the one with workers",
     "mostly_slow(one_in=None): all cases but a sample are slow: each value of each parameter once, or one case in so many",
 )
 
@@ -35,7 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not isinstance(item, pytest.Function):
             continue
         module, name = item.nodeid.split("::", 1)
-        if item.get_closest_marker("mostly_slow"):
+        if with_workers(item) and item.get_closest_marker("alone"):
+            item.add_marker("slow")
+        elif item.get_closest_marker("mostly_slow"):
             families[item.nodeid.partition("[")[0]].append(item)
         elif with_workers(item) and not item.get_closest_marker("both_ways"):
             test = name.partition("[")[0]

@@ -26,6 +26,11 @@ def workers(request):
     return request.param
 
 
+@pytest.mark.alone
+def test_zeroth(workers):
+    pass
+
+
 def test_first(workers):
     pass
 
@@ -53,11 +58,20 @@ def test_slow():
 DEFAULT = [
     *("each_value_once[a-x]", "each_value_once[b-y]", "each_value_once[c-x]"),
     *("one_in_three[0]", "one_in_three[3]", "one_in_three[6]"),
-    *("first[alone]", "first[workers]", "second[alone]", "third[alone]", "third[workers]", "fourth[-n2]"),
+    *(
+        "zeroth[alone]",
+        "first[alone]",
+        "first[workers]",
+        "second[alone]",
+        "third[alone]",
+        "third[workers]",
+        "fourth[-n2]",
+    ),
 ]
 SLOW = [
     *("each_value_once[a-y]", "each_value_once[b-x]", "each_value_once[c-y]"),
-    *("one_in_three[1]", "one_in_three[2]", "one_in_three[4]", "one_in_three[5]", "second[workers]", "slow"),
+    *("one_in_three[1]", "one_in_three[2]", "one_in_three[4]", "one_in_three[5]"),
+    *("zeroth[workers]", "second[workers]", "slow"),
 ]
 
 

@@ -22,6 +22,8 @@ Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
 Results = Callable[..., list[dict[str, Any]]]
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:

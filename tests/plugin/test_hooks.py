@@ -15,6 +15,8 @@ Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
 Results = Callable[..., list[dict[str, Any]]]
 
+pytestmark = pytest.mark.alone
+
 CONFTEST = '''\
 import json
 from pathlib import Path

@@ -26,6 +26,8 @@ PROVED: dict[str, str | None] = {
     "proofs/wrong/no-sign/requirement.yaml": REQUIREMENT,
 }
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.mostly_slow(one_in=2)
 def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:

@@ -22,6 +22,8 @@ MakeTask = Callable[..., Path]
 READS = "reflect: Look.\naction:\nREAD constants.py"
 SHOWN = "with their output in the feedback (--recode-test-output=full)"
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def asked(make_task: MakeTask, recode: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Request]]:

@@ -27,6 +27,8 @@ LACKING = {
     "repository": {"repo/constants.py": f"import nonesuch\n{FILES['repo/constants.py']}"},
 }
 
+pytestmark = pytest.mark.alone
+
 
 def play(recode: Run, *args: str, sandbox: str = "process") -> tuple[pytest.RunResult, int]:
     """With the number of requests that were sent."""

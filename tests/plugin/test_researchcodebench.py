@@ -21,6 +21,8 @@ Ask = Callable[..., list[Request]]
 PAPERS = Path(__file__).parents[1] / "papers"
 RIGHT = "        value = max(value, 0.0)"
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def papers(pytester: pytest.Pytester) -> Path:

@@ -24,6 +24,8 @@ from tests.recode_h.scene import DATASET, tree, write
 Run = Callable[..., pytest.RunResult]
 Results = Callable[..., list[dict[str, Any]]]
 
+pytestmark = pytest.mark.alone
+
 ENVIRONMENTS = (f"--recode-env=test_common1={sys.executable}", f"--recode-env=test_151={sys.executable}")
 SEEKER = '''\
 """Looks for the answer from where an agent works."""
