@@ -308,21 +308,21 @@ def test_a_command_that_cannot_start_is_refused(open_workspace: Open) -> None:
 @pytest.mark.parametrize("seconds", [2.0, 1e9, float("nan"), float("inf")])
 def test_a_time_limit_cannot_raise_that_of_every_command(open_workspace: Open, seconds: float) -> None:
     workspace = open_workspace(Limits(command_seconds=1))
-    assert workspace.run("while :; do :; done", seconds).timed_out
+    assert workspace.run("sleep 99", seconds).timed_out
     assert workspace.run("echo ok", seconds).output == "ok\n"
 
 
 def test_a_loop_is_ended_with_all_it_started(open_workspace: Open) -> None:
     workspace = open_workspace(Limits(command_seconds=1))
-    done = workspace.run("(while :; do date +%s%N > beat; done) & while :; do :; done")
+    done = workspace.run("(while :; do date +%s%N > beat; sleep 0.05; done) & while :; do :; done")
     assert done.timed_out
     assert workspace.run(
         "a=$(cat beat); for i in $(seq 20000); do :; done; [ $a = $(cat beat) ] && echo still"
     ).output == ("still\n")
 
 
-def test_a_gigabyte_of_output_is_cut(open_walled: Open) -> None:
-    done = open_walled().run("echo first; head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo last")
+def test_200_megabytes_of_output_are_cut(open_walled: Open) -> None:
+    done = open_walled().run("echo first; head -c 200000000 /dev/zero | tr '\\0' x; echo; echo last")
     assert done.status == 0
     assert done.output.startswith("first\nxxx")
     assert done.output.endswith("xxx\nlast\n")
@@ -369,7 +369,7 @@ def test_a_workspace_in_every_kind_of_sandbox(open_everywhere: Open) -> None:
     assert workspace.list() == ("README.md", "instruction.md", "lib/helpers.py", "lib/new.py", "paper.md", "solver.py")
     done = workspace.run("cd lib && python3 -c 'import new, helpers; print(helpers.double(new.x))'")
     assert (done.status, done.output) == (0, "2\n")
-    assert workspace.run("(while :; do :; done) & while :; do :; done").timed_out
+    assert workspace.run("sleep 99 & sleep 99", 1.0).timed_out
     workspace.run("ln -s /etc out; rm solver.py; ln -s /etc/hostname solver.py")
     assert refusal(workspace.read, "out/passwd").startswith("out is no directory")
     assert workspace.targets() == {}

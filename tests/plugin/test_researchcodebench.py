@@ -91,7 +91,7 @@ NO_BLOCK = "the last answer had no complete block of code, so nothing was writte
         ("```python\n    weight = np.ones(count\n```", "stop", "(SyntaxError)"),
         ("```python\n    weight = one(count)\n```", "stop", "(NameError)"),
         ("```python\n    weight = np.ones(count)\n```", "stop", "(mismatch)"),
-        ("```python\n    while True: pass\n```", "stop", "(timeout)"),
+        ("```python\n    import time; time.sleep(99)\n```", "stop", "(timeout)"),
         (
             "```python\n  weight = 1\n```",
             "stop",

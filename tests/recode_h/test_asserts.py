@@ -102,7 +102,7 @@ REPRS = {
     "is no text": "return 14",
     "is a text of its own": "return Text('14')",
     "is a format": "return '%s %(py0)s %d {} \\n{ \\n}'",
-    "hangs": "while True: pass",
+    "hangs": "import time; time.sleep(99)",
 }
 OBJECT = """\
 class Text(str):

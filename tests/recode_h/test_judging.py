@@ -267,8 +267,8 @@ ENDS = {
     "os._exit at import": "import os\nos._exit(0)\n",
     "SystemExit at import": "raise SystemExit(0)\n",
     "os._exit": RIGHT.replace("return x + x\n", "import os; os._exit(0)\n", 1),
-    "hangs": RIGHT.replace("return x + x\n", "while True: pass\n", 1),
-    "hangs at import": "while True:\n    pass\n",
+    "hangs": RIGHT.replace("return x + x\n", "import time; time.sleep(99)\n", 1),
+    "hangs at import": "import time\n\ntime.sleep(99)\n",
     "pytest.exit": RIGHT.replace("return x + x\n", "import pytest; pytest.exit('done', 0)\n", 1),
     "no Python": "def double(x:\n",
 }
