@@ -454,6 +454,7 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
         (["recode-out/L0", "--codebertscore"], "--codebertscore requires the references: add --tasks DIR"),
     ],
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_users_fault_is_one_line(report: Report, files: Path, arguments: list[str], message: str) -> None:
     done = report(*arguments, cwd=files)
     assert (done.returncode, done.stdout) == (2, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -76,7 +77,8 @@ def room(path: Path) -> str:
     return package_of(".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts]))
 
 
-def imported(path: Path) -> set[str]:
+@functools.cache
+def imported(path: Path) -> frozenset[str]:
     """Every module a file imports, also inside functions."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -86,7 +88,7 @@ def imported(path: Path) -> set[str]:
             above = [PACKAGE.name, *path.relative_to(PACKAGE).parts][: -node.level] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return found
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("name", MAY)

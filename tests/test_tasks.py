@@ -269,7 +269,7 @@ def lazy(task: Task, parts: Parts, way: str) -> Files:
 
 @pytest.mark.parametrize("way", WAYS)
 @each_task
-@pytest.mark.mostly_slow(one_in=11)
+@pytest.mark.mostly_slow(one_in=21)
 def test_a_lazy_candidate_does_not_solve_it(manifest: Path, way: str, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
     verdict = judge(task, parts, lazy(task, parts, way), sandbox)

@@ -85,7 +85,7 @@ def test_the_author_wrote_every_field_of_every_interface(manifest: Path) -> None
 @pytest.mark.parametrize("who", RESEARCHERS)
 @pytest.mark.parametrize("name", CANDIDATES)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow(one_in=11)
+@pytest.mark.mostly_slow(one_in=21)
 def test_no_level_shows_what_it_must_not(manifest: Path, name: str, who: str) -> None:
     task, parts = read(manifest)
     files = candidate(task, parts, name)
@@ -119,7 +119,7 @@ def test_the_measure_would_find_the_tests_and_the_reference(manifest: Path) -> N
 
 @pytest.mark.parametrize("who", RESEARCHERS)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=5)
 def test_l4_corrects_every_failing_interface(manifest: Path, who: str) -> None:
     """Each correction is Python for a target, and defines the interface it is for."""
     task, parts = read(manifest)

@@ -85,7 +85,7 @@ def test_it_is_left_out_of_what_an_agent_reads_and_named_to_a_person() -> None:
 
 @pytest.mark.parametrize("name", CANDIDATES)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=9)
 def test_authors_and_derived_words_hold_none(manifest: Path, name: str) -> None:
     bundled, its = read(manifest)
     played = failed(bundled, its, candidate(bundled, its, name))

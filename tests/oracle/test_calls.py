@@ -271,6 +271,7 @@ OPAQUE = (
         ("__deepcopy__", "__import__('copy').deepcopy(model)"),
     ],
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_nothing_else_of_a_handle_is_forwarded(bare: Sandbox, name: str, expression: str) -> None:
     tests = f"""
         import numpy as np

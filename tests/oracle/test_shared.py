@@ -68,6 +68,7 @@ def test_a_reference_that_does_not_pass_cannot_be_judged(sandbox: Sandbox, name:
         ("    raise SystemExit(3)\n", "SystemExit", "moments.py:39 in weighted_mean: raise SystemExit(3)"),
     ],
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_what_the_candidate_raises_is_told_by_its_own_frames(
     sandbox: Sandbox, answer: str, kind: str, frame: str
 ) -> None:
@@ -161,6 +162,7 @@ def test_what_is_skipped_did_not_pass(bare: Sandbox) -> None:
 @pytest.mark.parametrize(
     "body", ["self.skipTest('no')", "import time; time.sleep(99)", "self.fail('by itself')", "raise SystemExit"]
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_script_that_its_reference_does_not_pass(sandbox: Sandbox, body: str) -> None:
     with pytest.raises(GraderError, match="cannot be judged here"):
         small(sandbox, REFERENCE, body, test_seconds=3)

@@ -20,11 +20,13 @@ def check(sandbox: Sandbox, block: str, name: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize("name", shared_attacks.MEAN)
+@pytest.mark.mostly_slow(one_in=3)
 def test_no_attack_is_solved(walls: Sandbox, name: str) -> None:
     check(walls, "weighted mean", name, shared_attacks.MEAN[name])
 
 
 @pytest.mark.parametrize("name", shared_attacks.WEIGHT)
+@pytest.mark.mostly_slow(one_in=3)
 def test_no_attack_on_arrays_is_solved(walls: Sandbox, name: str) -> None:
     check(walls, "decay by age", name, shared_attacks.WEIGHT[name])
 
@@ -40,6 +42,7 @@ HONEST = {**shared_honest.MEAN, **shared_styles.ACCUSED, **shared_styles.STYLES}
 
 
 @pytest.mark.parametrize("name", HONEST)
+@pytest.mark.mostly_slow(one_in=3)
 def test_an_honest_answer_is_solved(walls: Sandbox, name: str) -> None:
     verdict = graded(walls, "weighted mean", HONEST[name])
     assert verdict.tampering == ()

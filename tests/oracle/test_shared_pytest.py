@@ -458,6 +458,7 @@ def test_the_grading_has_a_limit_too(bare: Sandbox) -> None:
     ],
     ids=["skip", "xfail", "importorskip", "interface", "candidate", "return", "import", "none", "conftest"],
 )  # fmt: skip
+@pytest.mark.mostly_slow(one_in=3)
 def test_tests_that_the_reference_does_not_pass_judge_nobody(
     bare: Sandbox, tests: dict[str, str] | str, words: str
 ) -> None:

@@ -341,7 +341,7 @@ def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
 
 
 @pytest.mark.parametrize("status", [401, 404])
-@pytest.mark.mostly_slow
+@pytest.mark.mostly_slow(one_in=2)
 def test_resume_asks_again_with_the_key_that_was_corrected(
     make_task: MakeTask, recode: Run, results: Results, workers: str, status: int
 ) -> None:

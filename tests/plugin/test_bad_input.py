@@ -195,12 +195,14 @@ recode_fail_under = 100
 
 
 @pytest.mark.parametrize(("option", "line"), NUMBERS + NAMES)
+@pytest.mark.mostly_slow(one_in=4)
 def test_a_bad_value(make_task: MakeTask, recode: Run, option: str, line: str) -> None:
     make_task()
     assert one_line(recode(option)) == line
 
 
 @pytest.mark.parametrize(("given", "parts"), CONFLICTS)
+@pytest.mark.mostly_slow(one_in=4)
 def test_conflicting_options(make_task: MakeTask, recode: Run, given: tuple[str, ...], parts: tuple[str, ...]) -> None:
     make_task()
     assert_message(one_line(recode(*given)), *parts)

@@ -56,6 +56,7 @@ def test_hidden_tests_are_not_collected_as_tests(make_task: Callable[..., Path],
         (["bench/tiny"], ["tiny"]),
     ],
 )
+@pytest.mark.mostly_slow(one_in=2)
 def test_selection(make_task: Callable[..., Path], recode: Run, select: list[str], expected: list[str]) -> None:
     make_task()
     make_task("other", domain="nlp")

@@ -40,6 +40,7 @@ def play(recode: Run, *args: str, sandbox: str = "process") -> tuple[pytest.RunR
 
 @pytest.mark.parametrize("where", LACKING)
 @pytest.mark.parametrize("sandbox", ["process", "bubblewrap"])
+@pytest.mark.mostly_slow(one_in=3)
 def test_what_is_imported_and_not_installed(
     make_task: MakeTask, recode: Run, results: Results, where: str, sandbox: str
 ) -> None:

@@ -68,6 +68,7 @@ def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, res
         (("--recode-model=sim/novice", "--recode-model=sim/expert"), 1),
     ],
 )
+@pytest.mark.mostly_slow(one_in=2)
 def test_attempts_that_ask_for_one_answer_are_told_once(
     papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], said: int, workers: str
 ) -> None:
@@ -105,6 +106,7 @@ NO_BLOCK = "the last answer had no complete block of code, so nothing was writte
         ),
     ],
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: str, said: str) -> None:
     seconds = 3 if said == "(timeout)" else 60
     ask(answer, "-k", "decay", f"--recode-test-seconds={seconds}", finish=finish)

@@ -455,7 +455,7 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
         ("checkpoints", 1, {"verdict": {"cases": 7}}, "verdict.cases is 7: must be a list"),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow(one_in=4)
 def test_a_damaged_line_is_one_error_that_names_the_key(
     calls: Callable[[], list[str]],
     recode: Run,

@@ -45,6 +45,7 @@ OF_TESTS = ("tests/conftest.py", "tests/__init__.py", "tests/yaml.py", "repo/con
 
 @pytest.mark.parametrize("mode", ["prepend", "importlib"])
 @pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.mostly_slow(one_in=3)
 def test_what_belongs_to_the_hidden_tests_stays_with_them(bench: Path, run_pytest: Run, given: str, mode: str) -> None:
     spoil(bench, *OF_TESTS[:-1])
     result = run_pytest(*RUN, f"--import-mode={mode}", given)
