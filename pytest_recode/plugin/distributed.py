@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.plugin import RUN, casting, options, run_of
+from pytest_recode.plugin import RUN, options, run_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
@@ -41,6 +41,8 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None
     """Controller: start the workers of this machine without API keys, if only the gateway calls models."""
     if not options.given(config) or run_of(config).gateway is None:
         return
+    from pytest_recode.plugin import casting
+
     run = run_of(config)
     if not casting.only_gateway_calls(run.settings, run.registry):
         return
