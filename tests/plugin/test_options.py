@@ -265,7 +265,7 @@ CASES = {
     "limit": Case(
         session="waiting",
         values=("open*=rpm:1",),
-        others=("other*=rpm:1",),
+        others=("open*=rpm:6000",),
         effect=lambda seen: (
             {record["error"] and record["error"]["kind"] for record in seen.records} == {"model:rate-limit"}
         ),
@@ -274,7 +274,7 @@ CASES = {
         session="waiting",
         values=("0.3",),
         others=("0.4",),
-        effect=lambda seen: "waited 0.3 s for the rate limit" in words(seen.result),
+        effect=lambda seen: "no place within the 0.3 s" in words(seen.result),
     ),
     "memory-threshold": Case(session="remembered", values=("4",), effect=lambda seen: bool(seen.summed_up)),
     "memory-keep": Case(session="summed up", values=("2",), effect=lambda seen: seen.summed_up[:1] == [2 * 3]),
