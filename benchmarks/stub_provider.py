@@ -45,7 +45,7 @@ class Provider:
             await asyncio.sleep(self._seconds)
         finally:
             self._busy -= 1
-        return web.json_response(_completion(body, CODE.format(1 if self._last in prompt else 2)))
+        return web.json_response(_completion(body, len(prompt) // 4, CODE.format(1 if self._last in prompt else 2)))
 
     def _status(self) -> int:
         until, status = self._fault
@@ -62,7 +62,7 @@ class Provider:
         return web.json_response(self._requests)
 
 
-def _completion(body: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _completion(body: Mapping[str, Any], prompt: int, text: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
     return {
         "id": "1",
@@ -70,7 +70,7 @@ def _completion(body: Mapping[str, Any], text: str) -> dict[str, Any]:
         "created": 1,
         "model": body["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
+        "usage": {"prompt_tokens": prompt, "completion_tokens": 100, "total_tokens": prompt + 100},
     }
 
 
