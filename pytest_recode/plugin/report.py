@@ -14,7 +14,7 @@ from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin import distributed, gate, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem
 from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
-from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of
+from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
 from pytest_recode.plugin.report_status import CRASHED, WITH_RESULT, report_status
 from pytest_recode.plugin.results_file import ResultsFile
 from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
@@ -66,10 +66,19 @@ class Reporter:
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         return report_status(report)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self.run.worker is not None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
+        if self.run.worker is None:
+            self._take(report)
+        yield
+        if data_of(report) is None:
             return
+        if self.run.worker is None:
+            share(report)
+        else:
+            attach(report, NO_DATA)  # pytest-xdist has sent it
+
+    def _take(self, report: pytest.TestReport) -> None:
         if str(report.when) == CRASHED and (found := self._crashed(report)):
             attach(report, found)
         facts = data_of(report)

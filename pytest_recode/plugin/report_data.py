@@ -6,8 +6,10 @@ attribute while it runs; the reporter moves it to the report.
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from pytest_recode.records.record import ErrorRecord, Record
 
@@ -52,6 +54,27 @@ NO_DATA: ReportData = {}
 
 def attach(report: pytest.TestReport, data: ReportData) -> None:
     report.recode = data  # type: ignore[attr-defined]
+
+
+def share(report: pytest.TestReport) -> None:
+    """Make equal values of reports the same objects, because pytest keeps all reports until the end of the session."""
+    report.location = (sys.intern(report.location[0]), report.location[1], sys.intern(report.location[2]))
+    report.keywords = _keywords(tuple(map(sys.intern, report.keywords)))
+    report.user_properties = [
+        _property(name, value) if isinstance(value, str | int | float) else (name, value)
+        for name, value in report.user_properties
+    ]
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _property(name: str, value: str | float) -> tuple[str, str | float]:
+    return name, value
+
+
+@functools.lru_cache(maxsize=64)
+def _keywords(names: tuple[str, ...]) -> dict[str, Literal[1]]:
+    """As pytest makes them for a report. All reports of one item have the same."""
+    return dict.fromkeys(names, 1)
 
 
 def data_of(report: object) -> ReportData | None:
