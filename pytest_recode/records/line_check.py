@@ -37,6 +37,11 @@ def transcript_fault(line: Any, events: Container[str]) -> str:
     return wrong.lstrip(".: ")
 
 
+def verdict_fault(line: Mapping[str, Any]) -> str:
+    """Check the verdict of a valid line of a turn, with the messages of its cases. Reports do not read it."""
+    return _VERDICT(line.get("verdict")).lstrip(".: ")
+
+
 def checkpoint_fault(line: object) -> str:
     """Check a line of a checkpoint: of a turn, or of feedback that no turn has used yet."""
     turn = isinstance(line, dict) and "turn" in line

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, overload
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.line_check import transcript_fault
+from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, TurnRecord, passed_but_flagged, usage
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.stored_values import load_usage
@@ -65,6 +65,16 @@ def last_step(path: Path) -> StepLine | None:
         return next((line for line in reversed(_lines(path)) if line["event"] == "step"), None)
     except UserError:  # this text is optional
         return None
+
+
+def last_messages(path: Path) -> dict[str, str]:
+    """The messages of the cases of the last judged turn, by case; empty if they cannot be read, because they are optional."""
+    try:
+        turns = list(lines_of(path, "turn"))
+    except (OSError, UserError):
+        return {}
+    cases = turns[-1]["verdict"]["cases"] if turns and not verdict_fault(turns[-1]) else []
+    return {case["id"]: case["message"] for case in cases}
 
 
 def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -> Record:

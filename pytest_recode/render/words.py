@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, cause
 
 MOST_NAMES = 5
+_MESSAGE_LINES = 8
 _MOST_WORDS = 120
 
 
@@ -46,7 +48,32 @@ def unsolved(record: Record, out: Path) -> str:
         if turn["tampering"]:
             lines += ["", f"tampering in turn {turn['turn']}, which therefore is not solved:"]
             lines += [f"  {finding}" for finding in turn["tampering"]]
-    return "\n".join([*lines, "", f"transcript: {out / record['transcript']}"])
+    lines += _first_failure(last["cases"], out / record["transcript"]) if last is not None else []
+    return "\n".join([*lines, "", *_more(record, out)])
+
+
+def _first_failure(cases: Sequence[CaseRecord], transcript: Path) -> list[str]:
+    """The first failed case of the last turn with the essence of its message, which only the transcript has."""
+    from pytest_recode.records.transcript_reader import last_messages
+
+    failed = next((case["id"] for case in cases if case["outcome"] != "passed"), None)
+    rows = essence(last_messages(transcript).get(failed, "")) if failed is not None else []
+    return ["", f"first failing case: {failed}", *(f"  {row}" for row in rows)] if rows else []
+
+
+def _more(record: Record, out: Path) -> list[str]:
+    path = out / record["transcript"]
+    return [f"more: pytest-recode show {shlex.quote(str(path))}", f"transcript: {path}"]
+
+
+def essence(message: str) -> list[str]:
+    """The lines of a failed case's message that say what failed: the failing line of the test and the error, else the first lines.
+
+    pytest marks them with `>` and `E`.
+    """
+    rows = message.strip().splitlines()
+    marked = [row for row in rows if row[:2].rstrip() in (">", "E")] or rows
+    return [*marked[:_MESSAGE_LINES], *(["…"] if len(marked) > _MESSAGE_LINES else [])]
 
 
 def fault(record: Record, out: Path) -> str:
@@ -56,7 +83,7 @@ def fault(record: Record, out: Path) -> str:
     after = f" after {_count(len(record['turns']), 'turn')}" if record["turns"] else ""
     return (
         f"could not be played to its end by {_who(record)}{after} (not counted as unsolved)\n"
-        f"{error['message']}\ntranscript: {out / record['transcript']}"
+        f"{error['message']}\n" + "\n".join(_more(record, out))
     )
 
 

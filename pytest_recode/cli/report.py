@@ -1,20 +1,19 @@
-"""The command `pytest-recode`: reports on finished runs, and merges the shards of one."""
+"""The command `pytest-recode report`: tables of the results of runs."""
 
 from __future__ import annotations
 
 import argparse
 import functools
-import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode import VERSION
-from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
+    from pytest_recode.cli import Commands
     from pytest_recode.formats.discovery import Found
     from pytest_recode.metrics.adoption import Advice
     from pytest_recode.metrics.attempt import Attempt, Row
@@ -22,58 +21,8 @@ if TYPE_CHECKING:
     from pytest_recode.render.report_table import Rows, Table
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command. Returns 0; 1 if the output pipe was closed; 2 for an error of the user or of the disk, printed as one line."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
-    try:
-        sys.stdout.write(given.command(given))
-        sys.stdout.flush()
-    except (RecordsError, UserError) as error:
-        print(f"pytest-recode: error: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # `… | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="pytest-recode", description="Report on finished runs of pytest-recode, or merge the shards of one."
-    )
-    parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_report(
-        commands.add_parser("report", help="tables of the results of runs, with published results for comparison")
-    )
-    _add_merge(commands.add_parser("merge", help="make the shards of a run (--recode-shard) one run"))
-    return parser
-
-
-def _add_merge(merge: argparse.ArgumentParser) -> None:
-    merge.set_defaults(command=_merge)
-    merge.add_argument(
-        "parts", nargs="+", type=Path, metavar="DIR", help="the directory of a shard, which is only read"
-    )
-    merge.add_argument(
-        "--out", required=True, type=Path, metavar="ALL", help="directory for the merged run, new or empty"
-    )
-
-
-def _merge(given: argparse.Namespace) -> str:
-    from pytest_recode.records import merge
-    from pytest_recode.records.merge_check import checked
-    from pytest_recode.records.merge_parts import read_part
-    from pytest_recode.render import merged
-
-    found = checked([read_part(path) for path in given.parts])
-    merge.check_place(given.out, found)
-    merge.write(found, given.out)
-    return "".join(f"{line}\n" for line in merged.lines(found, given.out))
-
-
-def _add_report(report: argparse.ArgumentParser) -> None:
+def add_to(commands: Commands) -> None:
+    report = commands.add_parser("report", help="tables of the results of runs, with published results for comparison")
     report.set_defaults(command=_report)
     report.add_argument(
         "files",
@@ -340,7 +289,3 @@ def _code(
 
 def _say(line: str) -> None:
     print(f"pytest-recode: {line}", file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,46 @@
+"""The command `pytest-recode`: reads the records of runs. Each subcommand is a module with `add_to`.
+
+A module imports what its command needs when the command runs: `--help` and errors of argparse need none of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_recode import VERSION
+from pytest_recode.cli import merge, report, show
+from pytest_recode.faults import RecordsError, UserError
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # argparse has no public name for it
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command. Returns 0; 1 if the output pipe was closed; 2 for an error of the user or of the disk, printed as one line."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        sys.stdout.write(given.command(given))
+        sys.stdout.flush()
+    except (RecordsError, UserError) as error:
+        print(f"pytest-recode: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `… | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pytest-recode", description="Look at runs of pytest-recode, report on them, or merge the shards of one."
+    )
+    parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in (report, show, merge):
+        command.add_to(commands)
+    return parser

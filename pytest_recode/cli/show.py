@@ -1,0 +1,81 @@
+"""The command `pytest-recode show`: one episode in the terminal, turn by turn."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_recode.faults import UserError
+
+if TYPE_CHECKING:
+    from pytest_recode.cli import Commands
+
+
+def add_to(commands: Commands) -> None:
+    show = commands.add_parser(
+        "show",
+        help="one episode, turn by turn: changes of the targets, failed cases, feedback",
+        description="Show one episode of a run, or list the episodes if several match.",
+    )
+    show.set_defaults(command=_show)
+    show.add_argument(
+        "run",
+        nargs="?",
+        type=Path,
+        metavar="RUN",
+        help="the directory of a run, or the path of a transcript; default: the latest run in recode-out",
+    )
+    show.add_argument(
+        "ids",
+        nargs="*",
+        metavar="ID",
+        help="an episode: its node id, the part of it after ::, or its task",
+    )
+    show.add_argument(
+        "-k", default="", dest="expression", metavar="EXPRESSION", help="episodes whose node id matches, as in pytest"
+    )
+    show.add_argument("--turn", type=int, metavar="N", help="show only this turn")
+    show.add_argument("--diff", action="store_true", help="show only the changes of the targets")
+    show.add_argument("--prompts", action="store_true", help="show all messages to and from the model, too")
+    show.add_argument("--no-pager", action="store_true", help="do not start $PAGER (default: less)")
+
+
+def _show(given: argparse.Namespace) -> str:
+    from pytest_recode.records.episode_choice import choose, episodes_of, latest_run
+    from pytest_recode.records.transcript_turns import read_episode
+    from pytest_recode.render.show import View, listed, painted, shown
+
+    run = given.run or latest_run(Path())
+    if run.is_file():
+        path = run
+    else:
+        found = choose(episodes_of(run), given.ids, given.expression)
+        if len(found) > 1:
+            return _paged(painted(listed(found, str(run)), colour=_colour()), given)
+        path = found[0].path
+    episode = read_episode(path)
+    numbers = [turn.number for turn in episode.turns]
+    if given.turn is not None and given.turn not in numbers:
+        known = f"its turns are {', '.join(map(str, numbers))}" if numbers else "it has no turn yet"
+        raise UserError(f"--turn={given.turn}: the episode has no such turn; {known}")
+    view = View(turn=given.turn, diff=given.diff, prompts=given.prompts)
+    return _paged(painted(shown(episode, view), colour=_colour()), given)
+
+
+def _colour() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def _paged(text: str, given: argparse.Namespace) -> str:
+    """Show `text` in a pager and return ""; or return it, if the output is no terminal or there is no pager."""
+    command = os.environ.get("PAGER", "less")
+    if given.no_pager or not sys.stdout.isatty() or not command or shutil.which(command.split()[0]) is None:
+        return text
+    environ = {"LESS": "FRX", **os.environ}  # leave if the text fits, show colours, keep the text on the screen
+    subprocess.run(command, shell=True, input=text.encode(), env=environ, check=False)
+    return ""

@@ -1,0 +1,149 @@
+"""Find episodes of a run by id, by an expression as for pytest's `-k`, or by the path of a transcript.
+
+Called by `pytest-recode show` and `pytest-recode html`, also while the run goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pytest_recode.faults import UserError
+from pytest_recode.records.record import EpisodeFacts, Record
+from pytest_recode.records.results import read
+from pytest_recode.records.run_directory import RESULTS, reading
+from pytest_recode.records.transcript_reader import first_line
+
+RUNS = "recode-out"
+"""Where pytest puts the directories of runs, unless --recode-out says otherwise."""
+EPISODES = "episodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """An episode of a run. `record` is None while it is played, and if it was interrupted."""
+
+    path: Path
+    facts: EpisodeFacts
+    record: Record | None
+
+    @property
+    def nodeid(self) -> str:
+        return self.facts["nodeid"]
+
+
+def latest_run(place: Path) -> Path:
+    """The latest run below `place`/recode-out. Raises `UserError` if there is none."""
+    with reading(place):
+        runs = sorted(path.parent for path in (place / RUNS).glob(f"*/{EPISODES}"))
+    if not runs:
+        raise UserError(f"{place / RUNS}: contains no run; give the directory of a run, or the path of a transcript")
+    return runs[-1]
+
+
+def episodes_of(run: Path) -> list[Chosen]:
+    """The episodes of a run's directory in the order of their records, then those without a record. Raises `UserError`."""
+    if not run.is_dir():
+        raise UserError(f"{run}: no such directory; give the directory of a run, or the path of a transcript")
+    records = read(run / RESULTS, "restore it, or give the path of a transcript")
+    found = [Chosen(path=run / record["transcript"], facts=record, record=record) for record in records]
+    known = {each.path for each in found}
+    for path in sorted((run / EPISODES).glob("*.jsonl")):
+        if path not in known and (facts := first_line(path)) is not None:
+            found.append(Chosen(path=path, facts=cast("EpisodeFacts", facts), record=None))
+    if not found:
+        below = sorted(path.parent.parent for path in run.glob(f"*/{EPISODES}/*.jsonl"))
+        hint = f"; did you mean {below[-1]}?" if below else "; give the directory of a run, or the path of a transcript"
+        raise UserError(f"{run}: contains no episode{hint}")
+    return found
+
+
+def choose(episodes: Sequence[Chosen], ids: Sequence[str], expression: str) -> list[Chosen]:
+    """Those that one of `ids` names and that match `expression`; "" and no ids: all. Raises `UserError` if nothing is left.
+
+    An id is a node id, the part of it behind `::`, a task, or the name of a transcript.
+    """
+    found = list(episodes)
+    for given in ids:
+        if not any(given in _names(each) for each in episodes):
+            names = list(dict.fromkeys(each.facts["task"] for each in episodes))
+            raise UserError(
+                f"{given}: no such episode in this run; the tasks are {', '.join(names[:8])}{' …' if len(names) > 8 else ''}"
+            )
+    if ids:
+        found = [each for each in found if any(given in _names(each) for given in ids)]
+    if expression:
+        matches = matcher(expression)
+        found = [each for each in found if matches(each.nodeid)]
+        if not found:
+            raise UserError(f"-k {expression!r}: matches no episode of this run; without -k, all are listed")
+    return found
+
+
+def _names(episode: Chosen) -> set[str]:
+    nodeid = episode.nodeid
+    return {nodeid, nodeid.rpartition("::")[2], episode.facts["task"], episode.path.name, episode.path.stem}
+
+
+_TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
+
+
+def matcher(expression: str) -> Callable[[str], bool]:
+    """Whether a text contains the words of an expression: `a and not (b or c)`, without regard to case, as pytest's -k does.
+
+    Raises `UserError` for an expression that is not well formed.
+    """
+
+    def matches(text: str) -> bool:
+        tokens = _Tokens(expression)
+        value = tokens.either(text.lower())
+        if tokens.rest:
+            raise tokens.wrong()
+        return value
+
+    matches("")
+    return matches
+
+
+class _Tokens:
+    """Recursive descent: either = both (or both)*, both = one (and one)*, one = not one | ( either ) | word."""
+
+    def __init__(self, expression: str) -> None:
+        self.expression = expression
+        self.rest = _TOKEN.findall(expression)
+
+    def wrong(self) -> UserError:
+        return UserError(f"-k {self.expression!r}: is not an expression; write words with and, or, not and parentheses")
+
+    def either(self, text: str) -> bool:
+        value = self.both(text)
+        while self.rest[:1] == ["or"]:
+            del self.rest[0]
+            value = self.both(text) or value
+        return value
+
+    def both(self, text: str) -> bool:
+        value = self.one(text)
+        while self.rest[:1] == ["and"]:
+            del self.rest[0]
+            value = self.one(text) and value
+        return value
+
+    def one(self, text: str) -> bool:
+        if not self.rest:
+            raise self.wrong()
+        token = self.rest.pop(0)
+        if token == "not":
+            return not self.one(text)
+        if token == "(":
+            value = self.either(text)
+            if self.rest[:1] != [")"]:
+                raise self.wrong()
+            del self.rest[0]
+            return value
+        if token in (")", "and", "or"):
+            raise self.wrong()
+        return token.lower() in text

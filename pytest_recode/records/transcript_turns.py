@@ -1,0 +1,258 @@
+"""Read a transcript as the turns of an episode, for people: what the model was asked, what it did, how it was judged, what it was told.
+
+Called by `pytest-recode show` and `pytest-recode html`, also while the episode is being played. Only the lines of the project
+itself are checked. An agent's lines may have any fields; a field of another type than expected is read as empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pytest_recode.faults import UserError
+from pytest_recode.records.line_check import transcript_fault, verdict_fault
+from pytest_recode.records.record import EpisodeFacts, Record
+from pytest_recode.records.results import parse_json
+from pytest_recode.records.run_directory import reading
+from pytest_recode.records.transcript_lines import FeedbackLine, RetryLine, TurnLine, UsageLine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptMessage:
+    """A message of a conversation. `step`: 0 for messages before the first step of a turn."""
+
+    step: int
+    role: str
+    content: str
+    tool_calls: Sequence[Any] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionResult:
+    """An action and its result. `ok` is None if the transcript has no result: the process ended, or the action has not finished."""
+
+    kind: str
+    arguments: Mapping[str, Any]
+    ok: bool | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedStep:
+    """One answer of the model. `parts`: the agent's named parts (observation, reflection, planning) that are not empty."""
+
+    number: int
+    parts: Mapping[str, str]
+    error: str
+    note: str
+    files: tuple[str, ...]
+    actions: tuple[ActionResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedTurn:
+    """One turn. `judged` is None while the turn is being played, and for a turn that an error or a stop ended."""
+
+    number: int
+    steps: tuple[PlayedStep, ...]
+    messages: tuple[PromptMessage, ...]
+    judged: TurnLine | None
+    feedback: FeedbackLine | None
+    usages: tuple[UsageLine, ...]
+    retries: tuple[RetryLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedEpisode:
+    """The contents of a transcript. `record` is None unless the episode has ended. `dropped`: turns that were started and not judged, and
+    then played again or not at all, because of an error or a stop. `now`: the event and the time of the last line."""
+
+    path: Path
+    facts: EpisodeFacts
+    turns: tuple[PlayedTurn, ...]
+    dropped: int
+    record: Record | None
+    now: tuple[str, float]
+
+    @property
+    def brief(self) -> str:
+        """The first message to the model that is not the system's; "" if the agent logs none."""
+        messages = self.turns[0].messages if self.turns else ()
+        return next((message.content for message in messages if message.role == "user"), "")
+
+
+def read_episode(path: Path) -> PlayedEpisode:
+    """Read the transcript at `path`. An incomplete last line is ignored. Raises `UserError` for a file that is no transcript."""
+    facts: EpisodeFacts | None = None
+    record: Record | None = None
+    turns: dict[int, PlayedTurn] = {}
+    current = _Current()
+    dropped = 0
+    last: Mapping[str, Any] = {}
+    for line in _lines(path):
+        last = line
+        event = line["event"]
+        if event in ("episode", "resumed"):
+            dropped += current.begun
+            facts, current = _facts(line), _Current()
+            if event == "episode":
+                turns.clear()
+        elif event == "turn":
+            judged = cast("TurnLine", line)
+            turns[judged["turn"]] = current.finished(judged["turn"], judged)
+            current = _Current()
+        elif event == "feedback" and _is_feedback(line):
+            turn = line["turn"]
+            if turn in turns:
+                turns[turn] = _with_feedback(turns[turn], cast("FeedbackLine", line))
+        elif event == "end":
+            record = cast("Record", _facts(line))
+        else:
+            current.take(line)
+    if facts is None:
+        raise UserError(
+            f"{path}: is not a transcript: its first line is not an `episode`; give a file of DIR/episodes/"
+        )
+    played = [turns[number] for number in sorted(turns)]
+    if current.begun:
+        played.append(current.finished(max(turns, default=0) + 1, None))
+    return PlayedEpisode(
+        path=path,
+        facts=facts,
+        turns=tuple(played),
+        dropped=dropped,
+        record=record,
+        now=(_text(last.get("event")), float(last.get("time", 0.0))),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Current:
+    """The lines since the last complete turn."""
+
+    messages: list[PromptMessage] = field(default_factory=list)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    usages: list[UsageLine] = field(default_factory=list)
+    retries: list[RetryLine] = field(default_factory=list)
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.messages or self.steps or self.usages or self.retries)
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        event = line["event"]
+        if event == "message":
+            self.messages.append(
+                PromptMessage(
+                    step=_number(line.get("step")),
+                    role=_text(line.get("role")),
+                    content=_text(line.get("content")),
+                    tool_calls=tuple(_list(line.get("tool_calls"))),
+                )
+            )
+        elif event == "step":
+            self.steps.append({**line, "done": []})
+        elif event == "action" and self.steps:
+            self.steps[-1]["done"].append({**line, "ok": None, "text": ""})
+        elif event == "result" and self.steps:
+            self._result(line)
+        elif event == "usage":
+            self.usages.append(cast("UsageLine", line))
+        elif event == "retry":
+            self.retries.append(cast("RetryLine", line))
+
+    def _result(self, line: Mapping[str, Any]) -> None:
+        """Complete the action of the same number; some actions, such as submit, have only a result."""
+        done: list[dict[str, Any]] = self.steps[-1]["done"]
+        result = {"ok": line.get("ok") is True, "text": _text(line.get("text"))}
+        begun = next((each for each in done if each.get("number") == line.get("number") and each["ok"] is None), None)
+        if begun is not None:
+            begun.update(result)
+        else:
+            done.append({**line, **result})
+
+    def finished(self, number: int, judged: TurnLine | None) -> PlayedTurn:
+        return PlayedTurn(
+            number=number,
+            steps=tuple(map(_step, self.steps)),
+            messages=tuple(self.messages),
+            judged=judged,
+            feedback=None,
+            usages=tuple(self.usages),
+            retries=tuple(self.retries),
+        )
+
+
+def _step(line: Mapping[str, Any]) -> PlayedStep:
+    return PlayedStep(
+        number=_number(line.get("step")),
+        parts={name: text for name in _PARTS if (text := _text(line.get(name)).strip())},
+        error=_text(line.get("error")),
+        note=_text(line.get("note")),
+        files=tuple(map(_text, _list(line.get("files")))),
+        actions=tuple(
+            ActionResult(
+                kind=_text(each.get("kind")),
+                arguments=each["arguments"] if isinstance(each.get("arguments"), dict) else {},
+                ok=each["ok"],
+                text=each["text"],
+            )
+            for each in line["done"]
+        ),
+    )
+
+
+_PARTS = ("observation", "reflection", "planning")
+
+
+def _with_feedback(turn: PlayedTurn, feedback: FeedbackLine) -> PlayedTurn:
+    return PlayedTurn(
+        number=turn.number,
+        steps=turn.steps,
+        messages=turn.messages,
+        judged=turn.judged,
+        feedback=feedback,
+        usages=turn.usages,
+        retries=turn.retries,
+    )
+
+
+def _is_feedback(line: Mapping[str, Any]) -> bool:
+    """Whether the run wrote the line; an agent may log lines of this event, too."""
+    return not transcript_fault(line, ("feedback",))
+
+
+def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The complete lines; those of `_CHECKED` have the fields of their types."""
+    with reading(path):
+        texts = path.read_bytes().split(b"\n")[:-1]
+    for number, text in enumerate(texts, 1):
+        line = parse_json(text)
+        wrong = "it is not JSON" if line is None else transcript_fault(line, _CHECKED)
+        if not wrong and line["event"] == "turn":
+            wrong = verdict_fault(line)
+        if wrong:
+            raise UserError(f"{path}, line {number}: is damaged ({wrong}): restore it, or show another episode")
+        yield line
+
+
+_CHECKED = ("episode", "resumed", "usage", "retry", "turn", "end")
+
+
+def _facts(line: Mapping[str, Any]) -> EpisodeFacts:
+    return cast("EpisodeFacts", {key: value for key, value in line.items() if key not in ("event", "time")})
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()

@@ -1,0 +1,252 @@
+"""One episode as text for a terminal, turn by turn, and the list of a run's episodes. Used by `pytest-recode show`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pytest_recode.records.episode_choice import Chosen
+from pytest_recode.records.record import CaseRecord, Record
+from pytest_recode.records.stored_values import StoredCase
+from pytest_recode.records.transcript_lines import FeedbackLine
+from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn
+from pytest_recode.render.report_table import plural
+from pytest_recode.render.words import essence, status
+from pytest_recode.verdict import legible
+
+BRIEF_LINES = 12
+CODES = {"head": "1", "good": "32", "bad": "31", "dim": "2", "place": "36"}
+"""ANSI codes of the styles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line without control characters. `style`: a key of `CODES`, or ""."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What to show: one turn or all, only the diffs of the targets, and whether to show all messages."""
+
+    turn: int | None = None
+    diff: bool = False
+    prompts: bool = False
+
+
+def painted(lines: Sequence[Line], *, colour: bool) -> str:
+    """The lines as one text, with ANSI codes if `colour`. Control characters of the contents are escaped."""
+    rows = []
+    for line in lines:
+        text = legible(line.text, keep="\t")
+        rows.append(f"\x1b[{CODES[line.style]}m{text}\x1b[0m" if colour and line.style else text)
+    return "\n".join(rows) + "\n"
+
+
+def listed(episodes: Sequence[Chosen], run: str) -> list[Line]:
+    """A line for each episode of a run, with the command that shows one."""
+    rows = [(*_short(each), each.nodeid.rpartition("::")[2] if _unique(episodes) else each.nodeid) for each in episodes]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        Line(
+            f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}  {row[4]}",
+            _STYLES.get(row[0].partition("@")[0], ""),
+        )
+        for row in rows
+    ]
+    return [*lines, Line(""), Line(f"show one: pytest-recode show {run} ID, or -k EXPRESSION", "dim")]
+
+
+_STYLES = {"SOLVED": "good", "UNSOLVED": "bad", "ERROR": "bad"}
+
+
+def _unique(episodes: Sequence[Chosen]) -> bool:
+    names = [each.nodeid.rpartition("::")[2] for each in episodes]
+    return len(set(names)) == len(names)
+
+
+def _short(episode: Chosen) -> tuple[str, str, str, str]:
+    record = episode.record
+    if record is None:
+        return "not ended", "", "", episode.facts["task"]
+    last = record["turns"][-1] if record["turns"] else None
+    cases = f"{last['passed']} of {last['total']} cases" if last else ""
+    return status(record), f"{len(record['turns'])} turns", cases, episode.facts["task"]
+
+
+def shown(episode: PlayedEpisode, view: View) -> list[Line]:
+    """The lines of an episode."""
+    turns = [turn for turn in episode.turns if view.turn in (None, turn.number)]
+    lines = [*_heading(episode), Line("")]
+    if not view.diff and view.turn in (None, 1) and episode.brief:
+        lines += [*_brief(episode, whole=view.prompts), Line("")]
+    for turn in turns:
+        before = next((each for each in episode.turns if each.number == turn.number - 1), None)
+        lines += [*_turn(turn, before, view), Line("")]
+    return [*lines, *_ending(episode), Line(f"transcript: {episode.path}", "dim")]
+
+
+def _heading(episode: PlayedEpisode) -> Iterator[Line]:
+    facts, record = episode.facts, episode.record
+    who = facts["model"] or f"agent {facts['agent']}"
+    outcome = "not ended" if record is None else status(record)
+    yield Line(f"{facts['task']}  {who}{' (simulated)' if facts['simulated'] else ''}  {outcome}", "head")
+    yield Line(facts["nodeid"], "dim")
+    settings = facts["settings"]
+    known = [
+        f"agent {facts['agent']}",
+        f"feedback {facts['feedback']}",
+        f"attempt {facts['attempt']}",
+        f"turns {len(episode.turns)} of {settings['turns']}",
+        f"sandbox {facts['sandbox']}, {facts['isolation']} judging",
+    ]
+    if record is not None:
+        known += [*_costs(record["usage"]), f"{record['seconds']:.1f} s"]
+        known += [f"{waited:.1f} s of it waiting" for waited in [record.get("waited", 0)] if waited >= 0.1]
+    yield Line(" · ".join(known))
+    if facts["replay"] is not None:
+        replay = facts["replay"]
+        yield Line(
+            f"a replay of turn {replay['turn']} of {replay['nodeid']} in {replay['run']}, with {replay['level']}"
+        )
+
+
+def _costs(usage: Mapping[str, object]) -> list[str]:
+    tokens = [f"{usage['prompt_tokens']:,} + {usage['completion_tokens']:,} tokens"]
+    cost = usage["cost_usd"]
+    return [*tokens, "cost unknown" if cost is None else f"{cost:.4f} USD"]
+
+
+def _brief(episode: PlayedEpisode, *, whole: bool) -> Iterator[Line]:
+    rows = episode.brief.splitlines()
+    yield Line("Brief", "head")
+    if not whole:
+        yield from (Line(f"  {row}") for row in rows[:BRIEF_LINES])
+        if len(rows) > BRIEF_LINES:
+            yield Line(f"  … {len(rows) - BRIEF_LINES} more lines: --prompts shows all messages", "dim")
+    else:
+        yield Line("  below, in the messages of turn 1", "dim")
+
+
+def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[Line]:
+    judged = turn.judged
+    if judged is None:
+        yield Line(f"Turn {turn.number}  not judged", "head")
+    else:
+        level = f"with feedback {judged['level']}" if judged["level"] else "before any feedback"
+        yield Line(f"Turn {turn.number}  {level}  {judged['passed']} of {judged['total']} cases pass", "head")
+        yield Line("  " + " · ".join([*_costs(judged["usage"]), f"{judged['seconds']:.1f} s"]), "dim")
+        if judged["shared"]:
+            yield Line(f"  shared with {judged['shared']}, which has its steps", "dim")
+    if not view.diff:
+        for step in turn.steps:
+            yield from _step(step)
+        yield from (Line(f"  request repeated: {retry['error']}: {retry['message']}", "dim") for retry in turn.retries)
+    if judged is not None:
+        yield from _targets(judged["targets"], before.judged["targets"] if before and before.judged else None)
+        if not view.diff:
+            yield from _failures(judged["cases"], judged["verdict"]["cases"])
+            yield from (Line(f"  tampering: {finding}", "bad") for finding in judged["tampering"])
+    if turn.feedback is not None and not view.diff:
+        yield from _feedback(turn.feedback)
+    if view.prompts:
+        for message in turn.messages:
+            yield Line(
+                f"  ── {message.role}, {f'step {message.step}' if message.step else 'before the first step'}", "place"
+            )
+            yield from (Line(f"  {row}") for row in message.content.splitlines())
+
+
+def _step(step: PlayedStep) -> Iterator[Line]:
+    yield Line(f"  step {step.number}  {'; '.join(map(_action, step.actions)) or 'no action'}")
+    if step.error:
+        yield Line(f"    the answer was not executed: {_first_line(step.error)}", "bad")
+    if planning := step.parts.get("planning"):
+        yield Line(f"    plan: {_first_line(planning)}", "dim")
+
+
+def _action(action: ActionResult) -> str:
+    subject = next((str(action.arguments[key]) for key in _SUBJECTS if action.arguments.get(key)), "")
+    failed = {True: "", False: " (failed)", None: " (no result)"}[action.ok]
+    return f"{action.kind}{' ' if subject else ''}{_first_line(subject)}{failed}"
+
+
+_SUBJECTS = ("path", "command", "pattern", "query")
+
+
+def _first_line(text: str) -> str:
+    rows = text.strip().splitlines() or [""]
+    return rows[0] if len(rows) == 1 and len(rows[0]) <= 100 else f"{rows[0][:100]} …"
+
+
+def _targets(targets: Mapping[str, str], before: Mapping[str, str] | None) -> Iterator[Line]:
+    for path, text in targets.items():
+        if before is None:
+            yield Line(f"  wrote {path}, {len(text.splitlines())} lines", "place")
+            yield from (Line(f"    {row}") for row in text.splitlines())
+            continue
+        changes = diff(before.get(path, ""), text)
+        if not changes:
+            yield Line(f"  {path} is unchanged", "place")
+            continue
+        added, removed = (sum(row.startswith(sign) for row in changes) for sign in "+-")
+        yield Line(f"  changed {path}: {added} lines added, {removed} removed", "place")
+        yield from (Line(f"    {row}", {"+": "good", "-": "bad", "@": "dim"}.get(row[:1], "")) for row in changes)
+
+
+def diff(before: str, after: str) -> list[str]:
+    """A unified diff without the file names; [] if the texts are equal."""
+    return list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm=""))[2:]
+
+
+def _failures(cases: Sequence[CaseRecord], details: Sequence[StoredCase]) -> Iterator[Line]:
+    """The failed cases by interface, with their messages."""
+    messages = {case["id"]: case for case in details}
+    interfaces: dict[str, list[CaseRecord]] = {}
+    for case in cases:
+        interfaces.setdefault(case["interface"], []).append(case)
+    for interface, group in interfaces.items():
+        failed = [case for case in group if case["outcome"] != "passed"]
+        if failed:
+            yield Line(f"  fails: {interface}, {len(failed)} of {len(group)} cases", "bad")
+        for case in failed:
+            yield Line(f"    {case['id']}")
+            detail = messages.get(case["id"])
+            rows = essence(detail["message"] if detail else "") or [case["exception"] or case["kind"]]
+            yield from (Line(f"      {row}", "dim") for row in rows)
+
+
+def _feedback(feedback: FeedbackLine) -> Iterator[Line]:
+    audit = feedback["audit"]
+    cut = f", {audit['cut']} passages removed because they quoted hidden files" if audit["cut"] else ""
+    by = f"model {feedback['model']}" if feedback["model"] else f"source {feedback['source']}"
+    yield Line(f"  feedback {feedback['level']} ({by}{cut})", "place")
+    yield from (Line(f"    {row}") for row in feedback["text"].splitlines())
+
+
+def _ending(episode: PlayedEpisode) -> Iterator[Line]:
+    record: Record | None = episode.record
+    if record is None:
+        event, time = episode.now
+        at = f"{datetime.fromtimestamp(time).astimezone():%Y-%m-%d %H:%M:%S}"
+        yield Line(f"not ended: the last event is {event}, at {at}", "dim")
+    elif record["error"] is not None:
+        yield Line(f"error ({record['error']['kind']}): {record['error']['message']}", "bad")
+    else:
+        solved = record["outcome"] == "solved"
+        yield Line(
+            f"solved in turn {record['solved_turn']}" if solved else f"unsolved: {_stop(record)}",
+            "good" if solved else "bad",
+        )
+    if episode.dropped:
+        yield Line(f"started and not judged, because of an error or a stop: {plural(episode.dropped, 'turn')}", "dim")
+
+
+def _stop(record: Record) -> str:
+    return {"turns": "all turns were used", "time": "the time limit passed"}.get(
+        record["stop"], f"stopped by {record['stop']}"
+    )

@@ -1,0 +1,314 @@
+"""`pytest-recode show`: an episode of a run, chosen by path, id or expression, turn by turn; also while it is played, and of hostile text."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_recode.faults import UserError
+from pytest_recode.records.episode_choice import matcher
+from pytest_recode.records.transcript_turns import read_episode
+from tests.messages import assert_message
+from tests.plugin.conftest import FILES, MANIFEST
+
+Show = Callable[..., subprocess.CompletedProcess[str]]
+MODEL = "sim/graduate"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory, quick_python: tuple[str, ...]) -> Path:
+    """A directory with a run of two tasks, which the model solves in a later turn."""
+    place = tmp_path_factory.mktemp("project")
+    for task in ("one", "two"):
+        for path, text in {"task.yaml": MANIFEST.format(id=task, domain="ml"), **FILES}.items():
+            (place / "tasks" / task / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / "tasks" / task / path).write_text(text)
+    (place / "pytest.ini").write_text("[pytest]\n")
+    command = [
+        *(*quick_python, "-m", "pytest", "tasks", "-p", "no:cacheprovider", "--recode-sandbox=process"),
+        *(f"--recode-model={MODEL}", "--recode-feedback=L0", "--recode-seed=5", "--recode-out=recode-out/first"),
+        "--recode-turns=2",
+    ]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    (place / "printed").write_text(done.stdout)
+    return place
+
+
+@pytest.fixture
+def project(played: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return shutil.copytree(played, tmp_path / "project")
+
+
+@pytest.fixture
+def show(quick_python: tuple[str, ...]) -> Show:
+    def run(place: Path, *args: object) -> subprocess.CompletedProcess[str]:
+        command = [*quick_python, "-m", "pytest_recode.cli", "show", *map(str, args)]
+        return subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def transcript(place: Path, task: str = "one") -> Path:
+    [path] = (place / "recode-out/first/episodes").glob(f"{task}-*.jsonl")
+    return path
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def rewrite(path: Path, content: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(line) + "\n" for line in content))
+
+
+def test_several_episodes_are_listed_and_one_is_shown(played: Path, show: Show) -> None:
+    listed = show(played)
+    assert listed.returncode == 0, listed.stderr
+    rows = [row for row in listed.stdout.splitlines() if "::episode" in row]
+    assert [row.split()[-1].split("/")[1] for row in rows] == ["one", "two"]
+    assert "2 turns" in rows[0]
+    assert "pytest-recode show recode-out/first" in listed.stdout
+    by_task = show(played, "recode-out/first", "one").stdout
+    assert by_task == show(played, transcript(played).relative_to(played)).stdout
+    assert by_task == show(played, "-k", "one and not two").stdout
+    nodeid = lines(transcript(played))[0]["nodeid"]
+    assert by_task == show(played, "recode-out/first", nodeid).stdout
+
+
+def test_an_episode_is_shown_turn_by_turn(played: Path, show: Show) -> None:
+    text = show(played, transcript(played)).stdout
+    begin, first, second = re.split(r"^Turn \d", text, flags=re.MULTILINE)
+    assert MODEL in begin
+    assert "Brief" in begin
+    first_turn, second_turn = (line for line in lines(transcript(played)) if line["event"] == "turn")
+    assert f"{first_turn['passed']} of {first_turn['total']} cases pass" in first.splitlines()[0]
+    assert "wrote answer.py" in first
+    assert "feedback L0 (source " in first
+    [failed, *_] = [case for case in first_turn["verdict"]["cases"] if case["outcome"] != "passed"]
+    assert failed["id"] in first
+    assert next(row for row in failed["message"].splitlines() if row.startswith("E ")) in first
+    assert "with feedback L0" in second.splitlines()[0]
+    changed = "changed answer.py" if first_turn["targets"] != second_turn["targets"] else "answer.py is unchanged"
+    assert changed in second
+
+
+def test_the_failure_in_pytest_names_the_first_failing_case_and_the_command(played: Path, show: Show) -> None:
+    printed = (played / "printed").read_text()
+    path = transcript(played)
+    last = [line for line in lines(path) if line["event"] == "turn"][-1]
+    failed = next(case for case in last["verdict"]["cases"] if case["outcome"] != "passed")
+    assert f"first failing case: {failed['id']}" in printed
+    command = re.search(r"^more: pytest-recode show (\S+)$", printed, re.MULTILINE)
+    assert command is not None
+    assert Path(command[1]) == path
+    assert failed["id"] in show(played, command[1]).stdout
+
+
+def test_a_turn_the_changes_and_the_messages_alone(played: Path, show: Show) -> None:
+    only_second = show(played, transcript(played), "--turn=2").stdout
+    assert re.findall(r"^Turn (\d)", only_second, re.MULTILINE) == ["2"]
+    assert "Brief" not in only_second
+    changes = show(played, transcript(played), "--diff").stdout
+    assert re.findall(r"^Turn (\d)", changes, re.MULTILINE) == ["1", "2"]
+    assert "step 1" not in changes
+    assert "feedback L0 (source " not in changes
+    prompts = show(played, transcript(played), "--prompts").stdout
+    for line in lines(transcript(played)):
+        if line["event"] == "message":
+            assert all(row in prompts for row in line["content"].splitlines())
+
+
+def test_an_episode_that_has_not_ended(project: Path, show: Show) -> None:
+    path = transcript(project)
+    content = lines(path)
+    judged = next(number for number, line in enumerate(content) if line["event"] == "turn")
+    rewrite(path, content[: judged + 4])
+    with path.open("a") as file:
+        file.write('{"event": "mess')
+    (project / "recode-out/first/results.jsonl").unlink()
+    text = show(project, path).stdout
+    assert re.findall(r"^Turn (\d)  (not judged)?", text, re.MULTILINE) == [("1", ""), ("2", "not judged")]
+    assert f"not ended: the last event is {content[judged + 3]['event']}" in text
+    assert "not ended" in show(project).stdout
+
+
+def test_turns_that_were_started_again_are_counted_and_not_shown_twice(project: Path) -> None:
+    path = transcript(project)
+    content = lines(path)
+    judged = next(number for number, line in enumerate(content) if line["event"] == "turn")
+    resumed = {**content[0], "event": "resumed", "turns": 1}
+    rewrite(path, [*content[: judged + 4], resumed, *content[judged + 2 :]])
+    episode = read_episode(path)
+    assert [turn.number for turn in episode.turns] == [1, 2]
+    assert episode.dropped == 1
+    assert episode.turns == read_episode_of(content, path).turns
+
+
+def read_episode_of(content: list[dict[str, Any]], path: Path) -> Any:
+    rewrite(path, content)
+    return read_episode(path)
+
+
+def test_text_of_models_and_candidates_cannot_control_the_terminal(project: Path, show: Show) -> None:
+    path = transcript(project)
+    hostile = "\x1b[2J\x1b]0;title\x07\u202egnp.exe\r\x00\ud800"
+    content = json.loads(json.dumps(lines(path)))
+    for line in content:
+        if line["event"] == "message":
+            line["content"] += hostile
+        elif line["event"] == "turn":
+            line["targets"] = {f"answer.py{hostile}": hostile}
+            for case in line["verdict"]["cases"]:
+                case["message"] = f"E {hostile}"
+        elif line["event"] == "feedback":
+            line["text"] += hostile
+        elif line["event"] in ("step", "action", "result"):
+            line.update({"planning": hostile, "kind": hostile, "arguments": {"path": hostile}, "error": hostile})
+    rewrite(path, content)
+    done = show(project, path, "--prompts")
+    assert done.returncode == 0, done.stderr
+    assert "gnp.exe" in done.stdout
+    assert set(done.stdout) & set("\x1b\x07\u202e\r\x00") == set()
+
+
+def test_lines_of_an_agent_with_other_fields(project: Path, show: Show) -> None:
+    path = transcript(project)
+    content = lines(path)
+    strange: list[dict[str, Any]] = [
+        {"event": event, "time": 1.0, **fields}
+        for event in ("message", "step", "action", "result", "feedback", "memory", "own")
+        for fields in ({}, dict.fromkeys(("turn", "step", "content", "arguments", "files", "tool_calls", "kind"), 7))
+    ]
+    rewrite(path, [content[0], *strange, *content[1:]])
+    done = show(project, path)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^Turn (\d)", done.stdout, re.MULTILINE) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject", "step"),
+    [
+        (["nowhere"], "nowhere", "give the directory of a run"),
+        (["tasks"], "tasks: contains no episode", "give the directory of a run"),
+        (["recode-out"], "recode-out: contains no episode", "did you mean recode-out/first?"),
+        (["recode-out/first", "three"], "three: no such episode", "the tasks are one, two"),
+        (["recode-out/first", "-k", "three"], "-k 'three': matches no episode", "without -k, all are listed"),
+        (["recode-out/first", "-k", "one and"], "-k 'one and'", "write words with and, or, not and parentheses"),
+        (["recode-out/first", "one", "--turn=7"], "--turn=7", "its turns are 1, 2"),
+        (["tasks/one/task.yaml"], "tasks/one/task.yaml, line 1", "is damaged"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_line(
+    played: Path, show: Show, arguments: list[str], subject: str, step: str
+) -> None:
+    done = show(played, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_message(done.stderr, subject, step)
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_commands_of_the_guide(project: Path, show: Show) -> None:
+    """They are of a run in `first` with a task `tiny`."""
+    page = Path(__file__).resolve().parents[1] / "docs/how-to/read-a-transcript.md"
+    shutil.copytree(project / "recode-out/first", project / "first")
+    [path] = (project / "first/episodes").glob("one-*.jsonl")
+    path.rename(path.with_name("EPISODE.jsonl"))
+    records = project / "first/results.jsonl"
+    records.write_text(records.read_text().replace(path.name, "EPISODE.jsonl"))
+    commands = re.findall(r"^\$ pytest-recode show(.*)$", page.read_text(), re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        done = show(project, *shlex.split(command.replace("tiny", "one")))
+        assert done.returncode == 0, done.stderr
+        assert "one" in done.stdout
+
+
+def test_without_a_run(tmp_path: Path, show: Show) -> None:
+    done = show(tmp_path)
+    assert done.returncode == 2
+    assert_message(done.stderr, "recode-out: contains no run", "give the directory of a run")
+
+
+def test_on_a_terminal_it_has_colours_and_goes_through_the_pager(played: Path) -> None:
+    parent, child = pty.openpty()
+    command = [sys.executable, "-m", "pytest_recode.cli", "show", str(transcript(played))]
+    environ = {**os.environ, "PAGER": "sed s/^/paged:/", "TERM": "xterm"}
+    environ.pop("NO_COLOR", None)
+    with subprocess.Popen(command, stdout=child, env=environ, cwd=played) as process:
+        os.close(child)
+        data = b""
+        while chunk := _read(parent):
+            data += chunk
+        assert process.wait() == 0
+    os.close(parent)
+    rows = data.decode().split("\r\n")
+    assert all(row.startswith("paged:") for row in rows if row)
+    assert any("\x1b[1mTurn 1" in row for row in rows)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # Linux: the other end is closed
+        return b""
+
+
+WORDS = st.sampled_from(["one", "two", "episode", "L0", "[", "three", "not-a-word"])
+TREES = st.recursive(
+    WORDS,
+    lambda below: st.one_of(
+        st.tuples(st.just("not"), below),
+        st.tuples(st.sampled_from(["and", "or"]), below, below),
+    ),
+    max_leaves=8,
+)
+
+
+def written(tree: Any) -> str:
+    if isinstance(tree, str):
+        return tree
+    if len(tree) == 2:
+        return f"not ({written(tree[1])})"
+    return f"({written(tree[1])}) {tree[0]} ({written(tree[2])})"
+
+
+def value(tree: Any, text: str) -> bool:
+    if isinstance(tree, str):
+        return tree.lower() in text.lower()
+    if len(tree) == 2:
+        return not value(tree[1], text)
+    left, right = value(tree[1], text), value(tree[2], text)
+    return (left and right) if tree[0] == "and" else (left or right)
+
+
+@given(TREES)
+def test_an_expression_means_what_it_means_in_pytest(tree: Any) -> None:
+    for text in ("tasks/one/task.yaml::episode[sim/graduate-L0]", "two", ""):
+        assert matcher(written(tree))(text) == value(tree, text)
+
+
+@pytest.mark.parametrize("expression", ["and", "one two", "(one", "one)", "not", "one or", "()"])
+def test_expressions_that_are_not_well_formed(expression: str) -> None:
+    with pytest.raises(UserError):
+        matcher(expression)
+
+
+def test_without_parentheses_and_binds_more_tightly_than_or() -> None:
+    assert matcher("one or two and three")("one")
+    assert not matcher("(one or two) and three")("one")
+    assert matcher("not one or two")("two one")
