@@ -82,6 +82,7 @@ class Settings:
     max_wait: float = 1800.0
     cassette: Path | None = None
     cassette_mode: str = "auto"  # or "record", "replay"
+    progress: str = "auto"  # or "off", "plain", "live"
     models_file: Path | None = None
     paper: bool = True
     ablation: bool = False  # run each episode also without the paper

@@ -67,6 +67,7 @@ def pytest_make_collect_report(
         return (yield)
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest creates its terminal reporter, which keeps its output
 def pytest_configure(config: pytest.Config) -> None:
     if config.inipath is not None and config.getoption("inifilename", None) is None:
         from pytest_recode.plugin import task_code
@@ -81,6 +82,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_recode.plugin import preflight
 
         preflight.check_options(run_of(config))
+        if not hasattr(config, "workerinput"):
+            from pytest_recode.plugin import progress
+
+            progress.watch(run_of(config))
         preflight.start_gateway(run_of(config))
     if config.pluginmanager.hasplugin("xdist"):
         from pytest_recode.plugin import distributed

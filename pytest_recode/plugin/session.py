@@ -86,6 +86,8 @@ class Run:
             return
         capture: Any = manager.get_plugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else nullcontext():
+            if self.config.get_terminal_writer().width_of_current_line:  # dots of finished tests
+                terminal.write("\n")
             terminal.write_line(f"recode: {line}", yellow=True)
             terminal.flush()
 

@@ -276,6 +276,12 @@ CASES = {
         others=("0.4",),
         effect=lambda seen: "no place within the 0.3 s" in words(seen.result),
     ),
+    "progress": Case(
+        session="untold",
+        values=("live",),
+        others=("plain",),
+        effect=lambda seen: "--recode-progress=live needs a terminal" in words(seen.result),
+    ),
     "memory-threshold": Case(session="remembered", values=("4",), effect=lambda seen: bool(seen.summed_up)),
     "memory-keep": Case(session="summed up", values=("2",), effect=lambda seen: seen.summed_up[:1] == [2 * 3]),
     "search-model": Case(
@@ -375,6 +381,7 @@ ALWAYS = {
         "--recode-turns=2",
         "--recode-feedback=L0",
     ),
+    "untold": ("--recode-sandbox=process", "--recode-model=sim/expert", "--recode-turns=1"),
     "divided": ("--recode-sandbox=process", "--recode-agent=own_agents:ONE", "--recode-attempts=2", "--recode-turns=1"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
     "seeds": ("--recode-sandbox=process", "--recode-validate", "-k", "reference"),

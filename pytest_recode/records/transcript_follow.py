@@ -1,0 +1,125 @@
+"""Follow the transcripts of episodes that are being played: turn, level, cases, cost, and what each episode waits for.
+
+Called in the controller's thread for progress. A transcript is read from where the last look ended, and most of its lines are
+not parsed. An agent of another project may log other lines: what they do not tell stays as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.records.results import parse_json
+from pytest_recode.records.transcript import name
+
+STARTING, MODEL, SANDBOX, TESTS, RESEARCHER, RETRY, LIMIT = (
+    *("starting", "model", "sandbox", "hidden tests", "feedback", "retry", "rate limit"),
+)
+"""What an episode waits for."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """State of an episode by its transcript. `since`: Unix time from which it waits for `waiting`. `finished_turns`: in this look."""
+
+    task: str = ""
+    model: str = ""
+    policy: str = ""
+    turn: int = 1
+    turns: int = 0
+    level: str = ""
+    passed: int | None = None
+    total: int | None = None
+    tokens: int = 0
+    cost_usd: float = 0.0
+    waiting: str = STARTING
+    since: float = 0.0
+    judged: int = 0  # number of judged turns
+
+
+_EVENT = re.compile(rb'\{"event": "(\w+)", "time": ([\d.]+)')
+_FROM_USER = re.compile(rb'"role": "(?:user|tool)"')
+_PARSED = (b"episode", b"resumed", b"usage", b"turn", b"feedback")
+_BEGINNING = 200  # bytes of a line in which the fields of a message stand before its content
+_WAITS = {b"action": SANDBOX, b"result": SANDBOX, b"grading": TESTS, b"retry": RETRY}
+
+
+class Follower:
+    """Follows the transcript of one episode in the directory of a run."""
+
+    def __init__(self, out: Path, nodeid: str) -> None:
+        manifest, _, item = nodeid.partition("::")
+        of_item = item.partition("[")[0].rpartition("/")[0]  # a manifest of several tasks has their names in its items
+        self.progress = Progress(task=of_item or Path(manifest).parent.name)
+        self._path = out / "episodes" / name(nodeid)
+        self._offset = 0
+        self._rest = b""
+
+    def look(self) -> Progress:
+        """Read what was added since the last look. A file that is not there yet, or cannot be read, adds nothing."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return self.progress
+        self._offset += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._take(line)
+        return self.progress
+
+    def _take(self, line: bytes) -> None:
+        found = _EVENT.match(line)
+        if found is None:
+            return
+        event, now = found[1], self.progress
+        since = float(found[2])
+        if event in _PARSED and isinstance(parsed := parse_json(line), dict):
+            try:
+                _READERS[event](now, parsed)
+            except (KeyError, TypeError, ValueError):  # an agent's own line of that name
+                return
+        waiting = _WAITS.get(event, now.waiting)
+        if event == b"message" and _FROM_USER.search(line[:_BEGINNING]):
+            waiting = MODEL
+        elif event == b"turn":
+            waiting = RESEARCHER
+        elif event == b"waiting":
+            waiting = LIMIT
+        if waiting != now.waiting:
+            now.waiting, now.since = waiting, since
+
+
+def _begun(now: Progress, line: Mapping[str, Any]) -> None:
+    now.task, now.policy = str(line["task"]), str(line["feedback"])
+    now.model = str(line["model"] or f"agent {line['agent']}")
+    now.turns = int(line["settings"]["turns"])
+    now.since = float(line["time"])
+
+
+def _usage(now: Progress, line: Mapping[str, Any]) -> None:
+    now.tokens += int(line["prompt_tokens"]) + int(line["completion_tokens"])
+    now.cost_usd += float(line["cost_usd"] or 0.0)
+
+
+def _turn(now: Progress, line: Mapping[str, Any]) -> None:
+    now.passed, now.total = int(line["passed"]), int(line["total"])
+    now.judged = int(line["turn"])
+    now.turn = now.judged + 1
+
+
+def _feedback(now: Progress, line: Mapping[str, Any]) -> None:
+    now.level = str(line["level"])
+
+
+_READERS: Mapping[bytes, Callable[[Progress, Mapping[str, Any]], None]] = {
+    b"episode": _begun,
+    b"resumed": _begun,
+    b"usage": _usage,
+    b"turn": _turn,
+    b"feedback": _feedback,
+}

@@ -1,0 +1,91 @@
+"""The lines that show the progress of a run: a table for a terminal, a sentence for a log."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_recode.records.transcript_follow import Progress
+from pytest_recode.verdict import legible
+
+_ENOUGH = 3
+"""Finished episodes before the time that remains is estimated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Numbers of the whole run. `seconds`: since its first episode. `cost_usd` and `tokens` include the episodes being played."""
+
+    done: int
+    solved: int
+    errors: int
+    episodes: int
+    cost_usd: float
+    max_cost: float | None
+    tokens: int
+    seconds: float
+    finished_here: int  # of `done`, those that this session played
+
+
+def totals_text(totals: Totals) -> str:
+    """One line, such as `12 of 64 done: 9 solved, 1 error; 0.42 of 2.00 USD, 310,000 tokens; about 4 min left`."""
+    errors = f", {totals.errors} error{'s' if totals.errors > 1 else ''}" if totals.errors else ""
+    budget = "" if totals.max_cost is None else f" of {totals.max_cost:.2f}"
+    parts = [
+        f"{totals.done} of {totals.episodes} done: {totals.solved} solved{errors}",
+        f"{totals.cost_usd:.2f}{budget} USD, {totals.tokens:,} tokens",
+    ]
+    if totals.finished_here >= _ENOUGH and totals.done < totals.episodes:
+        left = totals.seconds / totals.finished_here * (totals.episodes - totals.done)
+        parts.append(f"about {_duration(left)} left")
+    return "; ".join(parts)
+
+
+def turn_text(episode: Progress) -> str:
+    """The latest judged turn of an episode, such as `bpe, gpt-5, escalate: turn 3 of 10 with feedback L1: 14 of 19 cases`."""
+    level = f" with feedback {episode.level}" if episode.level else ""
+    who = ", ".join(legible(each, keep="") for each in (episode.task, episode.model, episode.policy))
+    return f"{who}: turn {episode.judged} of {episode.turns}{level}: {episode.passed} of {episode.total} cases"
+
+
+def table(episodes: Sequence[Progress], totals: Totals, now: float, *, width: int, rows: int) -> list[str]:
+    """Lines with ANSI codes, none wider than `width` columns: a line for each of at most `rows` episodes, and the totals.
+
+    Needs rich. The longest waits come first.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    for justify in ("left", "left", "left", "left", "left", "right", "left"):
+        grid.add_column(justify=justify, no_wrap=True, overflow="ellipsis")
+    shown = sorted(episodes, key=lambda each: each.since)[:rows]
+    for each in shown:
+        cases = "" if each.passed is None else f"{each.passed}/{each.total} cases"
+        turn = f"turn {each.turn}/{each.turns}" if each.turns else ""
+        grid.add_row(
+            Text(legible(each.task, keep=""), style="bold"),
+            Text(legible(each.model, keep="")),
+            Text(legible(each.policy, keep="")),
+            Text(turn),
+            Text(each.level),
+            Text(cases),
+            Text(f"{each.waiting} {_duration(max(now - each.since, 0))}" if each.since else each.waiting, style="dim"),
+        )
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=width, highlight=False, legacy_windows=False)
+    console.print(grid)
+    hidden = len(episodes) - len(shown)
+    more = f"{hidden} more being played; " if hidden else ""
+    console.print(Text(f"{more}{totals_text(totals)}", style="cyan"), no_wrap=True, overflow="ellipsis", crop=True)
+    return [line for line in out.getvalue().split("\n") if line]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
