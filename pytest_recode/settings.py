@@ -71,6 +71,7 @@ class Settings:
     sandbox: str = "auto"
     python: str = ""
     image: str = ""
+    docker_hosts: tuple[str, ...] = ()  # addresses of daemons; (): the one that DOCKER_HOST names
     environments: tuple[Environment, ...] = ()  # the mapping of --recode-env, by the benchmarks' names
     out: Path | None = None
     shard: Shard | None = None  # None: the whole run

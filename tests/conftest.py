@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 
@@ -11,6 +13,7 @@ from hypothesis import settings
 
 from tests import nursery
 from tests.examples import QUICK, THOROUGH
+from tests.second_daemon import IMAGE, SecondDaemon
 from tests.slow import pytest_collection_modifyitems, pytest_configure  # noqa: F401  hooks of all tests
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -51,3 +54,21 @@ def run_pytest(quick_python: tuple[str, ...], pytester: pytest.Pytester) -> Call
         return pytester.run(*quick_python, "-m", "pytest", *given, timeout=300)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def dockerd() -> Iterator[SecondDaemon]:
+    daemon = SecondDaemon()
+    yield daemon
+    daemon.close()
+
+
+@pytest.fixture
+def second_daemon(dockerd: SecondDaemon) -> SecondDaemon:
+    """It runs when the test starts, and a test may kill it."""
+    lacks = next((each for each in ("dockerd", "docker") if shutil.which(each) is None), "")
+    if lacks or not IMAGE or os.getuid() != 0:
+        reason = f"a second docker daemon needs root, dockerd, docker and RECODE_TEST_IMAGE (lacks: {lacks or IMAGE or 'root'})"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    dockerd.start()
+    return dockerd

@@ -24,6 +24,7 @@ IN_OTHER_FIELDS = {
     "paper": "paper",
     "ablation": "paper",
     "sandbox": "sandbox",
+    "docker_hosts": "sandbox_host",
     "seed": "turns",
     "replay_feedback": "replay",
 }
@@ -50,6 +51,7 @@ OF_THE_RUN = {
 
 def test_a_setting_has_the_default_of_its_option() -> None:
     names = {"model": "models", "feedback": "feedbacks", "env": "environments", "limit": "limits"}
+    names |= {"docker-host": "docker_hosts"}
     own = {each.name: each.default for each in fields(Settings)}
     for option in OPTIONS:
         if option.name in ("no-paper", "with-paper", "max-cost"):  # these have two fields each, or two options one

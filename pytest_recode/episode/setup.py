@@ -91,6 +91,7 @@ def episode_facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, 
         "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
         "settings": setup(replace(settings, **fixed(settings.agent, plan.policy))),
         "sandbox": sandbox.name,
+        "sandbox_host": sandbox.host or None,
         "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
         "transcript": transcript,
         "digest": None,
@@ -104,7 +105,7 @@ _OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedbac
 
 def first_turn_facts(facts: EpisodeFacts, settings: Settings) -> dict[str, Any]:
     """The facts that a first turn depends on: not the settings of feedback, but the number of turns, which is in the prompt."""
-    left_out = {"nodeid", "feedback", "feedback_model", "transcript", "shard"}
+    left_out = {"nodeid", "feedback", "feedback_model", "transcript", "shard", "sandbox_host"}
     own: dict[str, Any] = {key: value for key, value in facts.items() if key not in left_out}
     return {
         **own,

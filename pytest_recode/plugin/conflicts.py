@@ -139,6 +139,12 @@ _CONFLICTS = (
         {"cassette_mode": "auto"},
     ),
     Conflict(
+        ("docker-host",),
+        lambda run: bool(run.docker_hosts) and run.sandbox not in ("auto", "docker"),
+        "--recode-docker-host has no effect with --recode-sandbox={run.sandbox}: leave one of the two out",
+        {"docker_hosts": ()},
+    ),
+    Conflict(
         ("feedback-scope", "feedback-code"),
         lambda run: run.feedback_model is None,
         "--recode-{option} requires --recode-feedback-model: add it, or leave out --recode-{option}",
@@ -156,6 +162,7 @@ def checked(config: pytest.Config, made: Settings) -> Settings:
     """Remove settings without effect from the ini file. Raises `pytest.UsageError` with one line for those on the command line."""
     _check_twice(made)
     _check_levels(made)
+    _check_hosts(made)
     typed = {
         str(arg).partition("=")[0].removeprefix("--recode-")
         for arg in config.invocation_params.args
@@ -196,6 +203,18 @@ def _check_twice(made: Settings) -> None:
             raise pytest.UsageError(
                 f"--recode-{name}={twice} is given twice: keep one, or use --recode-attempts=2 for two episodes of each"
             )
+
+
+def _check_hosts(made: Settings) -> None:
+    if not made.docker_hosts:
+        return
+    from pytest_recode.sandboxes.addresses import problem, shown
+
+    for host in made.docker_hosts:
+        if wrong := problem(host):
+            raise pytest.UsageError(f"--recode-docker-host={shown(host)} {wrong}")
+        if made.docker_hosts.count(host) > 1:
+            raise pytest.UsageError(f"--recode-docker-host={host} is given twice: keep one")
 
 
 def _check_levels(made: Settings) -> None:

@@ -173,6 +173,8 @@ class EpisodeItem(RecodeItem):
             record = self._cut_off(cut, run.out / "episodes" / name(self.nodeid))
         finally:
             run.cut_off()
+        if record["error"] and record["error"]["kind"] == "sandbox":
+            run.sandbox.failed()
         self._finish(record)
 
     def _played_before(self) -> Record | None:
@@ -282,6 +284,8 @@ class ValidateItem(RecodeItem):
             raise Fault(f"{self.task.id}: {error['message']}") from None
         except Exception as raised:
             facts["error"] = error = error_record(raised)
+            if error["kind"] == "sandbox":
+                run.sandbox.failed()
             raise Fault(f"{self.task.id}: {error['message']}") from raised
         except BaseException:
             run.sandbox.drop()

@@ -19,6 +19,7 @@ from pytest_recode.plugin.casting import model_table
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
+    from pytest_recode.sandboxes import SandboxKind
 
 
 @contextmanager
@@ -103,12 +104,14 @@ def prepare(run: Run) -> None:
 
         model_check.check(run.model_contexts(), run.registry, run.notify)
         kind = run.registry.sandbox(run.sandbox.name)
+        _check_hosts(run, kind)
         _check_environments(run)
         _check_image(run)
         if not run.settings.validate:  # validation writes no records
             directory.check_place(run.out, _data_sets(run))
             run.claim_directory()
-        kind.reap(run.sandbox.context)
+        for context in run.sandbox.contexts():
+            kind.reap(context)
     run.prepared = True
 
 
@@ -137,6 +140,17 @@ def _on_this_machine(run: Run) -> bool:
     return name in ("bubblewrap", "process") and run.registry.own("sandboxes", name)
 
 
+def _check_hosts(run: Run, kind: SandboxKind) -> None:
+    """Check that every Docker host of the run answers. Raises `UserError`."""
+    from pytest_recode.sandboxes.addresses import on
+
+    for context in run.sandbox.contexts() if run.settings.docker_hosts else ():
+        problem = kind.check(context)
+        if problem:
+            reason = problem.removeprefix(f"docker{on(context.host)}: ").removeprefix("docker: ")
+            raise UserError(f"--recode-docker-host={context.host}: {reason}")
+
+
 def _check_image(run: Run) -> None:
     """Check the image for tasks without their own; an image of a task is checked by its items. Raises `UserError`."""
     shared = any(not (each.image or each.dockerfile) for each in run.collected.environments)
@@ -144,9 +158,10 @@ def _check_image(run: Run) -> None:
         from pytest_recode.sandboxes.docker_ import find_image
 
         try:
-            find_image(run.settings.image, run.notify)
+            for context in run.sandbox.contexts():
+                find_image(run.settings.image, run.notify, context.host)
         except UserError as error:
-            if run.settings.sandbox != "auto":
+            if run.settings.sandbox != "auto" or run.settings.docker_hosts:
                 raise
             raise UserError(
                 f"{error}; or use --recode-sandbox=bubblewrap, which needs no image (auto chose docker, because its daemon answers)"

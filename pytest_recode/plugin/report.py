@@ -251,11 +251,10 @@ class Reporter:
         if not shown:
             del terminal.stats["warnings"]
 
-    def pytest_report_header(self) -> str | None:
-        run = self.run
-        if not run.settings.models:
-            return None
-        return f"recode: {', '.join(run.settings.models)}"
+    def pytest_report_header(self) -> list[str]:
+        settings = self.run.settings
+        lines = (("", settings.models), ("docker on ", settings.docker_hosts))
+        return [f"recode: {what}{', '.join(values)}" for what, values in lines if values]
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """The settings for the tasks of each format. With workers, the controller collects nothing: see `distributed.py`."""

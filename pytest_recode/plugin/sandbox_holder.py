@@ -1,9 +1,14 @@
-"""The sandbox in which this process runs its items. One per process, with warm parents; created when an item needs it."""
+"""The sandbox in which this process runs its items. One per process, with warm parents; created when an item needs it.
+
+If the run has several Docker hosts, each worker uses one, and moves to another after an error of the sandbox.
+"""
 
 from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +17,26 @@ from pytest_recode.faults import SandboxError
 if TYPE_CHECKING:
     from pytest_recode.plugin.collected import Collected
     from pytest_recode.plugin.registry import Registry
-    from pytest_recode.sandboxes import Sandbox, SandboxContext
+    from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind
     from pytest_recode.settings import Settings
 
 LOG = logging.getLogger("pytest_recode")
 
 
 class SandboxHolder:
-    """Chooses, creates and closes the sandbox. `out` is the directory of records, `root` that of the session."""
+    """Chooses, creates and closes the sandbox. `out` is the directory of records, `root` that of the session. `worker`: xdist's id of this
+    process; "" without workers."""
 
     def __init__(
-        self, *, settings: Settings, registry: Registry, collected: Collected, run: str, out: Path, root: Path
+        self,
+        *,
+        settings: Settings,
+        registry: Registry,
+        collected: Collected,
+        run: str,
+        out: Path,
+        root: Path,
+        worker: str = "",
     ) -> None:
         self._settings = settings
         self._registry = registry
@@ -30,6 +44,8 @@ class SandboxHolder:
         self._run = run
         self._out = out
         self._root = root.resolve()
+        number = int("".join(filter(str.isdigit, worker)) or 0)
+        self._hosts = order_of(settings.docker_hosts, number)
         self._sandbox: Sandbox | None = None
 
     @functools.cached_property
@@ -37,6 +53,10 @@ class SandboxHolder:
         from pytest_recode.plugin.casting import all_offline
         from pytest_recode.sandboxes.choose import choose
 
+        if (
+            self._settings.docker_hosts
+        ):  # `preflight.py` checks all of them; later, one that fails is an error of its episodes
+            return "docker"
         return choose(
             self._settings.sandbox,
             self.context,
@@ -76,10 +96,33 @@ class SandboxHolder:
             hide=tuple(sorted(map(str, hide))),
         )
 
+    def contexts(self) -> list[SandboxContext]:
+        """The context for each host of the run, or the only one."""
+        return [replace(self.context, host=host) for host in self._settings.docker_hosts] or [self.context]
+
     def get(self) -> Sandbox:
         if self._sandbox is None:
-            self._sandbox = self._registry.sandbox(self.name).make(self.context)
+            kind = self._registry.sandbox(self.name)
+            self._sandbox = kind.make(self._answering(kind) if len(self._hosts) > 1 else self.contexts()[0])
         return self._sandbox
+
+    def failed(self) -> None:
+        """Note an error of the sandbox: the next item uses the next host that answers, if the run has several."""
+        if len(self._hosts) > 1:
+            self.drop()
+            self._hosts.append(self._hosts.pop(0))
+
+    def _answering(self, kind: SandboxKind) -> SandboxContext:
+        """The context of the first host that answers, or of the first one if none does: the item then reports the error."""
+        for host in tuple(self._hosts):
+            context = replace(self.context, host=host)
+            problem = kind.check(context)
+            if problem is None:
+                self._hosts.remove(host)
+                self._hosts.insert(0, host)
+                return context
+            LOG.warning("%s", problem)
+        return replace(self.context, host=self._hosts[0])
 
     def drop(self) -> None:
         """Close the sandbox; the next item gets a new one. Called at the end, and after an interrupted item."""
@@ -89,3 +132,14 @@ class SandboxHolder:
                 sandbox.close()
             except SandboxError as error:  # do not hide the reason for the end: an interrupt, or the end of the session
                 LOG.warning("%s: the next run removes what remains of this one", error)
+
+
+def order_of(hosts: Sequence[str], worker: int) -> list[str]:
+    """The hosts in the order in which a worker tries them. Workers are divided evenly among the hosts, and those of a host that fails
+    evenly among the others."""
+    if not hosts:
+        return []
+    own, turn = worker % len(hosts), worker // len(hosts)
+    others = [*hosts[own + 1 :], *hosts[:own]]
+    first = turn % len(others) if others else 0
+    return [hosts[own], *others[first:], *others[:first]]

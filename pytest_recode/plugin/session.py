@@ -160,6 +160,7 @@ class Run:
             run=self.id,
             out=self.out,
             root=self.config.rootpath,
+            worker=(self.worker or {}).get("workerid", ""),
         )
         self._held.callback(holder.drop)
         return holder

@@ -244,9 +244,8 @@ def write(
         if shared:
             noun = "episode shares its" if shared == 1 else "episodes share their"
             terminal.line(f"{shared} {noun} first turn with another: paid once, counted in each")
-        notes = {"process": " (limits only, no isolation)"}
-        for name in dict.fromkeys(record["sandbox"] for record in records):
-            terminal.line(f"sandbox: {name}{notes.get(name, '')}")
+        for line in words.sandboxes(records):
+            terminal.line(line)
         for line in filter(None, (_without_temperature(run, records), *_replayed_answers(run))):
             terminal.line(line)
         for line in (*words.weaker(records), *words.unparsed(records)):

@@ -34,6 +34,7 @@ class EpisodeSummary(TypedDict):
     solved_turn: int | None
     usage: UsageRecord
     sandbox: str
+    sandbox_host: str | None
     isolation: str
     error: ErrorRecord | None
     replay: ReplayRecord | None
@@ -68,6 +69,7 @@ def episode_summary(record: Record) -> EpisodeSummary:
         "solved_turn": record["solved_turn"],
         "usage": record["usage"],
         "sandbox": record["sandbox"],
+        "sandbox_host": record.get("sandbox_host"),
         "isolation": record["isolation"],
         "error": record["error"],
         "replay": record["replay"],

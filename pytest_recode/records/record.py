@@ -134,6 +134,7 @@ class EpisodeFacts(TypedDict):
     cutoff: str
     settings: SettingsRecord
     sandbox: str
+    sandbox_host: NotRequired[str | None]
     isolation: str
     transcript: str
     digest: str | None

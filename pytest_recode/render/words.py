@@ -157,6 +157,17 @@ def causes(records: Sequence[EpisodeSummary]) -> list[str]:
     return lines
 
 
+def sandboxes(records: Sequence[EpisodeSummary]) -> list[str]:
+    """A line for each kind of sandbox that ran code, with the number of episodes on each Docker host that the user named."""
+    notes = {"process": " (limits only, no isolation)"}
+    lines = []
+    for name in dict.fromkeys(record["sandbox"] for record in records):
+        hosts = Counter(record["sandbox_host"] for record in records if record["sandbox"] == name)
+        shown = ", ".join(f"{_count(hosts[host], 'episode')} on {host}" for host in sorted(filter(None, hosts)))
+        lines.append(f"sandbox: {name}{f' ({shown})' if shown else ''}{notes.get(name, '')}")
+    return lines
+
+
 def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
     """Lines on records whose verdicts are weaker evidence than others, or not comparable with other runs."""
     lines = []

@@ -60,6 +60,7 @@ class Sandbox(Protocol):
 
     name: str  # "docker"
     isolation: str  # "separate" (isolated) or "process" (limits only)
+    host: str  # where its programs run, for records; "": on this machine
 
     def ready(self, environment: Environment) -> None:
         """Find, pull or build what `environment` names (an interpreter or an image), without starting a program.
@@ -89,6 +90,7 @@ class SandboxContext:
     run: str
     python: str  # interpreter of local sandboxes for tasks that name none
     image: str = ""  # docker: base image for tasks that name none
+    host: str = ""  # docker: address of its daemon; "": the one that the environment names
     hide: tuple[str, ...] = ()
 
 

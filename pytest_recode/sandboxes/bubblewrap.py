@@ -36,6 +36,7 @@ class Bubblewrap:
 
     name = "bubblewrap"
     isolation = "separate"
+    host = ""
 
     def __init__(self, context: SandboxContext, cold: bool | None = None) -> None:
         self._context = context

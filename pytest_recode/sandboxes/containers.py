@@ -14,7 +14,8 @@ from typing import Any
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.sandboxes import waiting
-from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, connected, host
+from pytest_recode.sandboxes.addresses import on
+from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, connected, host, now
 from pytest_recode.sandboxes.interpreters import FIXED
 from pytest_recode.sandboxes.leftovers import mark
 from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
@@ -57,10 +58,11 @@ class ContainerGone(Exception):
 class Container:
     """A `Connection` over the stream that Docker attaches: standard output carries the data, standard error the report."""
 
-    def __init__(self, wanted: Wanted, run: str) -> None:
+    def __init__(self, wanted: Wanted, run: str, address: str = "") -> None:
         """Start the container without waiting for its imports. Raises `UserError` for an image without Python, and `SandboxError`."""
         import docker.errors
 
+        self._address = address  # of the daemon
         self._image = wanted.image_name
         self._how: str | None = None
         self._raw = b""  # received, not yet taken
@@ -75,14 +77,13 @@ class Container:
         self._socket: socket.socket | None = None
         self._response: Any = None  # the HTTP response that owns the socket
         self._over = False  # whether the stream has ended
-        self._reports = (
-            not wanted.key.persistent
-        )  # otherwise the first process is the program, which may end without a report
+        # Otherwise the first process is the program, which may end without a report
+        self._reports = not wanted.key.persistent
         self._begun = False
-        with answering():
-            self._docker = client()
+        with answering(address):
+            self._docker = client(address)
         try:
-            with answering():
+            with answering(address):
                 self._create(wanted, run)
         except BaseException as exc:
             with suppress(SandboxError):  # the original error is more useful
@@ -92,13 +93,14 @@ class Container:
             reason = " ".join(str(getattr(exc, "explanation", None) or exc).split())
             if "python3" in reason and "not found" in reason:
                 raise UserError(f"image {self._image} has no python3; name an image with Python 3.9 or newer") from exc
-            raise SandboxError(f"docker could not start a container of {self._image}: {reason}") from exc
+            raise SandboxError(
+                f"docker{on(self._address)} could not start a container of {self._image}: {reason}"
+            ) from exc
 
     def _create(self, wanted: Wanted, run: str) -> None:
         self.id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
-        streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         # The SDK returns a reader; take the connection itself
-        attached = self._docker.attach_socket(self.id, params=streams)
+        attached = self._docker.attach_socket(self.id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         self._response = getattr(attached, "_response", None)
         self._socket = getattr(attached, "_sock", attached)
         self._socket.setblocking(False)
@@ -123,7 +125,7 @@ class Container:
                 if time.monotonic() < deadline:
                     continue
                 raise SandboxError(
-                    f"a container of {self._image} did not import the modules to preload within {WARM_SECONDS:.0f} s"
+                    f"a container of {self._image}{on(self._address)} did not import the modules to preload within {WARM_SECONDS:.0f} s"
                 ) from None
             if not more:
                 raise ContainerGone(self._line.decode("utf-8", "replace") or "it wrote no message")
@@ -172,8 +174,8 @@ class Container:
         except TimeoutError:
             if time.monotonic() - asked > _GLANCE and self._paused():
                 raise SandboxError(
-                    f"docker container {self.id[:12]} of {self._image} was paused while its program ran:"
-                    " find out what pauses containers on this machine, then run this again"
+                    f"docker container {self.id[:12]} of {self._image}{on(self._address)} was paused while its program ran:"
+                    " find out what pauses containers there, then run this again"
                 ) from None
             raise
 
@@ -182,13 +184,13 @@ class Container:
         import docker.errors
 
         wanted = {"container": self.id, "event": "pause"}
-        with answering():
+        with answering(self._address):
             try:
                 if self._docker.inspect_container(self.id)["State"]["Paused"]:
                     return True
             except docker.errors.NotFound:
                 return False
-            until = f"{time.time():.6f}"  # without `until`, the daemon would wait for new events
+            until = f"{now(self._docker):.6f}"  # without `until`, the daemon would wait for new events
             events = self._docker.events(since=1, until=until, filters=wanted, decode=True)
             try:
                 return next(iter(events), None) is not None
@@ -259,7 +261,7 @@ class Container:
         import docker.errors
 
         try:
-            with answering():
+            with answering(self._address):
                 if self._started:
                     self._docker.kill(self.id)
                 elif self.id:
@@ -270,7 +272,9 @@ class Container:
             ):  # some daemons refuse to kill paused containers
                 self._docker.remove_container(self.id, force=True, v=True)
             elif exc.status_code not in (404, 409):  # it has already ended
-                raise SandboxError(f"docker could not end container {self.id[:12]}: {exc.explanation}") from exc
+                raise SandboxError(
+                    f"docker{on(self._address)} could not end container {self.id[:12]}: {exc.explanation}"
+                ) from exc
 
     def _finish(self) -> None:
         try:
@@ -286,13 +290,13 @@ class Container:
         The kernel kills it when memory is exhausted. A broken connection or a restarted daemon is not caused by the program.
         """
         wanted = {"container": self.id, "event": "die"}
-        with connected() as daemon:
-            events = daemon.events(since=1, until=int(time.time()) + _EVENT_SECONDS, filters=wanted, decode=True)
+        with connected(self._address) as daemon:
+            events = daemon.events(since=1, until=int(now(daemon)) + _EVENT_SECONDS, filters=wanted, decode=True)
             end = next(iter(events), None)
             events.close()
         if end is None or end["Actor"]["Attributes"].get("exitCode") != _KILLED:
             raise SandboxError(
-                f"docker lost container {self.id[:12]}: its stream ended without a report; was the daemon restarted?"
+                f"docker{on(self._address)} lost container {self.id[:12]}: its stream ended without a report; was the daemon restarted?"
             )
 
 
@@ -301,9 +305,8 @@ def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
 
     memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # the files in a tmpfs count as memory
     file_size = wanted.disk_mb << 20
-    inodes = (
-        wanted.disk_mb * 256 + 1024
-    )  # `most_files` in inside/runtime/launch.py: each uses a kilobyte of kernel memory
+    # `most_files` in inside/runtime/launch.py: each uses a kilobyte of kernel memory
+    inodes = wanted.disk_mb * 256 + 1024
     host_config = docker.create_host_config(
         network_mode="none",
         read_only=True,
@@ -335,6 +338,7 @@ def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
         environment={**FIXED, "HOME": "/tmp/home"},
         labels={LABEL: "1", RUN: run, OWNER: mark(run), HOST: host()},
         stdin_open=True,
+        stop_signal="SIGKILL",  # a daemon that restarts would wait 10 s after SIGTERM
         host_config=host_config,
     )
     config.update(StdinOnce=True, AttachStdin=True, AttachStdout=True, AttachStderr=True, Tty=False)

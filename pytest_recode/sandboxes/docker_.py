@@ -12,11 +12,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from pytest_recode.faults import SandboxError
-from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
+from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, ssh_tunnel
+from pytest_recode.sandboxes.addresses import in_use, on, shown
 from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, Container, ContainerGone, Wanted
 from pytest_recode.sandboxes.daemon import client, connected, host, unanswered, wait_removed
 from pytest_recode.sandboxes.images import BASE, base_image, image_for
-from pytest_recode.sandboxes.leftovers import alive
+from pytest_recode.sandboxes.leftovers import alive, reap_directories
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.task import Environment, Limits
 
@@ -26,7 +27,7 @@ _REMEMBERED = 50  # containers started last; older ones have been removed
 
 
 class Docker:
-    """A `Sandbox`.
+    """A `Sandbox` of one daemon, which may be on another machine: everything goes over its API, and no file is shared with it.
 
     A launch that finds no spare container waits for one to start, and increases the number of spares of its kind by one. Spares are
     started only while no program other than a workspace runs, because a start takes processor time.
@@ -37,6 +38,8 @@ class Docker:
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
+        self._address = context.host
+        self.host = shown(in_use(context.host))
         self._images: dict[Environment, str] = {}
         self._spares: OrderedDict[Wanted, deque[_Spare]] = OrderedDict()  # the most recently launched kind is last
         self._wished: dict[Wanted, int] = {}
@@ -64,7 +67,7 @@ class Docker:
                 container = self._spare(wanted).take()
             except ContainerGone as exc:
                 raise SandboxError(
-                    f"a container of {wanted.image_name} ended before its program started: {exc}"
+                    f"a container of {wanted.image_name}{on(self._address)} ended before its program started: {exc}"
                 ) from exc
         with self._lock:
             self._running += not program.persistent
@@ -78,6 +81,7 @@ class Docker:
             spares = [spare for kept in self._spares.values() for spare in kept]
             self._spares.clear()
         with ExitStack() as each:  # drops every spare, even if one fails
+            each.callback(ssh_tunnel.close, in_use(self._address))
             each.callback(self._wait_removed)
             for spare in spares:
                 each.callback(spare.drop)
@@ -85,7 +89,7 @@ class Docker:
     def _wait_removed(self) -> None:
         started = [self._started.popleft() for _ in range(len(self._started))]
         if started:
-            wait_removed(started)
+            wait_removed(started, self._address)
 
     def _next(self, wanted: Wanted) -> _Spare:
         with self._lock:
@@ -112,7 +116,7 @@ class Docker:
 
     def _spare(self, wanted: Wanted) -> _Spare:
         def make() -> Container:
-            container = Container(wanted, self._context.run)
+            container = Container(wanted, self._context.run, self._address)
             self._started.append(container.id)
             return container
 
@@ -120,7 +124,7 @@ class Docker:
 
     def _image(self, environment: Environment) -> str:
         if environment not in self._images:
-            with connected() as daemon:
+            with connected(self._address) as daemon:
                 self._images[environment] = image_for(daemon, environment, self._context.image)
         return self._images[environment]
 
@@ -159,42 +163,48 @@ class _Spare:
             self._fault = exc
 
 
-def find_image(image: str, tell: Callable[[str], None]) -> None:
+def find_image(image: str, tell: Callable[[str], None], address: str = "") -> None:
     """Find or pull the image of tasks that name none ("": the default image). `tell` is called with a line before a pull.
 
     Raises `UserError` and `SandboxError`.
     """
-    with connected() as daemon:
+    with connected(address) as daemon:
         base_image(daemon, image, tell)
 
 
 def check(context: SandboxContext) -> str | None:
-    del context
     try:
         import docker.errors
     except ImportError:
         return "docker: the docker package is not installed; pip install docker"
     try:
-        client().close()
+        client(context.host).close()
     except docker.errors.DockerException as exc:
-        return unanswered(exc)
+        return unanswered(exc, context.host)
     return None
 
 
 def reap(context: SandboxContext) -> None:
-    """Remove containers of earlier runs: those whose owner, a process of the same boot of this machine, has ended."""
+    """Remove containers of earlier runs: those whose owner, a process of the same boot of this machine, has ended.
+
+    Closes a connection over ssh, which the controlling process needs again only if it runs items itself.
+    """
+    reap_directories()
     if check(context) is not None:
         return
     import docker.errors
 
-    with connected() as daemon:
+    with connected(context.host) as daemon:
         for found in daemon.containers(all=True, filters={"label": [f"{LABEL}=1", f"{HOST}={host()}"]}):
             if not alive(found["Labels"].get(OWNER, "")):
                 try:
                     daemon.remove_container(found["Id"], force=True, v=True)
                 except docker.errors.APIError as exc:
                     if exc.status_code not in (404, 409):  # removed, or being removed
-                        raise SandboxError(f"docker could not remove container {found['Id'][:12]}: {exc}") from exc
+                        raise SandboxError(
+                            f"docker{on(context.host)} could not remove container {found['Id'][:12]}: {exc}"
+                        ) from exc
+    ssh_tunnel.close(in_use(context.host))
 
 
 KIND = SandboxKind(make=Docker, check=check, reap=reap)

@@ -19,6 +19,7 @@ from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.records import locks
+from pytest_recode.sandboxes.addresses import in_use, on
 from pytest_recode.task import SECRET, Environment
 
 LOG = logging.getLogger("pytest_recode")
@@ -54,7 +55,7 @@ RUN python3 -m pip install --no-cache-dir -r /tmp/requirements.txt && rm /tmp/re
 def image_for(client: Any, environment: Environment, base: str) -> str:
     """The id of the image for `environment`, which is pulled or built if necessary.
 
-    `client` is a `docker.APIClient`. Raises a `UserError` with the last lines of a failed build.
+    `client` is one of `daemon.client`. Raises a `UserError` with the last lines of a failed build.
     """
     if environment.dockerfile is not None:
         folder = environment.dockerfile.parent
@@ -115,7 +116,7 @@ def _present(client: Any, name: str, what: str, next_step: str, tell: Callable[[
     try:
         return str(client.inspect_image(name)["Id"])
     except docker.errors.ImageNotFound:
-        tell(f"docker: pulling the image {name}, which may take minutes")
+        tell(f"docker{on(client.address)}: pulling the image {name}, which may take minutes")
     try:
         repository, separator, tag = name.rpartition(":")
         if not separator or "/" in tag or "@" in name:
@@ -123,7 +124,9 @@ def _present(client: Any, name: str, what: str, next_step: str, tell: Callable[[
         client.pull(repository, tag=tag or None)
         return str(client.inspect_image(name)["Id"])
     except docker.errors.APIError as exc:
-        raise UserError(f"{what} is not on this machine and could not be pulled ({_reason(exc)}): {next_step}") from exc
+        raise UserError(
+            f"{what} is not{on(client.address) or ' on this machine'} and could not be pulled ({_reason(exc)}): {next_step}"
+        ) from exc
 
 
 def _layered(client: Any, image: str, name: str, requirements: Path | None) -> str:
@@ -145,7 +148,7 @@ def _built(client: Any, kind: str, files: dict[str, bytes], dockerfile: str, bla
     tag = f"pytest-recode/{kind}:{digest.hexdigest()[:24]}"
     found = _find(client, tag)
     if found is None:
-        with _one_builder():
+        with _one_builder(client.address):
             found = _find(client, tag) or _build(client, files, dockerfile, tag, blame)
     return found
 
@@ -163,7 +166,8 @@ def _build(client: Any, files: dict[str, bytes], dockerfile: str, tag: str, blam
     import docker.errors
 
     output: list[str] = []
-    LOG.warning("docker: building the image for %s, which happens once and may take minutes", blame)
+    place = on(client.address)
+    LOG.warning("docker%s: building the image for %s, which happens once and may take minutes", place, blame)
     try:
         events = client.build(
             fileobj=_tar(files),
@@ -179,9 +183,9 @@ def _build(client: Any, files: dict[str, bytes], dockerfile: str, tag: str, blam
         for event in events:
             output.append(str(event.get("stream", "")))
             if "error" in event:
-                raise UserError(_failed(blame, event, output))
+                raise UserError(_failed(blame + place, event, output))
     except docker.errors.APIError as exc:
-        raise UserError(f"image for {blame} could not be built: {_reason(exc)}") from exc
+        raise UserError(f"image for {blame}{place} could not be built: {_reason(exc)}") from exc
     return str(client.inspect_image(tag)["Id"])
 
 
@@ -207,9 +211,11 @@ def _tar(files: dict[str, bytes]) -> io.BytesIO:
 
 
 @contextmanager
-def _one_builder() -> Iterator[None]:
-    """A lock under which one worker of this machine builds an image; the others then find it."""
-    path = Path(tempfile.gettempdir()) / f"pytest-recode-{os.getuid()}.lock"
+def _one_builder(address: str) -> Iterator[None]:
+    """A lock under which one worker of this machine builds an image on a daemon; the others then find it."""
+    used = in_use(address)
+    daemon = f"-{hashlib.sha256(used.encode()).hexdigest()[:12]}" if used else ""
+    path = Path(tempfile.gettempdir()) / f"pytest-recode-{os.getuid()}{daemon}.lock"
     with locks.locked(locks.open_lock(path, 0o600, os.O_NOFOLLOW)):
         yield
 

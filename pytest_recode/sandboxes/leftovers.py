@@ -28,9 +28,12 @@ def alive(mark: str) -> bool:
     return pid.isdigit() and _start_time(int(pid)) == rest.partition(".")[0]
 
 
-def make_directory() -> Path:
-    """Create a directory for the files of this process's sandboxes; its name identifies this process as the owner."""
-    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}."))
+def make_directory(parent: str | None = None) -> Path:
+    """Create a directory for the files of this process's sandboxes; its name identifies this process as the owner.
+
+    `parent`: None is the directory for temporary files.
+    """
+    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}.", dir=parent))
 
 
 def reap_processes() -> None:

@@ -26,6 +26,7 @@ class Process:
 
     name = "process"
     isolation = "process"
+    host = ""
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context

@@ -1,17 +1,18 @@
-"""Wait for a socket without delaying Ctrl-C."""
+"""Wait for a socket or a pipe without delaying Ctrl-C."""
 
 from __future__ import annotations
 
 import select
 import socket
 import time
+from typing import IO
 
 NOTICED = 1.0
 """Seconds within which Ctrl-C is handled. A signal that arrives between Python's last check and the system call does not interrupt
 the call, and would be handled only at the end of the wait, minutes later."""
 
 
-def ready(wire: socket.socket, event: int, seconds: float) -> bool:
+def ready(wire: socket.socket | IO[bytes], event: int, seconds: float) -> bool:
     """Whether `event` (of `select.poll`) occurs within `seconds`; 0 or less polls once."""
     poll = select.poll()
     poll.register(wire, event)

@@ -339,6 +339,13 @@ CASES = {
             and {(record["sandbox"], record["isolation"]) for record in seen.records} == {("docker", "separate")}
         ),
     ),
+    "docker-host": Case(
+        session="image",
+        values=("{docker}",),
+        effect=lambda seen: any(
+            f"recode: docker on {record['sandbox_host']}" in words(seen.result) for record in seen.records
+        ),
+    ),
 }
 FIRST = ("--recode-model=sim/novice", "--recode-turns=2", "--recode-feedback=L1", "--recode-out=first")
 """The run that another goes on with."""
@@ -445,7 +452,8 @@ def attempt(
             )
         pytester.makepyfile(own_agents=AGENTS)
         (pytester.path / "models.yaml").write_text(MODELS)
-        places = {"place": str(pytester.path), "image": image, "python": sys.executable}
+        docker = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+        places = {"place": str(pytester.path), "image": image, "python": sys.executable, "docker": docker}
         if session == "asked":
             other_interpreter(pytester.path / "other")
         if session in {"resumed", "replayed"}:

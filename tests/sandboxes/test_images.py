@@ -191,7 +191,5 @@ def test_a_daemon_that_is_down(monkeypatch: pytest.MonkeyPatch, context: Sandbox
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/docker.sock")
     problem = docker_.KIND.check(context)
     assert problem is not None
-    assert problem.startswith("docker: the daemon does not answer (")
-    assert problem.endswith("); start Docker, or set DOCKER_HOST")
-    assert "\n" not in problem
+    assert_message(problem, "docker on unix:///no/such/docker.sock", "start Docker there", "DOCKER_HOST")
     docker_.KIND.reap(context)
