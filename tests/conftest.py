@@ -66,9 +66,11 @@ def dockerd() -> Iterator[SecondDaemon]:
 @pytest.fixture
 def second_daemon(dockerd: SecondDaemon) -> SecondDaemon:
     """It runs when the test starts, and a test may kill it."""
-    lacks = next((each for each in ("dockerd", "docker") if shutil.which(each) is None), "")
-    if lacks or not IMAGE or os.getuid() != 0:
-        reason = f"a second docker daemon needs root, dockerd, docker and RECODE_TEST_IMAGE (lacks: {lacks or IMAGE or 'root'})"
+    lacks = [each for each in ("dockerd", "docker", "unshare") if shutil.which(each) is None]
+    lacks += [] if IMAGE else ["RECODE_TEST_IMAGE"]
+    lacks += [] if os.getuid() == 0 else ["root"]
+    if lacks:
+        reason = f"not available for a second docker daemon: {', '.join(lacks)}"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     dockerd.start()
     return dockerd

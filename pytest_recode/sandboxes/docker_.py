@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from pytest_recode.faults import SandboxError
@@ -80,11 +81,10 @@ class Docker:
             self._closed = True
             spares = [spare for kept in self._spares.values() for spare in kept]
             self._spares.clear()
-        with ExitStack() as each:  # drops every spare, even if one fails
+        with ExitStack() as each:  # takes every step, even if one fails
             each.callback(ssh_tunnel.close, in_use(self._address))
             each.callback(self._wait_removed)
-            for spare in spares:
-                each.callback(spare.drop)
+            each.callback(_drop, spares)
 
     def _wait_removed(self) -> None:
         started = [self._started.popleft() for _ in range(len(self._started))]
@@ -161,6 +161,15 @@ class _Spare:
             self._found = make()
         except Exception as exc:  # noqa: BLE001 - raised again in `take`
             self._fault = exc
+
+
+def _drop(spares: Sequence[_Spare]) -> None:
+    """Drop all of them at once, because each may wait for a daemon that is lost. Raises what the first one raised."""
+    if spares:
+        with ThreadPoolExecutor(len(spares), thread_name_prefix="recode-drop") as threads:
+            dropped = [threads.submit(spare.drop) for spare in spares]
+        for each in dropped:
+            each.result()
 
 
 def find_image(image: str, tell: Callable[[str], None], address: str = "") -> None:
