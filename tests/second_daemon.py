@@ -8,7 +8,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_recode.sandboxes.conformance import until
@@ -84,6 +85,16 @@ class SecondDaemon:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """The daemon keeps its connections and answers nothing, like a machine that is cut off."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         if self._process is not None:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from pytest_recode.faults import SandboxError
-from pytest_recode.sandboxes import SandboxContext, docker_, ssh_tunnel
+from pytest_recode.sandboxes import SandboxContext, daemon, docker_, ssh_tunnel
 from pytest_recode.sandboxes.addresses import problem, shown
 from pytest_recode.sandboxes.conformance import Bench, until
 from pytest_recode.sandboxes.containers import RUN
@@ -73,10 +73,10 @@ def test_a_lost_connection_is_an_error_of_the_sandbox(ssh: SshServer) -> None:
     assert_message(str(caught.value), f"docker on {ssh.url}", "docker version", "--recode-docker-host")
     with pytest.raises(SandboxError, match="does not answer"):
         at.sandbox.close()
-    daemon = client()
+    first = client()
     left = {"all": True, "filters": {"label": f"{RUN}={at.sandbox._context.run}"}}
-    until(lambda: not daemon.containers(**left), "the containers ended with the connection")
-    daemon.close()
+    until(lambda: not first.containers(**left), "the containers ended with the connection")
+    first.close()
 
 
 @pytest.mark.slow
@@ -108,6 +108,7 @@ def test_no_ssh_process_outlives_a_worker_that_is_killed(ssh: SshServer) -> None
     assert not local.parent.exists()
 
 
+@pytest.mark.slow
 def test_the_socket_may_be_named(ssh: SshServer, second_daemon: SecondDaemon) -> None:
     address = ssh.url + second_daemon.url.removeprefix("unix://")
     try:
@@ -141,6 +142,26 @@ def test_a_password_in_an_address_is_never_shown(context: SandboxContext, monkey
     told = docker_.KIND.check(context) or ""
     assert_message(told, "docker on tcp://me@somewhere:2375", "leave it out")
     assert "secret" not in told + unanswered(ValueError("no"), "ssh://me:secret@somewhere")
+
+
+@pytest.mark.slow
+def test_a_host_that_is_cut_off_is_no_slow_candidate(
+    second_daemon: SecondDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time limit of a program passes, and the daemon cannot say whether it ran."""
+    monkeypatch.setattr(daemon, "API_SECONDS", 3)
+    at = bench(second_daemon.url, f"frozen-{uuid4().hex}")
+
+    def waits() -> None:
+        with at.probe() as probe:
+            assert probe.ask("result = 1") == 1
+            with second_daemon.frozen():
+                probe.connection.receive(1, time.monotonic() + 1)
+
+    with pytest.raises(SandboxError, match=f"docker on {second_daemon.url}: the daemon does not answer .*timed out"):
+        waits()
+    at.sandbox.close()
+    assert not second_daemon.containers()
 
 
 @pytest.mark.parametrize(
@@ -182,10 +203,10 @@ def test_each_host_builds_an_image_once(tmp_path: Path, context: SandboxContext,
     built: dict[str, set[str]] = {"": set(), second_daemon.url: set()}
     for host, worker in workers:
         built[host].add(worker.communicate()[0].strip())
-    first, second = built.values()
-    assert (len(first), len(second)) == (1, 1), built
-    assert first != second
-    daemon = client()
-    for image in daemon.images(filters={"label": f"recode-test={mark}"}):
-        daemon.remove_image(image["Id"], force=True)
-    daemon.close()
+    here, there = built.values()
+    assert (len(here), len(there)) == (1, 1), built
+    assert here != there
+    first = client()
+    for image in first.images(filters={"label": f"recode-test={mark}"}):
+        first.remove_image(image["Id"], force=True)
+    first.close()
