@@ -39,6 +39,7 @@ OF_THE_RUN = {
     "max_wait",
     "cassette",
     "cassette_mode",
+    "progress",
     "models_file",
     "resume",
     "validate",
