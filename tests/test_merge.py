@@ -20,6 +20,7 @@ from pytest_recode import cli
 from pytest_recode.records import locks
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.run_directory import CONTROLLER
+from tests.made_once import made_once
 from tests.messages import assert_line, assert_message
 from tests.plugin.conftest import FILES, MANIFEST
 
@@ -55,17 +56,18 @@ def make_task(place: Path, task: str) -> None:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory, pytest_in: Session) -> Path:
     """A project with a whole run, and the same run in four shards, of which one is empty."""
-    place = tmp_path_factory.mktemp("project")
-    for task in TASKS:
-        make_task(place, task)
-    (place / "pytest.ini").write_text("[pytest]\n")
-    pytest_in(place, "--recode-out=whole")
-    for number in (1, 2, 3, 4):
-        workers = (
-            "-n1" if number == 2 else "-n0"
-        )  # with two, either episode may be the one that pays for the first turn
-        pytest_in(place, f"--recode-shard={number}/4", f"--recode-out=shard-{number}", workers)
-    return place
+
+    def play(place: Path) -> None:
+        for task in TASKS:
+            make_task(place, task)
+        (place / "pytest.ini").write_text("[pytest]\n")
+        pytest_in(place, "--recode-out=whole")
+        for number in (1, 2, 3, 4):
+            # with two workers, either episode may be the one that pays for the first turn
+            workers = "-n1" if number == 2 else "-n0"
+            pytest_in(place, f"--recode-shard={number}/4", f"--recode-out=shard-{number}", workers)
+
+    return made_once(tmp_path_factory, "merged-project", play)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from pytest_recode.records.checkpoint_file import stored_episode
 from pytest_recode.records.run_directory import in_use
+from tests.made_once import made_once
 from tests.messages import assert_message
 
 from .conftest import words
@@ -88,6 +90,22 @@ def calls(pytester: pytest.Pytester, make_task: MakeTask, monkeypatch: pytest.Mo
     return lambda: path.read_text().splitlines()
 
 
+@pytest.fixture
+def played(
+    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A run of the task one with L1, alone: played once, and copied for each test."""
+
+    def play(place: Path) -> None:
+        recode(*OPTIONS, LEVELS[0], "-k", "one", "-n0")
+        shutil.copytree(pytester.path / "out", place / "out")
+        shutil.copy(pytester.path / "calls", place)
+
+    stored = made_once(tmp_path_factory, "resumed-run", play)
+    shutil.copytree(stored / "out", pytester.path / "out", dirs_exist_ok=True)
+    shutil.copy(stored / "calls", pytester.path)
+
+
 def told(records: list[dict[str, Any]]) -> dict[str, Any]:
     """What of each episode must not depend on how it was played."""
     assert len({record["nodeid"] for record in records}) == len(records)
@@ -105,13 +123,13 @@ def told(records: list[dict[str, Any]]) -> dict[str, Any]:
 def test_policies_share_the_first_turn(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
 ) -> None:
-    recode(*OPTIONS, *LEVELS, "--recode-feedback=none", "--recode-attempts=2", workers)
+    recode(*OPTIONS, *LEVELS, "--recode-feedback=none", "--recode-attempts=2", "-k", "not two", workers)
     first = [call for call in calls() if call.endswith(" - 1")]
-    assert Counter(first) == {f"{task} - 1": 2 for task in ("one", "two", "never")}  # one of each attempt
-    assert len(calls()) == 3 * 2 + 2 * (2 * 2 + 3) * 2
+    assert Counter(first) == {f"{task} - 1": 2 for task in ("one", "never")}  # one of each attempt
+    assert len(calls()) == 2 * 2 + 2 * (2 + 3) * 2
     records = results()
     paid = {record["nodeid"] for record in records if record["turns"][0]["shared"] is None}
-    assert len(paid) == 6
+    assert len(paid) == 4
     for record in records:
         assert record["nodeid"] in paid or record["turns"][0]["shared"] in paid
         # what an episode took is the same whoever paid
@@ -140,10 +158,11 @@ def test_a_later_run_in_the_directory_shares_the_first_turn(
     assert "paid L1 2/3" in words(result), "what was kept is in the summary"
 
 
-def test_without_resume_a_directory_is_not_gone_on_with(calls: Callable[[], list[str]], recode: Run) -> None:
-    recode(*OPTIONS, LEVELS[0])
+def test_without_resume_a_directory_is_not_gone_on_with(
+    played: None, calls: Callable[[], list[str]], recode: Run
+) -> None:
     before = calls()
-    result = recode(*OPTIONS, LEVELS[0])
+    result = recode(*OPTIONS, LEVELS[0], "-k", "one")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines + result.outlines if "--recode-out=" in line and "ERROR" in line]
     assert_message(line, "--recode-out=", "results.jsonl", "a new or an empty directory", "--recode-resume")
@@ -155,9 +174,8 @@ def test_without_resume_a_directory_is_not_gone_on_with(calls: Callable[[], list
     [("--recode-turns=5", "was played with turns 4, and this run asks for 5"), ("", "other files of the task one")],
 )
 def test_another_setup_is_not_mixed_in(
-    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, option: str, says: str
+    played: None, calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, option: str, says: str
 ) -> None:
-    recode(*OPTIONS, LEVELS[0], "-k", "one")
     before = calls()
     if not option:
         (pytester.path / "bench/one/instruction.md").write_text("This is the task one, mended.\n")
@@ -182,9 +200,8 @@ def test_an_error_is_tried_again_from_where_it_was(
 
 
 def test_a_directory_without_a_run_is_not_gone_on_with(
-    calls: Callable[[], list[str]], recode: Run, workers: str
+    played: None, calls: Callable[[], list[str]], recode: Run, workers: str
 ) -> None:
-    recode(*OPTIONS, LEVELS[0], "-k", "one")
     before = calls()
     result = recode(*OPTIONS[:-1], "--recode-out=ou", LEVELS[0], "--recode-resume", workers)
     assert "ou: there is no run to resume (did you mean out?): leave out --recode-resume to start one" in words(result)
@@ -339,18 +356,19 @@ def test_other_settings_than_those_of_an_episode_that_was_killed_are_refused_bef
     """It has no record yet. An error record with the new settings would make the right ones look wrong."""
     pytester.makeconftest(MODEL + KILL_AT_CHECKPOINT)
     monkeypatch.setenv("VICTIM", "after")
-    assert recode(*OPTIONS, LEVELS[0], "-n0").ret == -signal.SIGKILL
+    some = ("-k", "one or never", "-n0")
+    assert recode(*OPTIONS, LEVELS[0], *some).ret == -signal.SIGKILL
     monkeypatch.setenv("VICTIM", "nobody")
     before = calls()
-    result = recode(*OPTIONS, "--recode-turns=5", LEVELS[0], "-n0", "--recode-resume")
+    result = recode(*OPTIONS, "--recode-turns=5", LEVELS[0], *some, "--recode-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "was played with turns 4, and this run asks for 5" in words(result)
     assert calls() == before
-    recode(*OPTIONS, LEVELS[0], "-n0", "--recode-resume")
-    assert sorted(record["outcome"] for record in results()) == ["solved", "solved", "unsolved"]
+    recode(*OPTIONS, LEVELS[0], *some, "--recode-resume")
+    assert sorted(record["outcome"] for record in results()) == ["solved", "unsolved"]
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("times", "tasks"), [(2, "one"), pytest.param(10, "not two", marks=pytest.mark.slow)])
 def test_killed_several_times_and_gone_on_with(
     calls: Callable[[], list[str]],
     recode: Run,
@@ -358,12 +376,13 @@ def test_killed_several_times_and_gone_on_with(
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
     times: int,
+    tasks: str,
 ) -> None:
     """Workers and controllers, at moments that are drawn anew each time, in as many runs as that takes.
 
     The seed is in the failure.
     """
-    options = (*OPTIONS[:-1], *LEVELS, "-k", "not two", "-n2")
+    options = (*OPTIONS[:-1], *LEVELS, "-k", tasks, "-n2")
     recode(*options, "--recode-out=undisturbed")
     wanted = told(results("undisturbed"))
     seed = random.SystemRandom().randrange(10**6)
@@ -396,10 +415,9 @@ def test_killed_several_times_and_gone_on_with(
 
 
 def test_that_another_run_is_waited_for_is_said_at_once(
-    calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
+    played: None, calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
     """It goes on when the other lets go, which it does here once the line was read."""
-    recode(*OPTIONS, LEVELS[0], "-k", "one", "-n0")
     (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
     with in_use(pytester.path / "out"):
         process = subprocess.Popen(
@@ -424,9 +442,8 @@ def test_that_another_run_is_waited_for_is_said_at_once(
 @pytest.mark.parametrize("text", ["no JSON\n", '{"turn": 1}\n'])
 @pytest.mark.mostly_slow(one_in=4)
 def test_what_something_else_wrote_into_is_one_error_that_names_it(
-    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str, text: str
+    played: None, calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str, text: str
 ) -> None:
-    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
     (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
     [path] = [path for path in (pytester.path / "out" / folder).iterdir() if path.suffix != ".lock"]
     path.write_text(text)
@@ -457,6 +474,7 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
 )
 @pytest.mark.mostly_slow(one_in=4)
 def test_a_damaged_line_is_one_error_that_names_the_key(
+    played: None,
     calls: Callable[[], list[str]],
     recode: Run,
     pytester: pytest.Pytester,
@@ -466,7 +484,6 @@ def test_a_damaged_line_is_one_error_that_names_the_key(
     problem: str,
 ) -> None:
     """`number`: of the line, or the event of the first such line of a transcript."""
-    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
     (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
     [path] = (pytester.path / "out" / folder).iterdir()
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -484,9 +501,8 @@ def test_a_damaged_line_is_one_error_that_names_the_key(
 
 
 def test_a_damaged_ledger_is_one_usage_error_before_anything_is_asked(
-    calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester
+    played: None, calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester
 ) -> None:
-    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
     path = pytester.path / "out/spending.jsonl"
     first, *rest = path.read_text().splitlines(keepends=True)
     path.write_text("".join([json.dumps({**json.loads(first), "cost_usd": "much"}) + "\n", *rest]))
@@ -509,13 +525,13 @@ def test_a_damaged_ledger_is_one_usage_error_before_anything_is_asked(
     ],
 )
 def test_a_replay_of_a_run_with_damaged_settings_is_one_usage_error(
+    played: None,
     calls: Callable[[], list[str]],
     recode: Run,
     pytester: pytest.Pytester,
     settings: Callable[[dict[str, Any]], dict[str, Any]],
     problem: str,
 ) -> None:
-    recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0")
     [path] = (pytester.path / "out/episodes").iterdir()
     first, *rest = path.read_text().splitlines(keepends=True)
     facts = json.loads(first)
@@ -602,9 +618,8 @@ def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
 
 
 def test_a_first_turn_whose_state_is_nonsense_is_played_anew_where_it_is_removed(
-    calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
+    played: None, calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
-    recode(*OPTIONS, LEVELS[0], "-k", "one", "-n0")
     [path] = (pytester.path / "out/first-turns").glob("*.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "agent": {"messages": 7}}))
     recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume")
@@ -669,13 +684,13 @@ def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
 def test_a_malformed_record_is_one_usage_error_and_starts_nothing(
     malformed: Callable[[dict[str, Any]], str],
     problem: str,
+    played: None,
     calls: Callable[[], list[str]],
     recode: Run,
     results: Results,
     pytester: pytest.Pytester,
 ) -> None:
     given = (*OPTIONS, "--recode-feedback=L1", "-n0")
-    recode(*given, "-k", "one")
     asked, [record] = calls(), results()
     file = pytester.path / "out/results.jsonl"
     text = f"{json.dumps(record)}\n{malformed(record)}\n"
