@@ -34,7 +34,8 @@ def run(out: Path, *args: str) -> tuple[subprocess.CompletedProcess[str], list[d
     return done, records
 
 
-@pytest.mark.parametrize("task", ["bpe", pytest.param("soft-nms", marks=pytest.mark.slow)])
+@pytest.mark.slow  # tests/test_tutorials.py plays two of them by default
+@pytest.mark.parametrize("task", ["bpe", "soft-nms"])
 def test_the_simulated_graduate_plays_a_task(tmp_path: Path, task: str) -> None:
     done, [record] = run(tmp_path / "out", "--recode-model=sim/graduate", "--recode-seed=1", "-k", task)
     assert (record["task"], record["simulated"], record["outcome"]) == (task, True, "solved")

@@ -217,8 +217,8 @@ def test_the_ini_may_hold_what_validation_has_no_use_for(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     make_task()
     pytester.makeini(INI.format(agent="one-shot"))
-    result = recode(workers, "--recode-validate")
-    result.assert_outcomes(passed=6)
+    result = recode(workers, "--recode-validate", "-k", "reference or untouched or empty")
+    result.assert_outcomes(passed=3, deselected=3)
     assert result.ret == pytest.ExitCode.OK
 
 

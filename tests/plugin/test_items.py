@@ -70,10 +70,10 @@ def test_a_key_that_no_task_has_is_said_with_those_there_are(
 ) -> None:
     """It selects nothing, as pytest has it, or with `not` everything."""
     make_task()
-    given = ("--recode-model=sim/graduate", "--recode-feedback=none", workers)
+    given = ("--recode-model=sim/graduate", "--recode-feedback=none")
     subject = "recode: -m recode(domian=…)"
     parts = ("'domian'", "did you mean domain", "attempt, difficulty, domain, feedback, format, model, task")
-    result = recode(*given, "-m", "recode(domian='nlp')")
+    result = recode(*given, workers, "-m", "recode(domian='nlp')")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert words(result).count(subject) == 1
     assert_message(words(result), subject, *parts)
