@@ -91,6 +91,14 @@ def imported(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def speaks_pytest(path: Path) -> bool:
+    return "pytest" in {name.split(".")[0] for name in imported(path)}
+
+
 @pytest.mark.parametrize("name", MAY)
 def test_a_package_imports_what_the_table_says(name: str) -> None:
     found: dict[str, set[str]] = {}
@@ -123,13 +131,15 @@ def test_the_architecture_page_has_the_table_and_every_package() -> None:
     assert {line.split()[0].rstrip("/").removesuffix(".py") for line in lines if line.strip()} == set(shown)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_only_the_plugin_and_the_grader_speak_pytest(path: Path) -> None:
-    tops = {name.split(".")[0] for name in imported(path)}
-    private = any(name.startswith("_pytest") or "._pytest" in name for name in imported(path))
-    assert private == (path.relative_to(PACKAGE).as_posix() in SPEAK_OF_ITS_INSIDES)
-    if room(path) != "plugin" and path.relative_to(PACKAGE).as_posix() not in SPEAK_PYTEST:
-        assert "pytest" not in tops
+def test_only_the_plugin_and_the_grader_speak_pytest() -> None:
+    speak = {name_of(path) for path in FILES if room(path) != "plugin" and speaks_pytest(path)}
+    assert speak == SPEAK_PYTEST
+    private = {
+        name_of(path)
+        for path in FILES
+        if any(name.startswith("_pytest") or "._pytest" in name for name in imported(path))
+    }
+    assert private == SPEAK_OF_ITS_INSIDES
 
 
 PRIVATE_ATTRIBUTES = {
@@ -174,16 +184,14 @@ def own_names(source: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in FILES if "pytest" in {name.split(".")[0] for name in imported(path)}],
-    ids=lambda path: str(path.relative_to(PACKAGE)),
-)
-def test_no_private_part_of_pytest_is_used(path: Path) -> None:
+def test_no_private_part_of_pytest_is_used() -> None:
     """An attribute of pytest's (or of a plugin's) objects that begins with an underscore may be gone in the next version."""
-    source, name = path.read_text("utf-8"), path.relative_to(PACKAGE).as_posix()
-    allowed = PRIVATE_ATTRIBUTES.get(name, set())
-    assert private_attributes(source) - (own_names(source) - allowed) == allowed
+    found = {}
+    for path in filter(speaks_pytest, FILES):
+        source = path.read_text("utf-8")
+        allowed = PRIVATE_ATTRIBUTES.get(name_of(path), set())
+        found[name_of(path)] = private_attributes(source) - (own_names(source) - allowed)
+    assert {name: attributes for name, attributes in found.items() if attributes} == PRIVATE_ATTRIBUTES
 
 
 @pytest.mark.parametrize("source", ["item._request", "getattr(config, '_store', None)", "a.b._c", "mark._config = 1"])
@@ -213,21 +221,21 @@ def package(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE / "inside").parts[:-1])
 
 
-@pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_what_runs_inside_needs_nothing_of_the_package(path: Path) -> None:
+def test_what_runs_inside_needs_nothing_of_the_package() -> None:
     """But its own siblings, which are shipped with it, and by relative imports, since they have another name in a sandbox."""
-    text = path.read_text("utf-8")
-    assert "pytest_recode.inside" not in text
-    assert all(name.startswith("pytest_recode.inside") for name in imported(path) if name.startswith("pytest_recode"))
+    for path in INSIDE:
+        assert "pytest_recode.inside" not in path.read_text("utf-8"), path
+        ours = [name for name in imported(path) if name.startswith("pytest_recode")]
+        assert all(name.startswith("pytest_recode.inside") for name in ours), path
 
 
-@pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_every_module_inside_says_in_which_process_it_runs(path: Path) -> None:
-    text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-    assert text
-    if path.stem != "__init__":
-        assert len(re.findall(r"[.:](?=\s|$)", text)) >= 2
-        assert re.search(r"\bRuns in .*(process|parent|sandbox|judge|grader|host)", text)
+def test_every_module_inside_says_in_which_process_it_runs() -> None:
+    for path in INSIDE:
+        text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        assert text, path
+        if path.stem != "__init__":
+            assert len(re.findall(r"[.:](?=\s|$)", text)) >= 2, path
+            assert re.search(r"\bRuns in .*(process|parent|sandbox|judge|grader|host)", text), path
 
 
 @pytest.mark.parametrize("name", MAY_INSIDE)
@@ -247,19 +255,17 @@ def test_every_package_inside_is_in_the_table() -> None:
     assert {package(path) for path in INSIDE if path.stem != "__init__"} == set(MAY_INSIDE)
 
 
-@pytest.mark.parametrize("path", INSIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_module_inside_imports_itself_by_way_of_others(path: Path) -> None:
+def test_no_module_inside_imports_itself_by_way_of_others() -> None:
     """A sandbox gets each module after those that it imports, so a circle could not be shipped."""
-    if path.stem == "__init__":
-        return
-    name = path.relative_to(PACKAGE / "inside").with_suffix("").as_posix().replace("/", ".")
-    seen: set[str] = set()
-    ahead = set(imports(name))
-    while ahead:
-        module = ahead.pop()
-        assert module != name
-        seen.add(module)
-        ahead |= set(imports(module)) - seen
+    for path in INSIDE:
+        name = path.relative_to(PACKAGE / "inside").with_suffix("").as_posix().replace("/", ".")
+        seen: set[str] = set()
+        ahead = set(imports(name)) if path.stem != "__init__" else set()
+        while ahead:
+            module = ahead.pop()
+            assert module != name
+            seen.add(module)
+            ahead |= set(imports(module)) - seen
 
 
 MOST_LINES = 350
@@ -272,10 +278,10 @@ def reason_for_length(source: str) -> str:
     return found[0] if found else ""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_long_module_says_why(path: Path) -> None:
-    source = path.read_text("utf-8")
-    assert len(source.splitlines()) <= MOST_LINES or reason_for_length(source)
+def test_a_long_module_says_why() -> None:
+    for path in FILES:
+        source = path.read_text("utf-8")
+        assert len(source.splitlines()) <= MOST_LINES or reason_for_length(source), path
 
 
 def test_a_reason_for_length_stands_in_the_docstring() -> None:
