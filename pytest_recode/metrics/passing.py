@@ -158,22 +158,27 @@ class Hard:
 THIRD = 1 / 3
 
 
-def hard(published: Mapping[Row, Sequence[Attempt]], *, threshold: float = THIRD) -> Hard | None:
-    """HARD: snippets that less than `threshold` of the published models pass. None without published results.
+def votes(published: Mapping[Row, Sequence[Attempt]]) -> dict[Row, Scored]:
+    """The scores of each published model, for `hard`."""
+    return {row: scored(attempts, 1) for row, attempts in published.items()}
+
+
+def hard(voters: Mapping[Row, Scored], *, threshold: float = THIRD) -> Hard | None:
+    """HARD: snippets that less than `threshold` of the published models pass, by their `votes`. None without published results.
 
     The benchmark's authors mention a HARD subset whose best model reaches 33 % and do not define it. A threshold of one third
     gives that number (docs/reference/metrics.md).
     """
-    if not published:
+    if not voters:
         return None
     scores: dict[str, list[Fraction]] = {}
     lines: dict[str, int] = {}
-    for attempts in published.values():
-        for task, (snippet, score) in scored(attempts, 1).items():
+    for found in voters.values():
+        for task, (snippet, score) in found.items():
             scores.setdefault(task, []).append(score)
             lines[task] = snippet.lines
-    tasks = frozenset(task for task, found in scores.items() if float(sum(found) / len(found)) < threshold)
-    return Hard(tasks=tasks, lines=sum(lines[task] for task in tasks), models=len(published), threshold=threshold)
+    tasks = frozenset(task for task, given in scores.items() if float(sum(given) / len(given)) < threshold)
+    return Hard(tasks=tasks, lines=sum(lines[task] for task in tasks), models=len(voters), threshold=threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

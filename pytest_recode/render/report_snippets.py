@@ -176,9 +176,9 @@ def _voters(everything: Rows) -> Rows:
 
 
 def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
-    published = _voters(everything)
+    voters = passing.votes(_voters(everything))
     shares = (*IDENTITY, *_PASSED, *_COUNTS, *columns("count", errors="errors"))
-    found = passing.hard(published, threshold=threshold)
+    found = passing.hard(voters, threshold=threshold)
     if found is None:
         return Table(
             name="hard",
@@ -190,7 +190,7 @@ def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
             ),
         )
     on_hard = {row: passed(one for one in group if one.task in found.tasks) for row, group in rows.items()}
-    alone = {row: _without_own_vote(row, group, published, threshold) for row, group in rows.items()}
+    alone = {row: _without_own_vote(row, group, voters, threshold) for row, group in rows.items()}
     return Table(
         name="hard",
         title=(
@@ -220,9 +220,11 @@ def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
     )
 
 
-def _without_own_vote(row: Row, attempts: Sequence[Attempt], published: Rows, threshold: float) -> Passed:
+def _without_own_vote(
+    row: Row, attempts: Sequence[Attempt], voters: Mapping[Row, passing.Scored], threshold: float
+) -> Passed:
     """The row on the snippets that are HARD by the published models with other names."""
-    others = {one: group for one, group in published.items() if plain(one) != plain(row)}
+    others = {one: scores for one, scores in voters.items() if plain(one) != plain(row)}
     found = passing.hard(others, threshold=threshold)
     return passed(one for one in attempts if found is not None and one.task in found.tasks)
 

@@ -114,7 +114,7 @@ def test_thirteen_papers_are_after_every_cutoff(models: dict[str, tuple[Attempt,
 def test_hard_by_a_third_is_where_the_best_model_has_the_published_33_percent(
     models: dict[str, tuple[Attempt, ...]],
 ) -> None:
-    found = passing.hard(as_rows(models))
+    found = passing.hard(passing.votes(as_rows(models)))
     assert found is not None
     assert (len(found.tasks), found.lines, found.models) == (109, 1130, 32)
     plain = {
@@ -128,7 +128,7 @@ def test_hard_by_a_third_is_where_the_best_model_has_the_published_33_percent(
 def test_the_threshold_of_hard_can_be_set(models: dict[str, tuple[Attempt, ...]]) -> None:
     sizes = []
     for threshold in (1 / 32, 0.25, 0.5, 1.0):
-        found = passing.hard(as_rows(models), threshold=threshold)
+        found = passing.hard(passing.votes(as_rows(models)), threshold=threshold)
         assert found is not None
         sizes.append(len(found.tasks))
     # solved by none; by fewer than 8, 16, 32 of 32

@@ -67,6 +67,7 @@ def test_a_share_is_never_shown_higher_than_it_is(make_task: MakeTask, recode: R
     assert "133%" not in words(result)
 
 
+@pytest.mark.alone
 def test_an_error_and_another_test_fail_by_themselves(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

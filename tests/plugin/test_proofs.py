@@ -108,6 +108,7 @@ def test_what_a_proof_finds_fails_its_check(
         ),
     ],
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_mistake_in_the_proofs_is_one_line(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], says: str
 ) -> None:
@@ -167,6 +168,7 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
         ),
     ],
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_mistake_in_changes_is_one_line(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], says: str
 ) -> None:

@@ -102,6 +102,7 @@ def test_a_check_that_is_repeated_is_told_once(make_task: MakeTask, recode: Run,
     assert text.partition("recode: validation")[2].count("tiny") == 1
 
 
+@pytest.mark.alone
 def test_the_marker_of_plugins_that_repeat_tests_is_taken_off(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

@@ -101,6 +101,7 @@ def test_an_episode_is_never_rerun(
     assert words(result).count(f"recode: {said} applies to ordinary tests, {REFUSED}") == 1
 
 
+@pytest.mark.alone
 def test_an_error_is_not_rerun_either(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:

@@ -169,6 +169,7 @@ def test_an_agent_finds_nothing_of_the_answer(
         (("dataset/annotation_meta.jsonl::annotation_2/episode[reference-escalate]",), {"annotation_2"}),
     ],
 )
+@pytest.mark.mostly_slow(one_in=3)
 def test_choosing(dataset: Path, recode: Run, chosen: tuple[str, ...], tasks: set[str]) -> None:
     result = recode("--collect-only", "-q", *chosen, "--recode-agent=reference")
     ids = [line.partition("::")[2] for line in result.outlines if "::" in line]
