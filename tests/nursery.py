@@ -76,6 +76,7 @@ def _command(path: str) -> tuple[str, ...]:
 
 def _main(listener: socket.socket, path: str) -> Callable[[], None]:
     """Serve until the standard input ends. Returns in forks alone, with what is to be done in them."""
+    gc.disable()  # imports produce hardly any garbage
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import aiohttp.web  # noqa: F401  of the gateway
@@ -102,6 +103,7 @@ def _main(listener: socket.socket, path: str) -> Callable[[], None]:
         if "." not in name:  # or pytest warns of packages with plugins in them that it comes too late
             module.__doc__ = f"{module.__doc__} PYTEST_DONT_REWRITE"
     gc.freeze()
+    gc.enable()
     path_of_modules = [entry for entry in sys.path if entry not in _given(os.environ)][1:]
     poll = select.poll()
     poll.register(0)

@@ -2,8 +2,8 @@
 
 `@pytest.mark.slow` marks a test, or a parameter (`pytest.param(…, marks=pytest.mark.slow)`). `@pytest.mark.mostly_slow` marks all cases
 of a test but a sample: as many as it takes for each value of each parameter to occur once, or every n-th case with `one_in=n`.
-Of the tests of a module that run a session alone and with workers (the fixture `workers`), the first one does both by default, and the
-others run it alone; `@pytest.mark.both_ways` keeps both. `@pytest.mark.alone` keeps only the session alone: of a test, or with
+Of the tests of a module that run a session alone and with workers (the fixture `workers`), the first one runs it with workers by
+default, and the others alone; `@pytest.mark.both_ways` keeps both. `@pytest.mark.alone` keeps only the session alone: of a test, or with
 `pytestmark` of a module, in which workers do nothing that the same session of another module does not show.
 
 A plugin of these tests: conftest.py imports its hooks.
@@ -32,18 +32,19 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     families: dict[str, list[pytest.Function]] = defaultdict(list)
-    first: dict[str, str] = {}  # by module, the test that keeps its session with workers
+    first: dict[str, str] = {}  # by module, the test whose session with workers is kept
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
         module, name = item.nodeid.split("::", 1)
-        if with_workers(item) and item.get_closest_marker("alone"):
+        way = way_of(item)
+        if way == "workers" and item.get_closest_marker("alone"):
             item.add_marker("slow")
         elif item.get_closest_marker("mostly_slow"):
             families[item.nodeid.partition("[")[0]].append(item)
-        elif with_workers(item) and not item.get_closest_marker("both_ways"):
+        elif way and not any(item.get_closest_marker(other) for other in ("alone", "both_ways", "slow")):
             test = name.partition("[")[0]
-            if first.setdefault(module, test) != test:
+            if (first.setdefault(module, test) == test) != (way == "workers"):
                 item.add_marker("slow")
     for cases in families.values():
         mark = cases[0].get_closest_marker("mostly_slow")
@@ -55,9 +56,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 case.add_marker("slow")
 
 
-def with_workers(item: pytest.Function) -> bool:
-    """Whether it is the second way of the fixture `workers`, and no test that says itself how its session runs."""
-    return hasattr(item, "callspec") and "workers" in item.callspec.id.split("-")
+def way_of(item: pytest.Function) -> str | None:
+    """Which case of the fixture `workers` it is ("alone", "workers"). None for a test that says itself how its session runs."""
+    parts = item.callspec.id.split("-") if hasattr(item, "callspec") else []
+    return next((way for way in ("alone", "workers") if "workers" in item.fixturenames and way in parts), None)
 
 
 def covering(cases: list[pytest.Function]) -> list[pytest.Function]:

@@ -176,6 +176,7 @@ def test_hard_without_the_own_vote(report: Report, files: Path, published: Path)
     assert (round(sum(differences) / 32, 1), round(max(differences), 1), min(differences)) == (1.3, 3.3, 0.0)
 
 
+@pytest.mark.slow
 def test_a_second_published_file_does_not_define_hard(report: Report, published: Path, tmp_path: Path) -> None:
     whole = stats()
     for paper in whole["results"].values():

@@ -162,7 +162,7 @@ def test_a_complete_merged_run_is_resumed_without_playing(project: Path, merge: 
     merge(project)
     before = records(project / "all")
     spent = (project / "all/spending.jsonl").read_text().count('"prompt_tokens"')
-    pytest_in(project, "--recode-out=all", "--recode-resume", "--recode-fail-under=10", "-n2", ends=(0,))
+    pytest_in(project, "--recode-out=all", "--recode-resume", "--recode-fail-under=10", ends=(0,))
     assert records(project / "all") == before
     assert (project / "all/spending.jsonl").read_text().count('"prompt_tokens"') == spent
 
@@ -190,6 +190,7 @@ def test_stored_turns_of_a_merged_run_are_replayed(project: Path, merge: Merge, 
     assert len(items["all"]) == 6
 
 
+@pytest.mark.slow
 def test_replays_are_divided_and_merged(project: Path, merge: Merge, quick_python: Any) -> None:
     base = ("tasks", "-p", "no:cacheprovider", "--recode-sandbox=process", "--recode-seed=5")
     replay = (*base, "--recode-replay-feedback=whole", "--recode-feedback=L2", "-k", "L4")
@@ -279,7 +280,7 @@ def test_what_a_shard_left_undone_is_told_and_played(project: Path, merge: Merge
     assert_line(done.stdout, "errors", "1 episode", "1x budget")
     assert len(done.stdout.splitlines()) == 7
     spent = (project / "all/spending.jsonl").read_text().count('"prompt_tokens"')
-    pytest_in(project, "--recode-out=all", "--recode-resume", "-n2")
+    pytest_in(project, "--recode-out=all", "--recode-resume")
     assert {nodeid: record["outcome"] for nodeid, record in by_id(project / "all").items()} == {
         nodeid: record["outcome"] for nodeid, record in by_id(project / "whole").items()
     }

@@ -31,6 +31,11 @@ def test_zeroth(workers):
     pass
 
 
+@pytest.mark.slow
+def test_left_out(workers):
+    pass
+
+
 def test_first(workers):
     pass
 
@@ -60,7 +65,6 @@ DEFAULT = [
     *("one_in_three[0]", "one_in_three[3]", "one_in_three[6]"),
     *(
         "zeroth[alone]",
-        "first[alone]",
         "first[workers]",
         "second[alone]",
         "third[alone]",
@@ -71,7 +75,7 @@ DEFAULT = [
 SLOW = [
     *("each_value_once[a-y]", "each_value_once[b-x]", "each_value_once[c-y]"),
     *("one_in_three[1]", "one_in_three[2]", "one_in_three[4]", "one_in_three[5]"),
-    *("zeroth[workers]", "second[workers]", "slow"),
+    *("zeroth[workers]", "left_out[alone]", "left_out[workers]", "first[alone]", "second[workers]", "slow"),
 ]
 
 

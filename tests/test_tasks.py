@@ -145,7 +145,7 @@ def test_the_feedback_is_complete(manifest: Path) -> None:
 # what solves it
 
 
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow(one_in=8)
 @pytest.mark.parametrize("seeds", [1, 3])
 @each_task
 def test_the_reference_solves_it_whatever_the_seed(manifest: Path, seeds: int, sandbox: Sandbox) -> None:
@@ -287,7 +287,7 @@ SHARES = 12
 """Tests of a task share its wrong answers."""
 
 
-@pytest.mark.mostly_slow(one_in=35)  # the right answers of a task, and wrong ones of two
+@pytest.mark.mostly_slow(one_in=53)  # the right answers of a task, and wrong ones of two
 @each_task
 @pytest.mark.parametrize(("name", "share"), [("right", 0), *(("wrong", share) for share in range(SHARES))])
 def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requirement(

@@ -82,6 +82,7 @@ def test_list_names_every_file_sorted(open_workspace: Open) -> None:
     assert refusal(workspace.list, "nowhere") == "there is no nowhere"
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_list_leaves_out_caches_and_says_what_it_cuts(open_workspace: Open) -> None:
     workspace = open_workspace()
     workspace.run("mkdir __pycache__ many; touch __pycache__/a.pyc; cd many; seq -f f%05g 5100 | xargs touch")
@@ -312,6 +313,7 @@ def test_a_time_limit_cannot_raise_that_of_every_command(open_workspace: Open, s
     assert workspace.run("echo ok", seconds).output == "ok\n"
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_loop_is_ended_with_all_it_started(open_workspace: Open) -> None:
     workspace = open_workspace(Limits(command_seconds=1))
     done = workspace.run("(while :; do date +%s%N > beat; sleep 0.05; done) & while :; do :; done")

@@ -85,7 +85,7 @@ def test_the_author_wrote_every_field_of_every_interface(manifest: Path) -> None
 @pytest.mark.parametrize("who", RESEARCHERS)
 @pytest.mark.parametrize("name", CANDIDATES)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow(one_in=21)
+@pytest.mark.mostly_slow(one_in=41)
 def test_no_level_shows_what_it_must_not(manifest: Path, name: str, who: str) -> None:
     task, parts = read(manifest)
     files = candidate(task, parts, name)
@@ -136,7 +136,7 @@ def test_l4_corrects_every_failing_interface(manifest: Path, who: str) -> None:
 
 
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow(one_in=8)
 def test_the_audit_cuts_nothing_of_what_the_rules_say(manifest: Path) -> None:
     """Each interface fails alone, and each but one, although the code is right: what is said then is names and advice."""
     task, parts = read(manifest)

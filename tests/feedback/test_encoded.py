@@ -206,7 +206,7 @@ def test_honest_words_are_not_touched(words: str) -> None:
 
 
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow(one_in=8)
 def test_honest_words_are_not_touched_whatever_the_task(manifest: object) -> None:
     _, its = read(manifest)  # type: ignore[arg-type]
     kept, found = audit("\n\n".join(HONEST), hidden=secrets(its, Oracle()))

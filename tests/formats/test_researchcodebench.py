@@ -253,7 +253,7 @@ def test_what_the_defaults_changed_is_said(pytester: pytest.Pytester, papers: Pa
 
 
 def test_with_workers_it_is_said_once_the_first_has_collected(
-    pytester: pytest.Pytester, papers: Path, tmp_path: Path
+    run_pytest: Callable[..., pytest.RunResult], papers: Path, tmp_path: Path
 ) -> None:
     given = (
         "--recode-model=sim/expert",
@@ -261,7 +261,7 @@ def test_with_workers_it_is_said_once_the_first_has_collected(
         "--recode-feedback=L2",
         f"--recode-out={tmp_path}/out",
     )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-n2", "-k", "none", *given)
+    result = run_pytest("-n2", "-k", "none", *given)
     settings = "agent one-shot; feedback none, L2; 10 turns of 1 step (1 turn with feedback none); temperature 0"
     shown = [each for each in result.outlines if each.startswith("recode: researchcodebench tasks:")]
     [line] = shown

@@ -287,6 +287,7 @@ def test_a_gateway_that_is_killed_costs_the_calls_in_flight(make_tasks: MakeTask
         assert provider.answered == {task: 1 + (task in lost) for task in TASKS}
 
 
+@pytest.mark.slow
 def test_the_answer_to_a_worker_that_was_killed_is_booked(make_tasks: MakeTasks, start: Start) -> None:
     make_tasks(TASKS)
     provider = Provider(held=2)
@@ -308,6 +309,7 @@ def test_the_answer_to_a_worker_that_was_killed_is_booked(make_tasks: MakeTasks,
         solved(session)
 
 
+@pytest.mark.slow
 def test_a_run_whose_controller_is_killed_ends_in_order_and_is_resumed(
     make_tasks: MakeTasks,
     start: Start,
@@ -328,6 +330,7 @@ def test_a_run_whose_controller_is_killed_ends_in_order_and_is_resumed(
         solved(session)
 
 
+@pytest.mark.slow
 def test_a_queued_call_is_not_sent_after_the_run_was_stopped(make_tasks: MakeTasks, start: Start) -> None:
     make_tasks(TASKS)
     provider = Provider(held=1)
@@ -347,6 +350,7 @@ def test_a_queued_call_is_not_sent_after_the_run_was_stopped(make_tasks: MakeTas
         solved(session)
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_have_nothing_in_common(
     make_tasks: MakeTasks,
     start: Start,

@@ -31,7 +31,18 @@ def of(lost: int, won: int, same: int) -> Difference:
 
 
 @pytest.mark.parametrize(
-    ("lost", "won"), [(0, 0), (0, 1), (1, 5), (5, 1), (3, 3), (0, 12), (30, 50), (66, 20), (150, 210)]
+    ("lost", "won"),
+    [
+        (0, 0),
+        (0, 1),
+        (1, 5),
+        (5, 1),
+        (3, 3),
+        (0, 12),
+        (30, 50),
+        (66, 20),
+        pytest.param(150, 210, marks=pytest.mark.slow),
+    ],
 )
 def test_with_one_attempt_it_is_mcnemars_exact_test(lost: int, won: int) -> None:
     expected = stats().binomtest(lost, lost + won).pvalue if lost + won else 1.0

@@ -460,7 +460,7 @@ KEPT = """
 """
 
 
-@pytest.mark.parametrize("how", ["raise", "exit", "loop"])
+@pytest.mark.parametrize("how", ["raise", "exit", pytest.param("loop", marks=pytest.mark.slow)])
 def test_what_an_earlier_answer_spoils_is_judged_afresh(bare: Sandbox, how: str) -> None:
     """The answer to one test makes the next one fail before it asks: no way from a failure to an error."""
     verdict = grade(bare, KEPT, f"def f(x): return {how!r}", "def f(x): return x", test_seconds=2)

@@ -33,6 +33,7 @@ def run(sandbox: Sandbox, body: str, **limits: float) -> tuple[str, str]:
     return result
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_an_endless_loop(every_sandbox: Sandbox) -> None:
     assert run(every_sandbox, "while True: pass", test_seconds=1.0) == (
         "timeout",

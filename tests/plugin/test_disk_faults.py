@@ -194,6 +194,7 @@ CONFIG = [None]
 """
 
 
+@pytest.mark.mostly_slow(one_in=4)
 @pytest.mark.parametrize("more", [(), ("--recode-fail-under=1",)], ids=["each", "share"])
 def test_what_passed_before_its_record_vanished_is_an_error_in_junit(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, more: tuple[str, ...]

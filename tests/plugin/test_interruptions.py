@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
+
 from .conftest import words
 
 Run = Callable[..., pytest.RunResult]
@@ -74,9 +76,9 @@ def sandbox(request: pytest.FixtureRequest) -> tuple[str, ...]:
     return (f"--recode-sandbox={kind}", *([f"--recode-image={image}"] if kind == "docker" else []))
 
 
-def start(pytester: pytest.Pytester, *args: str) -> subprocess.Popen[str]:
+def start(pytester: pytest.Pytester, *args: str, python: tuple[str, ...] = (sys.executable,)) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", *OPTIONS, *args],
+        [*python, "-m", "pytest", *OPTIONS, *args],
         cwd=pytester.path,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -150,6 +152,7 @@ def test_ctrl_c_leaves_whole_records_and_nothing_running(
     assert [event["by"] for event in events(pytester) if event["event"] == "interrupted"] == ["KeyboardInterrupt"]
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_session_that_is_killed_leaves_whole_lines_and_nothing_running(
     cut_off: Callable[..., int], pytester: pytest.Pytester
 ) -> None:
@@ -179,13 +182,13 @@ def test_a_time_out_of_the_users_ends_the_episode_not_the_run(
 
 
 def test_a_worker_that_is_killed_is_an_error_of_its_item_alone(
-    make_task: MakeTask, pytester: pytest.Pytester, at_work: Path, results: Results
+    make_task: MakeTask, pytester: pytest.Pytester, at_work: Path, results: Results, quick_python: tuple[str, ...]
 ) -> None:
     make_task("a")
     make_task("hangs")
     make_task("z")
     before = set(left_running())
-    with start(pytester, "--recode-sandbox=process", "-n2") as process:
+    with start(pytester, "-p", nursery.PLUGIN, "--recode-sandbox=process", "-n2", python=quick_python) as process:
         with at_work.open() as pipe:
             os.kill(int(pipe.readline()), signal.SIGKILL)
         output, _ = process.communicate(timeout=60)

@@ -75,7 +75,12 @@ WRITES = "### Action: write\npath: answer.py\n" + RIGHT.replace(" answer.py", ""
 
 
 def test_answers_that_cannot_be_parsed_are_counted_by_model(
-    make_task: MakeTask, recode: Run, results: Results, workers: str, pytester: pytest.Pytester
+    make_task: MakeTask,
+    recode: Run,
+    results: Results,
+    workers: str,
+    pytester: pytest.Pytester,
+    quick_python: tuple[str, ...],
 ) -> None:
     make_task("a")
     make_task("b")
@@ -91,7 +96,7 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
     told = {(record["model"], turn["steps"], turn["unparsed"]) for record in results() for turn in record["turns"]}
     assert told == {("clumsy", 2, 1), ("neat", 1, 0)}
     assert_message(words(result), "answers that could not be parsed", "clumsy 2 of 4, neat 0 of 2", "each cost a step")
-    whole = [sys.executable, "-m", "pytest_recode.cli", "report", "out", "--format=json"]
+    whole = [*quick_python, "-m", "pytest_recode.cli", "report", "out", "--format=json"]
     tables = json.loads(pytester.run(*whole).stdout.str())["tables"]
     [table] = [table for table in tables if table["name"] == "answers"]
     keys = ("model", "answers", "unparsed", "unparsed_percent", "steps_lost")
@@ -351,7 +356,7 @@ def test_unknown_models_and_missing_keys_are_one_line(
     make_task: MakeTask, recode: Run, option: str, thing: str, way_on: str
 ) -> None:
     make_task()
-    result = recode("-n2", option, fresh=True)
+    result = recode("-n2", option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in (*result.errlines, *result.outlines) if line.startswith("ERROR: ")]
     assert thing in line

@@ -74,10 +74,13 @@ def test_an_episode_is_not_multiplied(
     assert words(result).count(f"recode: {option} applies to ordinary tests, {REFUSED}") == 1
 
 
+@pytest.mark.mostly_slow(one_in=2)
 @pytest.mark.parametrize("given", [(), pytest.param(("--count=1",), marks=repeat)], ids=["without", "once"])
 def test_nothing_is_said_where_nothing_is_multiplied(make_task: MakeTask, recode: Run, given: tuple[str, ...]) -> None:
     make_task()
-    assert "applies to ordinary tests" not in words(recode("--recode-agent=noop", "--recode-out=out", *given))
+    assert "applies to ordinary tests" not in words(
+        recode("--recode-agent=noop", "--recode-turns=1", "--recode-out=out", *given)
+    )
 
 
 @flakefinder

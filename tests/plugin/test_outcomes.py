@@ -125,7 +125,7 @@ def test_validation_finds_a_wrong_reference(make_task: Callable[..., Path], reco
     assert "tiny: the reference fails 1 of 2 cases with seed " in words(result)
 
 
-@pytest.mark.parametrize("workers", ["-n2"])
+@pytest.mark.parametrize("workers", ["-n0"])
 def test_validation_finds_tests_that_say_nothing(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
     tests = (
         "import contextlib\n\nimport pytest\n\n\n@pytest.mark.interface('answer.half')\n"

@@ -109,7 +109,7 @@ def feedback(root: Path) -> dict[str, Any]:
     return dict(found)
 
 
-@pytest.mark.parametrize("more", [(), ("-s",)], ids=["captured", "not captured"])
+@pytest.mark.parametrize("more", [(), pytest.param(("-s",), marks=pytest.mark.slow)], ids=["captured", "not captured"])
 @pytest.mark.usefixtures("agents")
 def test_a_person_is_asked_in_the_terminal_what_the_level_shows(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results, more: tuple[str, ...]

@@ -127,4 +127,6 @@ def test_hooks_of_others_see_an_episode_once(
 
 def test_without_reruns_nothing_is_said_of_them(make_task: MakeTask, recode: Run) -> None:
     make_task()
-    assert "applies to ordinary tests" not in words(recode("--recode-agent=noop", "--reruns=0", "--recode-out=out"))
+    assert "applies to ordinary tests" not in words(
+        recode("--recode-agent=noop", "--recode-turns=1", "--reruns=0", "--recode-out=out")
+    )

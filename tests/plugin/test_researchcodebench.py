@@ -68,7 +68,7 @@ def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, res
         (("--recode-model=sim/novice", "--recode-model=sim/expert"), 1),
     ],
 )
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow(one_in=6)
 def test_attempts_that_ask_for_one_answer_are_told_once(
     papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], said: int, workers: str
 ) -> None:
@@ -106,7 +106,7 @@ NO_BLOCK = "the last answer had no complete block of code, so nothing was writte
         ),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow(one_in=5)
 def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: str, said: str) -> None:
     seconds = 3 if said == "(timeout)" else 60
     ask(answer, "-k", "decay", f"--recode-test-seconds={seconds}", finish=finish)
@@ -116,6 +116,7 @@ def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: 
     assert (NO_BLOCK in text) is (NO_BLOCK in said)
 
 
+@pytest.mark.mostly_slow(one_in=4)
 @pytest.mark.parametrize("args", [(), ("--recode-temperature=1",)])
 def test_a_model_that_takes_no_temperature_is_named(ask: Ask, args: tuple[str, ...], capfd: Any, workers: str) -> None:
     requests = ask("No.", workers, "-k", "floor", "--recode-model=gpt-5-mini", *args)
@@ -151,6 +152,7 @@ def test_rising_feedback_and_the_agent_where_they_are_asked_for(
     }
 
 
+@pytest.mark.slow
 def test_a_simulated_novice_is_wrong_until_it_is_told(papers: Path, recode: Run, results: Results) -> None:
     common = ("-k", "running", "--recode-model=sim/novice")
     recode(*common, "--recode-out=out")

@@ -8,7 +8,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 
 from pytest_recode.records.checkpoint_file import stored_episode
 from pytest_recode.records.run_directory import in_use
+from tests import nursery
 from tests.made_once import made_once
 from tests.messages import assert_message
 
@@ -146,6 +146,7 @@ def test_the_order_of_the_levels_makes_no_difference(
     assert told(results()) == told(results("other"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n2"])
 def test_a_later_run_in_the_directory_shares_the_first_turn(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
@@ -347,6 +348,7 @@ def test_a_shared_first_turn_is_paid_for_once_whenever_its_episode_is_killed(
         assert record["usage"]["cost_usd"] == pytest.approx(0.03)
 
 
+@pytest.mark.slow
 def test_other_settings_than_those_of_an_episode_that_was_killed_are_refused_before_anything_is_played(
     calls: Callable[[], list[str]],
     recode: Run,
@@ -417,14 +419,20 @@ def test_killed_several_times_and_gone_on_with(
 
 
 def test_that_another_run_is_waited_for_is_said_at_once(
-    played: None, calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
+    played: None,
+    calls: Callable[[], list[str]],
+    recode: Run,
+    results: Results,
+    pytester: pytest.Pytester,
+    workers: str,
+    quick_python: tuple[str, ...],
 ) -> None:
     """It goes on when the other lets go, which it does here once the line was read."""
     (pytester.path / "out/results.jsonl").write_text("")  # as if it had been cut off
     with in_use(pytester.path / "out"):
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--recode-sandbox=process", *OPTIONS, LEVELS[0],
-             "-k", "one", workers, "--recode-resume"],
+            [*quick_python, "-m", "pytest", "-p", nursery.PLUGIN, "-p", "no:cacheprovider", "--recode-sandbox=process",
+             *OPTIONS, LEVELS[0], "-k", "one", workers, "--recode-resume"],
             cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ),
         )  # fmt: skip
         assert process.stdout is not None
@@ -585,7 +593,7 @@ NONSENSE: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("agent", "model", "state", "why"), NONSENSE)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow(one_in=8)
 def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
     calls: Callable[[], list[str]],
     recode: Run,

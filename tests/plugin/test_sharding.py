@@ -158,7 +158,7 @@ def test_the_shards_of_a_run_are_a_partition_of_its_items(
     ],
     ids=lambda selection: selection[0],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow(one_in=6)
 def test_what_is_selected_moves_no_item(
     bench: None, collected: Callable[..., list[list[str]]], run_pytest: Run, selection: tuple[str, ...]
 ) -> None:
@@ -193,7 +193,6 @@ def test_deselected_items_are_counted_and_the_header_names_the_shard(bench: None
     assert "recode: shard 1/5" in result.outlines
 
 
-@pytest.mark.both_ways
 def test_shards_play_every_episode_once(bench: None, recode: Run, results: Results, workers: str) -> None:
     played = []
     for number in (1, 2):
@@ -214,6 +213,7 @@ def test_without_the_option_nothing_names_a_shard(bench: None, recode: Run, resu
     assert not Path("out/shard.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_last_failed_is_of_this_shard(bench: None, recode: Run, results: Results, workers: str) -> None:
     """Also if the cache is shared: what failed in another shard is not played here."""
@@ -252,7 +252,6 @@ def test_an_unreadable_task_is_told_by_one_shard(pytester: pytest.Pytester, run_
 # Empty shards
 
 
-@pytest.mark.both_ways
 def test_an_empty_shard_passes_says_so_and_has_a_directory(
     make_task: MakeTask, recode: Run, results: Results, workers: str
 ) -> None:
@@ -280,6 +279,7 @@ def test_an_empty_selection_fails_as_ever(bench: None, recode: Run, workers: str
     assert not Path("out").exists()
 
 
+@pytest.mark.mostly_slow(one_in=3)
 @pytest.mark.parametrize("more", [("--collect-only",), ("--recode-validate",), ()], ids=["collect", "validate", "skip"])
 def test_an_empty_shard_without_episodes_to_play_writes_nothing(
     bench: None, recode: Run, more: tuple[str, ...]
@@ -295,6 +295,7 @@ def test_an_empty_shard_without_episodes_to_play_writes_nothing(
     assert not list(Path.cwd().rglob("shard.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_an_empty_shard_of_replays_is_no_run_without_turns(bench: None, recode: Run, workers: str) -> None:
     """Which has a line of its own, if the user selects no task that the stored run has turns of."""
@@ -343,7 +344,7 @@ def test_another_value_is_one_line(bench: None, recode: Run, value: str) -> None
     ],
     ids=["other number", "other count", "whole"],
 )
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_directory_stays_of_its_shard(
     bench: None, recode: Run, results: Results, options: tuple[str, ...], says: tuple[str, ...]
 ) -> None:
@@ -364,6 +365,7 @@ def test_a_whole_run_is_not_resumed_in_part(bench: None, recode: Run) -> None:
     assert_message(line, "--recode-out=", "whole run", "leave out --recode-shard")
 
 
+@pytest.mark.slow
 def test_more_attempts_and_an_unchanged_list_are_resumed(bench: None, recode: Run, results: Results) -> None:
     given = (*PLAYS, "--recode-shard=1/2", "--recode-out=out")
     recode(*given)
@@ -391,6 +393,7 @@ def test_a_changed_list_of_tasks_is_refused(
     assert results() == before
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_at_its_first_file_is_begun_again(bench: None, recode: Run) -> None:
     given = (*PLAYS, "--recode-shard=1/2", "--recode-out=out")
     recode(*given)

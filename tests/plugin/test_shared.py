@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,7 +87,12 @@ def test_a_run_without_such_tasks_says_nothing_of_it(make_task: MakeTask, recode
 
 
 def test_tampering_is_counted_and_named_and_told(
-    shared: Path, recode: Run, results: Results, workers: str, pytester: pytest.Pytester
+    shared: Path,
+    recode: Run,
+    results: Results,
+    workers: str,
+    pytester: pytest.Pytester,
+    quick_python: tuple[str, ...],
 ) -> None:
     pytester.makepyfile(cheat=CHEAT)
     pytester.syspathinsert()
@@ -109,7 +113,7 @@ def test_tampering_is_counted_and_named_and_told(
     jsonschema.validate(record, SCHEMA)
     assert "passed but flagged: 1 episode: every case passed" in text
     assert f" {name}: {turn['tampering'][0]}" in text
-    told = words(pytester.run(sys.executable, "-m", "pytest_recode.cli", "report", "out"))
+    told = words(pytester.run(*quick_python, "-m", "pytest_recode.cli", "report", "out"))
     assert "passed but flagged" in told
     assert f"flagged (1): {record['task']}: {turn['tampering'][0]}" in told
     assert f"isolation: shared 1: {WEAKER}" in text
