@@ -677,6 +677,7 @@ def test_a_limit_and_an_unknown_price(chat_server: Serve, tmp_path: Path) -> Non
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 def test_fresh_process_asks_nobody_but_the_server_and_stands_warnings_as_errors(
     chat_server: Serve, tmp_path: Path
 ) -> None:

@@ -110,6 +110,7 @@ def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbo
         assert "assert 0 == " in knows.message
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_slow(one_in=3)
 def test_nor_one_that_gave_no_answer(every_sandbox: Sandbox) -> None:
     """It hangs, or leaves its children behind: another case's candidate is asked once all of them are gone."""
@@ -140,6 +141,7 @@ def test_two_that_do_run_at_the_same_time_could_talk(every_sandbox: Sandbox) -> 
         assert other.ask(f"{code}\nresult = seen()") == 12345
 
 
+@pytest.mark.slow
 def test_one_after_another_without_a_warm_parent() -> None:
     """bubblewrap on machines that permit no namespaces within its own."""
     context = SandboxContext(run=f"oracle-{os.getpid()}", python=sys.executable)

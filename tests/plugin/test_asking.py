@@ -357,6 +357,7 @@ def test_resume_asks_again_with_the_key_that_was_corrected(
     assert [record["outcome"] for record in results()] == ["solved", "solved"]
 
 
+@pytest.mark.slow
 def test_resume_waits_anew_for_an_address_that_the_run_before_gave_up(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:

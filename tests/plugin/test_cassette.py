@@ -113,21 +113,20 @@ def test_a_cassette_has_no_key_and_no_address(recode: Run, pytester: pytest.Pyte
 def test_what_is_recorded_is_not_asked_again_and_the_rest_is(recode: Run, pytester: pytest.Pytester) -> None:
     with ChatServer(answers) as server:
         address = f"--recode-api-base={server.url}"
-        recode(*RUN, address, "--recode-out=first", "-k", "L4 and one").assert_outcomes(passed=1)
-        before = len(server.requests)
-        recode(*RUN, address, "--recode-out=second", "-k", "L4").assert_outcomes(passed=2)
-        assert len(server.requests) == 2 * before
-        recode(*RUN, address, "--recode-out=third", "-k", "L4", "--recode-cassette-mode=record").assert_outcomes(
-            passed=2
-        )
-        assert len(server.requests) == 4 * before
+        given = (*RUN, address, "--recode-turns=1", "-k")
+        recode(*given, "L4 and one", "--recode-out=first").assert_outcomes(failed=1)
+        assert len(server.requests) == 1
+        recode(*given, "L4", "--recode-out=second").assert_outcomes(failed=2)
+        assert len(server.requests) == 2
+        recode(*given, "L4", "--recode-out=third", "--recode-cassette-mode=record").assert_outcomes(failed=2)
+        assert len(server.requests) == 4
 
 
 def test_a_request_that_is_not_recorded_is_an_error_with_the_first_difference(
     recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:
     with ChatServer(answers) as server:
-        recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=first", "-k", "one")
+        recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=first", "-k", "one and L4")
     replay = ("--recode-cassette-mode=replay", "-k", "one and L4")
     result = recode(workers, *RUN, *replay, "--recode-temperature=0.5", "--recode-out=second")
     result.assert_outcomes(errors=1)

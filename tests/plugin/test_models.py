@@ -60,7 +60,7 @@ def test_a_model_that_makes_nothing_of_it_is_unsolved_not_an_error(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
     make_task()
-    nonsense = [say(""), say("I cannot help with that."), say("\udcff\x00 %%% {{{"), say("x" * 10_000_000)]
+    nonsense = [say(""), say("I cannot help with that."), say("\udcff\x00 %%% {{{"), say("x" * 3_000_000)]
     with ChatServer(nonsense) as server:
         result = recode(*ONE_SHOT, "--recode-turns=4", "--recode-model=local", f"--recode-api-base={server.url}")
     result.assert_outcomes(failed=1)
@@ -356,7 +356,7 @@ def test_unknown_models_and_missing_keys_are_one_line(
     make_task: MakeTask, recode: Run, option: str, thing: str, way_on: str
 ) -> None:
     make_task()
-    result = recode("-n2", option)
+    result = recode("-n2", option, fresh="_API_KEY" not in thing)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in (*result.errlines, *result.outlines) if line.startswith("ERROR: ")]
     assert thing in line

@@ -103,7 +103,7 @@ def test_attempts_are_played_each(make_task: Callable[..., Path], recode: Run, r
     assert sorted(record["attempt"] for record in results()) == [1, 2, 3]
 
 
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.slow
 def test_validation_reports_the_checks_with_seconds_and_writes_nothing(
     make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester
 ) -> None:
@@ -126,7 +126,9 @@ def test_validation_finds_a_wrong_reference(make_task: Callable[..., Path], reco
 
 
 @pytest.mark.parametrize("workers", ["-n0"])
-def test_validation_finds_tests_that_say_nothing(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
+def test_validation_finds_tests_that_say_nothing(
+    make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester
+) -> None:
     tests = (
         "import contextlib\n\nimport pytest\n\n\n@pytest.mark.interface('answer.half')\n"
         "def test_nothing(candidate):\n    with contextlib.suppress(Exception):\n        candidate.answer.half(1.0)\n"
@@ -138,6 +140,8 @@ def test_validation_finds_tests_that_say_nothing(make_task: Callable[..., Path],
     assert "tiny: the untouched target solves the task: its tests say nothing." in text
     assert "tiny: a target that answers an empty array to everything solves the task: its tests say nothing." in text
     assert "tiny (empty): the empty target passes test_answer.py::test_nothing" in text
+    assert re.search(r"tiny reference right \d+\.\d\d ", text)
+    assert not (pytester.path / "recode-out").exists()
 
 
 @pytest.mark.parametrize("workers", ["-n0"])

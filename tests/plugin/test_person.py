@@ -148,7 +148,7 @@ def test_a_person_is_asked_in_the_terminal_what_the_level_shows(
 
 
 @pytest.mark.usefixtures("agents")
-def test_at_l4_code_is_asked_for_and_at_l0_nobody_is(make_task: MakeTask, pytester: pytest.Pytester) -> None:
+def test_at_l4_code_is_asked_for(make_task: MakeTask, pytester: pytest.Pytester) -> None:
     make_task()
     with terminal(pytester.path, *PERSON, "--recode-feedback=L4") as person:
         for prompt in ("category [T2]: ", "\ndescription: ", "\nanalysis: ", "\nsuggestion: "):
@@ -160,6 +160,12 @@ def test_at_l4_code_is_asked_for_and_at_l0_nobody_is(make_task: MakeTask, pytest
         person.type("def half(x):\n\n    return x / 2\n.\n")
         assert person.end() == pytest.ExitCode.TESTS_FAILED
     assert feedback(pytester.path)["items"][0]["correction"] == "def half(x):\n\n    return x / 2"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("agents")
+def test_at_l0_nobody_is_asked(make_task: MakeTask, pytester: pytest.Pytester) -> None:
+    make_task()
     with terminal(pytester.path, *PERSON[:-2], "--recode-out=none", PERSON[-1], "--recode-feedback=L0") as person:
         assert person.end() == pytest.ExitCode.TESTS_FAILED
         assert "You are the researcher" not in person.seen

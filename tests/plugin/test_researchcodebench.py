@@ -140,6 +140,7 @@ def test_an_answer_at_another_depth(ask: Ask, results: Results, reindent: bool) 
     assert record["outcome"] == ("solved" if reindent else "unsolved")
 
 
+@pytest.mark.slow
 def test_rising_feedback_and_the_agent_where_they_are_asked_for(
     papers: Path, recode: Run, results: Results, workers: str
 ) -> None:

@@ -308,6 +308,7 @@ def test_an_empty_shard_of_replays_is_no_run_without_turns(bench: None, recode: 
     assert "nothing was replayed" in words(recode(*again, "-k", "two", "--recode-shard=1/2", "--recode-out=again"))
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_an_empty_shard_overwrites_nothing_and_is_resumed(bench: None, recode: Run, workers: str) -> None:
     given = (*PLAYS, "-k", "one", "--recode-out=out", workers)
