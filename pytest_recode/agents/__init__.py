@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.models import Embedder, Model
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.task import Brief, Files, Limits
 
 Log = Callable[[str, Mapping[str, Any]], None]
@@ -85,6 +86,7 @@ class AgentContext:
     memory_keep: int | None = None  # at most so many of them stay as they are
     embedder: Embedder | None = None  # finds what a search is for; without one, words do
     shared: Path | None = None  # a directory of the run: what one worker made there, the others find
+    files: RunFiles = LOCAL  # reads and writes files in `shared`, which may be on another host
     waiting: Waiting = counted  # for waits for other workers
     command_seconds: float = Limits().command_seconds  # what one command in the workspace may take
 

@@ -249,7 +249,9 @@ def make(context: AgentContext) -> Agent:
         context=context,
         model=context.model,
         memory=Memory(threshold=context.memory_threshold, keep=context.memory_keep),
-        retrieval=Retrieval(embedder=context.embedder, shared=context.shared, waiting=context.waiting),
+        retrieval=Retrieval(
+            embedder=context.embedder, shared=context.shared, files=context.files, waiting=context.waiting
+        ),
     )
 
 

@@ -236,7 +236,9 @@ def make(context: AgentContext) -> Agent:
             threshold=context.memory_threshold or DEFAULTS["memory_threshold"],
             keep=context.memory_keep or DEFAULTS["memory_keep"],
         ),
-        retrieval=Retrieval(embedder=context.embedder, shared=context.shared, waiting=context.waiting),
+        retrieval=Retrieval(
+            embedder=context.embedder, shared=context.shared, files=context.files, waiting=context.waiting
+        ),
     )
 
 

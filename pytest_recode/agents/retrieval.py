@@ -22,6 +22,7 @@ from pytest_recode.agents import Waiting, Workspace, counted
 from pytest_recode.agents.prompts import cut
 from pytest_recode.agents.vectors import Vectors
 from pytest_recode.models import Embedder, Usage
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.task import Brief, Files
 
 MOST = 5
@@ -66,6 +67,7 @@ class Retrieval:
 
     embedder: Embedder | None = None
     shared: Path | None = None
+    files: RunFiles = LOCAL
     waiting: Waiting = counted
     _index: tuple[str, Any] | None = field(default=None, repr=False)  # of the last search, and what it was made from
     _vectors: Vectors | None = field(default=None, repr=False)
@@ -82,7 +84,7 @@ class Retrieval:
         if not kept and not fresh:
             return (), Usage()
         if self._vectors is None:
-            self._vectors = Vectors(embedder=self.embedder, shared=self.shared, waiting=self.waiting)
+            self._vectors = Vectors(embedder=self.embedder, shared=self.shared, files=self.files, waiting=self.waiting)
         old, new = ([each.about for each in group] for group in (kept, fresh))
         places, usage = self._vectors.nearest(query, old, new, MOST)
         both = (*kept, *fresh)

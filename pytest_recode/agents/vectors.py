@@ -9,9 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ from pytest_recode.agents import Waiting
 from pytest_recode.agents.prompts import cut
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Embedder, Usage
-from pytest_recode.records import locks
-from pytest_recode.records.run_directory import replaced, subdirectory, writing
+from pytest_recode.records.run_files import LOCAL, RunFiles
 
 MAX_TEXT = 6_000
 """Characters of one text, some 2,000 tokens: no embedding model reads much more."""
@@ -38,6 +36,7 @@ class Vectors:
     embedder: Embedder
     shared: Path | None
     waiting: Waiting
+    files: RunFiles = LOCAL
     _kept: tuple[str, Any] | None = field(default=None, repr=False)
     _fresh: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -71,51 +70,45 @@ class Vectors:
         if self.shared is None:
             rows, usage = _embedded(self.embedder, texts)
         else:
-            rows, usage = _shared(self.embedder, texts, self.shared / "retrieval", key, self.waiting)
+            rows, usage = _shared(self.embedder, texts, self.files, self.shared / "retrieval" / key, self.waiting)
         self._kept = key, rows
         return rows, usage
 
 
-def _shared(embedder: Embedder, texts: Sequence[str], folder: Path, key: str, waiting: Waiting) -> tuple[Any, Usage]:
+def _shared(
+    embedder: Embedder, texts: Sequence[str], files: RunFiles, place: Path, waiting: Waiting
+) -> tuple[Any, Usage]:
+    """`place`: the path of the vectors' files, without a suffix."""
     import numpy as np
 
-    subdirectory(folder)
-    whole, part = folder / f"{key}.json", folder / f"{key}.part"
-    with _locked(folder / f"{key}.lock", waiting):
-        if whole.exists():
-            entry = json.loads(whole.read_bytes())
-            return _unpacked(entry["vectors"]).reshape(entry["texts"], -1), Usage()
-        done = _begun(part)
-        usage = Usage()
-        with writing(part):
-            file = part.open("ab")
-        with file:
+    whole, part = (place.with_suffix(suffix) for suffix in (".json", ".part"))
+    wait = waiting("the vectors of the repository, which another worker asks for")
+    with files.locked(place.with_suffix(".lock"), wait):
+        with suppress(FileNotFoundError):
+            entry = json.loads(files.read(whole))
+            return _rows(entry), Usage()
+        lines = files.lines(part)
+        try:
+            done = [row for line in files.read(part).splitlines() for row in _rows(json.loads(line))]
+            usage = Usage()
             for batch in _batches(texts[len(done) :]):
                 rows, paid = _embedded(embedder, batch)
                 usage += paid
-                line = {"texts": len(rows), "vectors": _packed(rows)}
-                with writing(part):
-                    file.write(json.dumps(line).encode() + b"\n")
-                    file.flush()
+                lines.append({"texts": len(rows), "vectors": _packed(rows)})
                 done += list(rows)
+        finally:
+            lines.close()
         if len({len(row) for row in done}) > 1:
-            part.unlink()
+            files.remove(part)
             raise ModelError(ModelFault.SERVER, embedder.name, "its vectors are not all of one length")
         made = np.stack(done)
-        replaced(whole, json.dumps({"model": embedder.name, "texts": len(made), "vectors": _packed(made)}))
-        part.unlink()
+        files.replace(whole, json.dumps({"model": embedder.name, "texts": len(made), "vectors": _packed(made)}))
+        files.remove(part)
         return made, usage
 
 
-def _begun(part: Path) -> list[Any]:
-    """The whole lines that somebody left; a torn one is cut off."""
-    if not part.exists():
-        return []
-    data = part.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    os.truncate(part, len(whole))
-    entries = [json.loads(line) for line in whole.splitlines()]
-    return [row for entry in entries for row in _unpacked(entry["vectors"]).reshape(entry["texts"], -1)]
+def _rows(entry: Any) -> Any:
+    return _unpacked(entry["vectors"]).reshape(entry["texts"], -1)
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str]) -> tuple[Any, Usage]:
@@ -155,12 +148,3 @@ def _unpacked(text: str) -> Any:
     import numpy as np
 
     return np.frombuffer(base64.b64decode(text), dtype="<f4")
-
-
-@contextmanager
-def _locked(path: Path, waiting: Waiting) -> Iterator[None]:
-    """The lock goes with the process that holds it, however that ends."""
-    with writing(path):
-        lock = locks.open_lock(path)
-    with locks.locked(lock, waiting=waiting("the vectors of the repository, which another worker asks for")):
-        yield

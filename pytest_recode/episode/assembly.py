@@ -34,6 +34,7 @@ from pytest_recode.models import (
 )
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
 from pytest_recode.oracle.judge import check, judge
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
@@ -144,6 +145,7 @@ class Stage:
     meter: Meter
     transcript: Transcript
     out: Path
+    files: RunFiles = LOCAL
     graded: Counter[str] = field(default_factory=Counter)  # gradings of equal targets, for a cassette
 
     @property
@@ -177,6 +179,7 @@ class Stage:
                 memory_keep=self.settings.memory_keep,
                 embedder=self._embedder() if cast.agent.needs_model else None,
                 shared=self.out,
+                files=self.files,
                 waiting=self._waiting,
                 command_seconds=plan.task.limits.command_seconds,
                 solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,

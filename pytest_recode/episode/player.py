@@ -21,6 +21,7 @@ from pytest_recode.models import Ledger
 from pytest_recode.records.checkpoint import Checkpoint, Resumable
 from pytest_recode.records.first_turn import first_turn, first_turn_key
 from pytest_recode.records.record import Record
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
@@ -36,6 +37,7 @@ def play(
     out: Path,
     on_turn: OnTurn,
     clock: Clock | None = None,
+    files: RunFiles = LOCAL,
 ) -> Record:
     """Play `plan` and return its record.
 
@@ -46,7 +48,7 @@ def play(
     written, and `UserError` if a file of an earlier run cannot be read. A `BaseException` that is no `Exception` (an interrupt,
     an external time-out) is noted in the transcript and raised again, after the sandbox was released.
     """
-    with open_recorder(plan, cast, settings, sandbox, ledger, out, on_turn, clock or Clock()) as recorder:
+    with open_recorder(plan, cast, settings, sandbox, ledger, out, on_turn, clock or Clock(), files) as recorder:
         try:
             with interrupts_first():
                 parts = plan.task.load()
@@ -61,6 +63,7 @@ def play(
                     meter=recorder.meter,
                     transcript=recorder.transcript,
                     out=out,
+                    files=files,
                 )
                 with stage.workspace() as workspace:
                     return recorder.record(_run_episode(stage, workspace, recorder, out))
@@ -95,7 +98,8 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
             stage, recorder.stored.checkpoints[-1], agent, workspace, file, "restore it, or give another --recode-out"
         )
     elif recorder.checkpoints is not None and isinstance(agent, Resumable):
-        with first_turn(out, first_turn_key(first_turn_facts(recorder.facts, stage.settings)), stage.clock) as slot:
+        key = first_turn_key(first_turn_facts(recorder.facts, stage.settings))
+        with first_turn(out, key, stage.clock, stage.files) as slot:
             if slot.found is None:
                 stage.check()
                 run_loop(turns=1, on_turn=partial(recorder.first_turn_over, agent, workspace, slot))

@@ -21,6 +21,7 @@ from pytest_recode.records.checkpoint import Checkpoint, Resumable, StoredEpisod
 from pytest_recode.records.checkpoint_file import CheckpointWriter, stored_episode
 from pytest_recode.records.first_turn import FirstTurn
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record
+from pytest_recode.records.run_files import RunFiles
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.records.transcript_reader import Earlier, earlier
@@ -133,19 +134,20 @@ def open_recorder(
     out: Path,
     on_turn: OnTurn,
     clock: Clock,
+    files: RunFiles,
 ) -> Iterator[EpisodeRecorder]:
     """Open transcript and checkpoints, and read what an earlier run stored in them."""
     name = transcript_name(plan.nodeid)
-    left = earlier(out / "episodes" / name)
+    left = earlier(out / "episodes" / name, files)
     if left.facts is not None and left.facts["nodeid"] != plan.nodeid:
         raise UserError(
             f"{out / 'episodes' / name}: is of the episode {left.facts['nodeid']}, not of {plan.nodeid}: restore this episode's own"
             " file, or give another --recode-out"
         )
-    stored = stored_episode(out / "checkpoints" / name, plan.nodeid)
-    transcript = Transcript(out / "episodes" / name, left.abandoned)
+    stored = stored_episode(out / "checkpoints" / name, plan.nodeid, files)
+    transcript = Transcript(out / "episodes" / name, left.abandoned, files)
     stores = cast.agent.needs_model and plan.replay is None
-    checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid) if stores else None
+    checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid, files) if stores else None
     facts = episode_facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
     recorder = EpisodeRecorder(
         facts=facts,

@@ -16,7 +16,7 @@ from pytest_recode.episode import Feedback, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.records.checkpoint import Changes, Checkpoint, StoredEpisode
 from pytest_recode.records.line_check import checkpoint_fault
-from pytest_recode.records.run_directory import Lines
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.stored_values import (
     StoredFeedback,
     StoredMove,
@@ -64,8 +64,8 @@ class _FeedbackLine(TypedDict):
 class CheckpointWriter:
     """Writes the checkpoints of one episode. Raises `RecordsError` if they cannot be written."""
 
-    def __init__(self, path: Path, nodeid: str) -> None:
-        self._lines = Lines(path)
+    def __init__(self, path: Path, nodeid: str, files: RunFiles = LOCAL) -> None:
+        self._lines = files.lines(path)
         self._nodeid = nodeid
 
     def turn(self, checkpoint: Checkpoint) -> None:
@@ -80,16 +80,14 @@ class CheckpointWriter:
         self._lines.close()
 
 
-def stored_episode(path: Path, nodeid: str) -> StoredEpisode:
+def stored_episode(path: Path, nodeid: str, files: RunFiles = LOCAL) -> StoredEpisode:
     """Read what `CheckpointWriter` wrote, without an incomplete last line. Without a file: `StoredEpisode()`.
 
     Raises `UserError` if the file is damaged or of another episode.
     """
-    if not path.exists():
-        return StoredEpisode()
     found: list[Checkpoint] = []
     feedback: Feedback | None = None
-    for read in _read(path, nodeid):
+    for read in _read(path, nodeid, files):
         if isinstance(read, Feedback):
             feedback = read
             continue
@@ -101,10 +99,10 @@ def stored_episode(path: Path, nodeid: str) -> StoredEpisode:
     return StoredEpisode(checkpoints=tuple(found), feedback=feedback)
 
 
-def _read(path: Path, nodeid: str) -> list[Checkpoint | Feedback]:
+def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedback]:
     found: list[Checkpoint | Feedback] = []
     try:
-        for text in path.read_bytes().split(b"\n")[:-1]:
+        for text in files.read(path).split(b"\n")[:-1]:
             line = json.loads(text)
             if wrong := checkpoint_fault(line):
                 raise _damaged(path, len(found) + 1, wrong)
@@ -118,6 +116,8 @@ def _read(path: Path, nodeid: str) -> list[Checkpoint | Feedback]:
                 if "turn" in line
                 else load_feedback(cast("_FeedbackLine", line)["feedback"])
             )
+    except FileNotFoundError:
+        return []
     except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, len(found) + 1, f"{type(error).__name__}: {error}") from None
     return found

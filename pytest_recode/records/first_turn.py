@@ -16,11 +16,10 @@ from typing import Any, cast
 
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.faults import UserError
-from pytest_recode.records import locks
 from pytest_recode.records.checkpoint import Checkpoint
 from pytest_recode.records.checkpoint_file import StoredCheckpoint, dump, load
 from pytest_recode.records.line_check import first_turn_fault
-from pytest_recode.records.run_directory import replaced, subdirectory, writing
+from pytest_recode.records.run_files import LOCAL, RunFiles
 
 
 class _FirstTurnFile(StoredCheckpoint):
@@ -30,11 +29,12 @@ class _FirstTurnFile(StoredCheckpoint):
 class FirstTurn:
     """The file of one first turn, which this process has locked. `found` is the turn, if an episode has played it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: RunFiles = LOCAL) -> None:
         self.path = path
+        self._files = files
         self.found: Checkpoint | None = None
-        if path.exists():
-            stored = _read(path)
+        stored = _read(path, files)
+        if stored is not None:
             if stored["key"] != path.stem:
                 raise UserError(
                     f"{path}: is of another first turn, whose file is {stored['key']}.json: remove it to play"
@@ -46,14 +46,16 @@ class FirstTurn:
         """Store the first turn; `by` is the node id of the episode that paid for it."""
         checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
         content: _FirstTurnFile = {"key": self.path.stem, **dump(checkpoint)}
-        replaced(self.path, json.dumps(content))
+        self._files.replace(self.path, json.dumps(content))
 
 
-def _read(path: Path) -> _FirstTurnFile:
-    """Read a stored first turn. Raises `UserError` if the file is damaged."""
+def _read(path: Path, files: RunFiles) -> _FirstTurnFile | None:
+    """Read a stored first turn; None if there is none. Raises `UserError` if the file is damaged."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(files.read(path))
         wrong = first_turn_fault(content)
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError, RecursionError) as error:
         wrong = f"{type(error).__name__}: {error}"
     if wrong:
@@ -62,14 +64,12 @@ def _read(path: Path) -> _FirstTurnFile:
 
 
 @contextmanager
-def first_turn(out: Path, key: str, clock: Clock) -> Iterator[FirstTurn]:
+def first_turn(out: Path, key: str, clock: Clock, files: RunFiles = LOCAL) -> Iterator[FirstTurn]:
     """Lock a first turn, and wait with `clock` stopped while another worker plays it. The lock ends with its process."""
-    folder = subdirectory(out / "first-turns")
-    with writing(folder):
-        lock = locks.open_lock(folder / f"{key}.lock")
+    folder = out / "first-turns"
     waiting = clock.stopped(Wait(what="the first turn, which another worker plays"))
-    with locks.locked(lock, waiting=waiting):
-        yield FirstTurn(folder / f"{key}.json")
+    with files.locked(folder / f"{key}.lock", waiting):
+        yield FirstTurn(folder / f"{key}.json", files)
 
 
 def first_turn_key(facts: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_recode.episode import Feedback, Turn
 from pytest_recode.records import record
 from pytest_recode.records.record import AbandonedRecord, EpisodeFacts, Record
-from pytest_recode.records.run_directory import Lines
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.stored_values import dump_feedback, dump_verdict
 from pytest_recode.records.transcript_lines import (
     EndLine,
@@ -86,11 +86,11 @@ class _Answers:
 class Transcript:
     """An append-only transcript. Raises `RecordsError` if it cannot be written."""
 
-    def __init__(self, path: Path, abandoned: Abandoned | None = None) -> None:
+    def __init__(self, path: Path, abandoned: Abandoned | None = None, files: RunFiles = LOCAL) -> None:
         self.path = path
         self.abandoned = abandoned or Abandoned()
         """Counts from the existing lines and those of this process."""
-        self._lines = Lines(path)
+        self._lines = files.lines(path)
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
         """Write an event of the agent."""

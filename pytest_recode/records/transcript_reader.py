@@ -15,6 +15,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, TurnRecord, passed_but_flagged, usage
 from pytest_recode.records.results import parse_json
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.stored_values import load_usage
 from pytest_recode.records.transcript import Abandoned
 from pytest_recode.records.transcript_lines import FeedbackLine, Line, RetryLine, StepLine, TurnLine, UsageLine
@@ -36,9 +37,9 @@ class Earlier:
     abandoned: Abandoned = field(default_factory=Abandoned)
 
 
-def earlier(path: Path) -> Earlier:
+def earlier(path: Path, files: RunFiles = LOCAL) -> Earlier:
     """Read the transcript of an episode that another run started, without an incomplete last line. Raises `UserError` for a damaged line."""
-    lines = _lines(path) if path.exists() else []
+    lines = _lines(path, files, missing=True)
     begun = [line for line in lines if line["event"] == "episode"]
     abandoned = Abandoned()
     for line in lines:
@@ -59,10 +60,10 @@ def first_line(path: Path) -> Mapping[str, Any] | None:
     return facts if isinstance(facts, dict) and "nodeid" in facts else None
 
 
-def last_step(path: Path) -> StepLine | None:
+def last_step(path: Path, files: RunFiles = LOCAL) -> StepLine | None:
     """The last `step` line; None without a valid one."""
     try:
-        return next((line for line in reversed(_lines(path)) if line["event"] == "step"), None)
+        return next((line for line in reversed(_lines(path, files)) if line["event"] == "step"), None)
     except UserError:  # this text is optional
         return None
 
@@ -77,14 +78,14 @@ def last_messages(path: Path) -> dict[str, str]:
     return {case["id"]: case["message"] for case in cases}
 
 
-def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -> Record:
+def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None, files: RunFiles = LOCAL) -> Record:
     """The record of an interrupted episode, from the lines of its transcript. Raises `ValueError` without a first line."""
     facts: EpisodeFacts | None = None
     turns: dict[int, TurnRecord] = {}
     usages: list[Usage] = []
     began = last = 0.0
     abandoned = Abandoned()
-    for line in _lines(path):
+    for line in _lines(path, files):
         last = line["time"]
         abandoned.take(line)
         if line["event"] == "episode":  # the cost from before the episode started again still counts
@@ -111,9 +112,9 @@ def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None) -
     }
 
 
-def ended(path: Path) -> Record | None:
+def ended(path: Path, files: RunFiles = LOCAL) -> Record | None:
     """The record in the last line of a transcript; None for an interrupted episode."""
-    *_, last = _lines(path)
+    *_, last = _lines(path, files)
     return cast("Record", _without_line_fields(last)) if last["event"] == "end" else None
 
 
@@ -149,13 +150,16 @@ def lines_of(path: Path, *events: str) -> Iterator[Any]:
                 ) from None
 
 
-def _lines(path: Path) -> list[Line]:
-    """All complete lines; those of `_RESUMED` and agents' steps have the fields of their types. Raises `UserError` for other contents."""
+def _lines(path: Path, files: RunFiles, *, missing: bool = False) -> list[Line]:
+    """All complete lines; those of `_RESUMED` and agents' steps have the fields of their types. Raises `UserError` for other contents, and
+    for a file that does not exist, unless it may be `missing`."""
     found: list[Line] = []
     try:
-        for text in path.read_bytes().split(b"\n")[:-1]:
+        for text in files.read(path).split(b"\n")[:-1]:
             found.append(_parse(text, _RESUMED))
     except (OSError, DamagedLineError) as error:
+        if missing and isinstance(error, FileNotFoundError):
+            return []
         reason = error if isinstance(error, DamagedLineError) else f"{type(error).__name__}: {error}"
         raise UserError(
             f"{path}: line {len(found) + 1} is damaged ({reason}): restore it, or give another --recode-out"
