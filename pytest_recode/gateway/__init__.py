@@ -44,7 +44,9 @@ class GatewayConfig:
     """
 
     address: GatewayAddress
-    ledger: str  # path
+    run: str = ""  # its id
+    out: str  # the path of its directory
+    models: bool = True  # False: a gateway that only serves the directory to workers on other hosts
     workers: int = 1
     max_cost: float | None = None
     max_cost_of: Mapping[str, float] = field(default_factory=dict)
@@ -85,6 +87,23 @@ def caller_of(secret: str, given: str) -> Caller | None:
         return None
     episode, attempt = json.loads(text)
     return Caller(episode=episode, attempt=attempt)
+
+
+def worker_token(secret: str, worker: str) -> str:
+    """The bearer token of a worker on another host, for the run's files and ledger, which no caller's token opens."""
+    return f"{_WORKER}{worker}.{_signature(secret, _WORKER.encode() + worker.encode())}"
+
+
+def worker_of(secret: str, given: str) -> str | None:
+    """The worker that `worker_token` named; None if the token is not valid."""
+    if not given.startswith(_WORKER):
+        return None
+    worker = given.removeprefix(_WORKER).partition(".")[0]
+    expected = worker_token(secret, worker)
+    return worker if hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")) else None
+
+
+_WORKER = "recode-worker-"
 
 
 def _signature(secret: str, name: bytes) -> str:

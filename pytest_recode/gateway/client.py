@@ -10,17 +10,15 @@ import hashlib
 import http.client
 import json
 import logging
-import socket
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pytest_recode.faults import GatewayError, ModelError, ModelFault, Stopped, UserError
 from pytest_recode.gateway import NUMBER, ModelFacts, token
+from pytest_recode.gateway.connection import connected, response_of
 from pytest_recode.gateway.events import ENDED, Event, error_of
 from pytest_recode.models import (
     Caller,
@@ -41,22 +39,6 @@ from pytest_recode.models.providers import check_listed
 A = TypeVar("A", Reply, Embedded)
 
 LOG = logging.getLogger("pytest_recode")
-
-STARTING = 60.0
-"""Seconds to wait for the gateway to listen: it may be starting, or starting again."""
-_PAUSE = 0.05
-
-
-class Connection(http.client.HTTPConnection):
-    """An HTTP connection over a Unix socket."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__("gateway")
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(self._path)
 
 
 class GatewayModel:
@@ -183,37 +165,17 @@ def _requested(
     address: GatewayAddress, caller: Caller, model: str, method: str, path: str, body: str | None = None
 ) -> Iterator[http.client.HTTPResponse]:
     """Send a request; waits until the gateway listens. Raises `ModelError` if it does not, or ends during the request."""
-    headers = {
-        "Authorization": f"Bearer {token(address.secret, caller)}",
-        "Accept": "application/x-ndjson",
-        "Content-Type": "application/json",
-    }
-    connection = _connected(address, model)
+    headers = {"Accept": "application/x-ndjson", "Content-Type": "application/json"}
     try:
-        connection.request(method, path, body, headers)
-        yield connection.getresponse()
+        connection = connected(address.socket)
+    except OSError as error:
+        why = f"the gateway of this run does not listen ({error.strerror or error}): resume the run to ask again"
+        raise ModelError(ModelFault.GATEWAY, model, why) from None
+    try:
+        with response_of(connection, method, path, token(address.secret, caller), headers, body) as response:
+            yield response
     except (OSError, http.client.HTTPException):
         raise ModelError(ModelFault.GATEWAY, model, ENDED) from None
-    finally:
-        connection.close()
-
-
-def _connected(address: GatewayAddress, model: str) -> Connection:
-    deadline = time.monotonic() + STARTING
-    while True:
-        connection = Connection(address.socket)
-        try:
-            connection.connect()
-        except OSError as error:
-            connection.close()
-            if time.monotonic() >= deadline or not Path(address.socket).parent.exists():
-                why = (
-                    f"the gateway of this run does not listen ({error.strerror or error}): resume the run to ask again"
-                )
-                raise ModelError(ModelFault.GATEWAY, model, why) from None
-            time.sleep(_PAUSE)
-        else:
-            return connection
 
 
 def _embedded(body: Mapping[str, Any]) -> Embedded:

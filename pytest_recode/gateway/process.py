@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_recode.gateway import GatewayConfig
+from pytest_recode.gateway.connection import new_socket
 from pytest_recode.models import GatewayAddress
 
 RESTARTS = 5
@@ -30,15 +29,9 @@ interpreter: Sequence[str] = (sys.executable,)
 """The command of the Python that runs the gateway."""
 
 
-_LONGEST = 60
-"""Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
-
-
 def new_address() -> GatewayAddress:
     """An address in a new directory that only this user can enter."""
-    place = None if len(os.fsencode(tempfile.gettempdir())) <= _LONGEST else "/tmp"
-    directory = tempfile.mkdtemp(prefix="recode-gateway-", dir=place)
-    return GatewayAddress(socket=f"{directory}/socket", secret=secrets.token_hex(16))
+    return GatewayAddress(socket=new_socket(), secret=secrets.token_hex(16))
 
 
 class GatewayProcess:

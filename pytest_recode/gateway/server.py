@@ -16,9 +16,10 @@ from typing import Any
 from aiohttp import web
 
 from pytest_recode.faults import CassetteError, ModelError, ModelFault, RecordsError, Stopped, UserError
-from pytest_recode.gateway import NUMBER, GatewayConfig, caller_of
+from pytest_recode.gateway import NUMBER, GatewayConfig, caller_of, worker_of
 from pytest_recode.gateway.call import Call
 from pytest_recode.gateway.events import ENDED, STOPPED, Event, dump_error
+from pytest_recode.gateway.run_service import RunService
 from pytest_recode.gateway.service import Ask, ModelService
 from pytest_recode.models import Caller, Reply
 from pytest_recode.models.chat_format import request_of
@@ -35,6 +36,7 @@ class Gateway:
     def __init__(self, config: GatewayConfig) -> None:
         self._secret = config.address.secret
         self._service = ModelService(config)
+        self._run = RunService(config)
         # with the call of each at the provider, as soon as there is one
         self._pending: dict[asyncio.Task[None], list[Call]] = {}
         self._stopped = self._ending = False
@@ -45,11 +47,13 @@ class Gateway:
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_post("/v1/embeddings", self._embed)
         app.router.add_post("/v1/gradings", self._seed)
+        self._run.add_routes(app)
         return app
 
     def stop(self) -> None:
         """The run stops: requests that were sent are still awaited, and no other is sent."""
         self._stopped = True
+        self._run.stop()
         for task, calls in self._pending.items():
             _withdraw(task, calls)
 
@@ -73,6 +77,11 @@ class Gateway:
     @web.middleware
     async def _authorized(self, request: web.Request, handler: Callable[[web.Request], Awaitable[Any]]) -> Any:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if request.path.startswith("/v1/run/"):
+            request["worker"] = worker_of(self._secret, given)
+            if request["worker"] is None:
+                return _refused(401, "the files of a run need the token of a worker of this run")
+            return await handler(request)
         caller = caller_of(self._secret, given)
         if caller is None:
             return _refused(401, "this gateway needs the token of an episode of its run")

@@ -25,6 +25,7 @@ from pytest_recode.models.provider import ProviderModel, check, provider_model
 from pytest_recode.models.table import Entry, resolve
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.null_ledger import NullLedger
+from pytest_recode.records.run_directory import LEDGER
 from pytest_recode.settings import RateLimit
 
 Ask = Callable[[ProviderModel], Awaitable[Reply | Embedded]]
@@ -38,14 +39,18 @@ class ModelService:
 
     def __init__(self, config: GatewayConfig) -> None:
         self.config = config
-        ledger = FileLedger(Path(config.ledger), config.max_cost, max_cost_of=config.max_cost_of)
+        ledger = FileLedger(Path(config.out) / LEDGER, config.max_cost, max_cost_of=config.max_cost_of)
         self._budget = Budget(ledger)
         self._throttles: dict[tuple[str, str], Throttle] = {}
         self._models: dict[str, ProviderModel] = {}
         self._cassette: Cassette | None = None
         self._only_replays = config.cassette is not None and config.cassette_mode == "replay"
         # loaded in another thread while pytest collects; a replay calls nobody
-        self._loaded = None if self._only_replays else asyncio.get_running_loop().run_in_executor(None, litellm)
+        self._loaded = (
+            None
+            if self._only_replays or not config.models
+            else asyncio.get_running_loop().run_in_executor(None, litellm)
+        )
 
     @property
     def cassette(self) -> Cassette | None:

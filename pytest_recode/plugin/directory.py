@@ -18,13 +18,16 @@ from pytest_recode.records.run_directory import (
     ROOM,
     Lines,
     RunLock,
+    belongs_to,
     in_use,
     room,
     wait_until_unused,
 )
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
 
 if TYPE_CHECKING:
+    from pytest_recode.gateway.remote_run import RemoteRun
     from pytest_recode.records.record import EpisodeFacts, Record
     from pytest_recode.settings import Settings
     from pytest_recode.stopping import Stops
@@ -35,14 +38,26 @@ _EMPTY = (RESULTS, UNREADABLE, SHARD_FILE, "in-use", CONTROLLER)
 
 
 class RunDirectory:
-    """This process's claim to the directory `path` of the run `run`. `worker`: the name of this worker; None in the controller."""
+    """This process's claim to the directory `path` of the run `run`. `worker`: the name of this worker; None in the controller.
 
-    def __init__(self, path: Path, *, run: str, worker: str | None, resume: bool) -> None:
+    `remote`: how a worker on another host reaches the directory; None if it cannot.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        run: str,
+        worker: str | None,
+        resume: bool,
+        remote: Callable[[], RemoteRun | None] = lambda: None,
+    ) -> None:
         self.path = path
         self.retried: set[str] = set()  # ids of episodes that an earlier run has an error of
         self._run = run
         self._worker = worker
         self._resume = resume
+        self._connect = remote
         self._lock: RunLock | None = None
         self._used = ExitStack()
         self._in_use = False
@@ -68,6 +83,10 @@ class RunDirectory:
         """
         if self._in_use:
             return
+        if self.remote is not None:
+            stops.follow(self.remote.wait_for_stop)
+            self._in_use = True
+            return
         if self._worker is not None:
             self._lock = RunLock.join(self.path, self._run, self._worker)
             stops.follow(self._lock.wait_for_release)
@@ -78,11 +97,24 @@ class RunDirectory:
         """Check before a request that records can be written. Raises `RecordsError`."""
         if self._lock is not None:
             self._lock.check()
+        elif self.remote is not None:
+            self.remote.check()
+
+    @functools.cached_property
+    def remote(self) -> RemoteRun | None:
+        """The directory on the controller's host, in a worker that does not see it. Not before the controller has claimed it."""
+        if self._worker is None or belongs_to(self.path, self._run):
+            return None
+        return self._connect()
+
+    @property
+    def files(self) -> RunFiles:
+        return self.remote or LOCAL
 
     @functools.cached_property
     def finished(self) -> Mapping[str, Record]:
         """The records of finished episodes of an earlier run, by node id."""
-        return _finished(self.path) if self._resume else {}
+        return _finished(self.path, self.files) if self._resume else {}
 
     def close(self) -> None:
         self._used.close()
@@ -182,11 +214,11 @@ def not_read(out: Path, task: str) -> None:
         lines.close()
 
 
-def _finished(out: Path) -> Mapping[str, Record]:
+def _finished(out: Path, files: RunFiles) -> Mapping[str, Record]:
     """The records of finished episodes of an earlier run, by node id."""
     from pytest_recode.records.results import read
 
-    return {record["nodeid"]: record for record in read(out / RESULTS) if record["outcome"] != "error"}
+    return {record["nodeid"]: record for record in read(out / RESULTS, files=files) if record["outcome"] != "error"}
 
 
 def compact(out: Path) -> None:

@@ -54,13 +54,27 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None
 
 
 def pytest_configure_node(node: Any) -> None:
-    """Controller: send the id and directory of the run to a worker."""
+    """Controller: send the id and directory of the run to a worker, and to one that may be on another host, a way to reach them."""
     if options.given(node.config):
         run = run_of(node.config)
         node.workerinput["recode_run"] = run.id
         node.workerinput["recode_out"] = str(run.out)
         if run.gateway is not None:
             node.workerinput["recode_gateway"] = asdict(run.gateway)
+        if _may_be_elsewhere(node.gateway.spec) and not run.settings.validate and not node.config.option.collectonly:
+            from pytest_recode.gateway.forwarding import forward
+
+            channel = node.gateway.newchannel()
+            forward(channel, run.file_server.socket)
+            node.workerinput["recode_file_server"] = asdict(run.file_server)
+            node.workerinput["recode_forward"] = node.recode_forward = (
+                channel  # execnet closes a channel that nobody holds
+            )
+
+
+def _may_be_elsewhere(spec: Any) -> bool:
+    """Whether the worker may see other files than this process: on another host, or by a Python that enters a container."""
+    return not spec.popen or bool(spec.python or spec.via)
 
 
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:

@@ -14,11 +14,15 @@ from pytest_recode.plugin.casting import model_table
 from pytest_recode.settings import Settings
 
 
-def start(settings: Settings, ledger: Path, workers: int, notify: Callable[[str], None]) -> GatewayProcess:
-    """Raises `UserError` for a table of models that cannot be read."""
+def start(
+    settings: Settings, out: Path, run: str, workers: int, notify: Callable[[str], None], *, models: bool
+) -> GatewayProcess:
+    """`models`: whether the run calls models through it; it serves the directory `out` of `run` in any case. Raises `UserError` for a table of models that cannot be read."""
     config = GatewayConfig(
         address=new_address(),
-        ledger=str(ledger),
+        out=str(out),
+        run=run,
+        models=models,
         workers=workers,
         max_cost=settings.max_cost,
         max_cost_of=dict(settings.max_cost_of),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_recode.episode.stored_turns import Replay
     from pytest_recode.plugin.report_data import ReportData, ValidationData
     from pytest_recode.records.record import ErrorRecord, Record
+    from pytest_recode.records.run_files import RunFiles
     from pytest_recode.settings import Settings, Shard
     from pytest_recode.task import Task
 
@@ -159,6 +160,7 @@ class EpisodeItem(RecodeItem):
                     run.out,
                     self._turn_finished,
                     clock,
+                    run.directory.files,
                 )
         except UserError as error:  # the stored data of an earlier run is invalid
             raise self._not_played(error) from None
@@ -170,7 +172,7 @@ class EpisodeItem(RecodeItem):
             run.sandbox.drop()
             if not isinstance(cut, LimitReached):
                 raise
-            record = self._cut_off(cut, run.out / "episodes" / name(self.nodeid))
+            record = self._cut_off(cut, run.out / "episodes" / name(self.nodeid), run.directory.files)
         finally:
             run.cut_off()
         if record["error"] and record["error"]["kind"] == "sandbox":
@@ -186,17 +188,17 @@ class EpisodeItem(RecodeItem):
         run = run_of(self.config)
         if run.plays(self.nodeid):
             return None
-        return ended(run.out / "episodes" / name(self.nodeid))
+        return ended(run.out / "episodes" / name(self.nodeid), run.directory.files)
 
-    def _cut_off(self, cut: LimitReached, path: Path) -> Record:
+    def _cut_off(self, cut: LimitReached, path: Path, files: RunFiles) -> Record:
         """The record after a time limit ended the episode whose transcript is at `path`."""
         from pytest_recode.records.transcript_reader import ended, recover
 
         try:
-            left = recover(path, outcome="error", stop="error", error=None)
+            left = recover(path, outcome="error", stop="error", error=None, files=files)
         except (OSError, ValueError):  # it had not started
             raise self._not_played(UserError(f"{cut} before the episode started: raise that limit")) from None
-        return ended(path) or cut.record(left)
+        return ended(path, files) or cut.record(left)
 
     def _interrupted(self, reason: str) -> Fault:
         """The session ends with this item; `reason` is one line."""

@@ -23,20 +23,21 @@ from pytest_recode.plugin.collected import Collected
 from pytest_recode.plugin.directory import RunDirectory
 from pytest_recode.plugin.preflight import usage_errors
 from pytest_recode.plugin.sandbox_holder import SandboxHolder
+from pytest_recode.records.run_directory import LEDGER
 from pytest_recode.stopping import Stops
 
 if TYPE_CHECKING:
     from pytest_recode.episode.assembly import Cast
     from pytest_recode.episode.stored_turns import Replay
     from pytest_recode.formats import Format
+    from pytest_recode.gateway.forwarding import ForwardedSocket
+    from pytest_recode.gateway.remote_run import RemoteLedger, RemoteRun
     from pytest_recode.models import GatewayAddress, ModelContext
     from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import EpisodeFacts
     from pytest_recode.settings import Settings
 
 LOG = logging.getLogger("pytest_recode")
-SPENDING = "spending.jsonl"
-"""Name of the ledger's file in the run's directory."""
 
 
 class Run:
@@ -53,7 +54,9 @@ class Run:
         self.out = Path(given.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
         self.prepared = False
         self.collected = Collected()
-        self.directory = RunDirectory(self.out, run=self.id, worker=given.get("workerid"), resume=self.settings.resume)
+        self.directory = RunDirectory(
+            self.out, run=self.id, worker=given.get("workerid"), resume=self.settings.resume, remote=self._remote
+        )
         self.stops = Stops(self.directory.check)
         self._held = ExitStack()
         self._held.callback(self.directory.close)
@@ -127,11 +130,20 @@ class Run:
         return False
 
     @functools.cached_property
-    def ledger(self) -> FileLedger:
+    def ledger(self) -> FileLedger | RemoteLedger:
+        """The ledger for models that run in this process. In a worker, not before the controller has claimed the directory."""
+        if self.directory.remote is None:
+            return self.ledger_file
+        from pytest_recode.gateway.remote_run import RemoteLedger
+
+        return RemoteLedger(self.directory.remote, self.stops)
+
+    @functools.cached_property
+    def ledger_file(self) -> FileLedger:
         from pytest_recode.records.ledger import FileLedger
 
         return FileLedger(
-            self.out / SPENDING, self.settings.max_cost, self.stops, max_cost_of=dict(self.settings.max_cost_of)
+            self.out / LEDGER, self.settings.max_cost, self.stops, max_cost_of=dict(self.settings.max_cost_of)
         )
 
     @functools.cached_property
@@ -141,15 +153,48 @@ class Run:
 
         given = (self.worker or {}).get("recode_gateway")
         if given is not None or self.worker is not None:
-            return GatewayAddress(**given) if given else None
+            return self._reachable(GatewayAddress(**given)) if given else None
         if not casting.needs_gateway(self.settings, self.registry) or self.config.option.collectonly:
             return None
+        return self._start_gateway(models=True)
+
+    @functools.cached_property
+    def file_server(self) -> GatewayAddress:
+        """Where workers on other hosts reach this run's directory, in the controlling process."""
+        return self.gateway or self._start_gateway(models=False)
+
+    def _start_gateway(self, *, models: bool) -> GatewayAddress:
         from pytest_recode.plugin import gateway
 
-        process = gateway.start(self.settings, self.out / SPENDING, gateway.workers(self.config), self.notify)
+        workers = gateway.workers(self.config)
+        process = gateway.start(self.settings, self.out, self.id, workers, self.notify, models=models)
         self._held.callback(process.close)
         self.stops.on_request.append(process.stop)
         return process.address
+
+    def _remote(self) -> RemoteRun | None:
+        """In a worker that may be on another host: the run's directory as the gateway serves it; None in any other process."""
+        given = (self.worker or {}).get("recode_file_server")
+        if not given:
+            return None
+        from pytest_recode.gateway.remote_run import RemoteRun
+        from pytest_recode.models import GatewayAddress
+
+        return RemoteRun(self.out, self._reachable(GatewayAddress(**given)), str((self.worker or {})["workerid"]))
+
+    def _reachable(self, address: GatewayAddress) -> GatewayAddress:
+        """The address at which this worker reaches the gateway: on another host, a forwarded one."""
+        if Path(address.socket).parent.exists() or not (self.worker or {}).get("recode_forward"):
+            return address
+        return replace(address, socket=self._forwarded.path)
+
+    @functools.cached_property
+    def _forwarded(self) -> ForwardedSocket:
+        from pytest_recode.gateway.forwarding import ForwardedSocket
+
+        made = ForwardedSocket((self.worker or {})["recode_forward"])
+        self._held.callback(made.close)
+        return made
 
     @functools.cached_property
     def sandbox(self) -> SandboxHolder:
@@ -170,7 +215,7 @@ class Run:
         self.directory.claim(
             self.settings, self.collected.ids, self.check_settings, self.notify, self.stops, sharding.content(self)
         )
-        self.ledger.begin(self.id)
+        self.ledger_file.begin(self.id)
         self.directory.use(self.stops)
 
     def cut_off(self) -> None:

@@ -165,7 +165,7 @@ def _replayed_answers(run: Run) -> list[str]:
     """A line on the answers that came from a cassette; none if there were none."""
     if run.settings.cassette is None:
         return []
-    count, usd = run.ledger.replayed
+    count, usd = run.ledger_file.replayed
     cost = "an unknown amount" if usd is None else f"{usd:.2f} USD"
     answers = "1 answer" if count == 1 else f"{count} answers"
     return [f"cassette: {answers} replayed from {run.settings.cassette}, which cost {cost} to record"] if count else []
@@ -180,7 +180,7 @@ def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: s
         left = "all" if started == 0 else f"{whole - started} of"
         terminal.line(f"not played: {left} {whole} {noun}", red=True)
     with suppress(RecordsError, UserError):  # reported before
-        if unbooked := run.ledger.unbooked:
+        if unbooked := run.ledger_file.unbooked:
             calls = "request" if unbooked == 1 else "requests"
             terminal.line(f"spending: {unbooked} {calls} without an answer: those that arrived may be billed", red=True)
 

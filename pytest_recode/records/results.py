@@ -14,6 +14,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.record import SCHEMA, Record
 from pytest_recode.records.record_check import fault
 from pytest_recode.records.run_directory import replaced
+from pytest_recode.records.run_files import LOCAL, RunFiles
 
 RECORD_START = b'{"schema"'
 """The beginning of each line of a results.jsonl."""
@@ -63,22 +64,24 @@ def parse_record(line: bytes) -> Record:
 _REMEDY = "restore it, or give another --recode-out"
 
 
-def read(path: Path, remedy: str = _REMEDY) -> list[Record]:
+def read(path: Path, remedy: str = _REMEDY, files: RunFiles = LOCAL) -> list[Record]:
     """Read the latest record of each episode. Raises `UserError` like `latest`."""
-    return latest(path, remedy)[0]
+    return latest(path, remedy, files)[0]
 
 
-def latest(path: Path, remedy: str = _REMEDY) -> tuple[list[Record], int]:
+def latest(path: Path, remedy: str = _REMEDY, files: RunFiles = LOCAL) -> tuple[list[Record], int]:
     """Read the latest record of each episode, and count the older ones. Without a file: ([], 0).
 
     A last line without a newline is ignored: the run was killed while it wrote the line. Raises `UserError` for any other line
     that is not a record; its message ends with `remedy`.
     """
-    if not path.exists():
+    try:
+        data = files.read(path)
+    except FileNotFoundError:
         return [], 0
     found: dict[str, Record] = {}
     older = 0
-    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
         if not line.strip():
             continue
         try:

@@ -19,6 +19,7 @@ from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.records import locks
 
 RESULTS = "results.jsonl"
+LEDGER = "spending.jsonl"
 CONTROLLER = "controller.lock"
 """Name of the file with the run's id. The controlling process locks it as long as the run may call models."""
 _IN_USE = "in-use"
@@ -125,6 +126,29 @@ class Lines:
             os.close(self._file)  # a network file system may report write errors only here
 
 
+def append_at(path: Path, offset: int, data: bytes) -> None:
+    """Append `data` to a file of `offset` bytes; a part of it that an earlier call wrote is not written again.
+
+    If it does not fit, nothing of it remains. Raises `RecordsError`, also if the file has other contents.
+    """
+    with writing(path):
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        with locks.closing(file):
+            size = os.fstat(file).st_size
+            there = os.pread(file, len(data), offset)
+            if size != offset + len(there) or not data.startswith(there):
+                raise RecordsError(
+                    f"{path} was changed while its episode was played: give each run its own --recode-out"
+                )
+            left = memoryview(data)[len(there) :]
+            try:
+                while left:
+                    left = left[os.write(file, left) :]
+            except OSError:
+                os.ftruncate(file, offset)
+                raise
+
+
 def under_way(out: Path) -> bool:
     """Whether a run in `out` may still call models. A run on another machine is detected only if the file system shares locks."""
     return _held(out / CONTROLLER, shared=True)
@@ -191,12 +215,7 @@ class RunLock:
         with writing(self.out):
             if not same(self._file, self.out / CONTROLLER):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            free = room(self.out)
-        if free < ROOM:
-            raise RecordsError(
-                f"{self.out} cannot be written ({os.strerror(errno.ENOSPC)}: {free >> 10} KiB are free, and"
-                f" {ROOM >> 10} are needed): free space there"
-            )
+        check_room(self.out)
 
     def wait_for_release(self) -> None:
         """Wait, in a worker, until the controller stops all requests or dies."""
@@ -209,6 +228,25 @@ class RunLock:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def belongs_to(out: Path, run: str) -> bool:
+    """Whether this process sees `out` as the directory of `run`."""
+    try:
+        return (out / CONTROLLER).read_text(errors="replace").strip() == run
+    except OSError:
+        return False
+
+
+def check_room(out: Path) -> None:
+    """Check the free space before a request. Raises `RecordsError`."""
+    with writing(out):
+        free = room(out)
+    if free < ROOM:
+        raise RecordsError(
+            f"{out} cannot be written ({os.strerror(errno.ENOSPC)}: {free >> 10} KiB are free, and"
+            f" {ROOM >> 10} are needed): free space there"
+        )
 
 
 def room(out: Path) -> int:

@@ -1,0 +1,63 @@
+"""Connections to the gateway's Unix socket, and HTTP requests over them. Imports only the standard library, so that workers stay small."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+STARTING = 60.0
+"""Seconds to wait for the gateway to listen: it may be starting, or starting again."""
+PAUSE = 0.05
+
+
+def new_socket() -> str:
+    """The path of a Unix socket in a new directory that only this user can enter."""
+    place = None if len(os.fsencode(tempfile.gettempdir())) <= _LONGEST else "/tmp"
+    return f"{tempfile.mkdtemp(prefix='recode-gateway-', dir=place)}/socket"
+
+
+_LONGEST = 60
+"""Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
+
+
+class _Connection(http.client.HTTPConnection):
+    """An HTTP connection over a connected Unix socket."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        super().__init__("gateway")
+        self.sock = connected
+
+
+def connected(path: str) -> socket.socket:
+    """Connect to the gateway; waits until it listens. Raises `OSError` if it does not, or has removed its directory."""
+    deadline = time.monotonic() + STARTING
+    while True:
+        made = socket.socket(socket.AF_UNIX)
+        try:
+            made.connect(path)
+        except OSError:
+            made.close()
+            if time.monotonic() >= deadline or not Path(path).parent.exists():
+                raise
+            time.sleep(PAUSE)
+        else:
+            return made
+
+
+@contextmanager
+def response_of(
+    connection: socket.socket, method: str, path: str, token: str, headers: Mapping[str, str], body: str | bytes | None
+) -> Iterator[http.client.HTTPResponse]:
+    """Send a request on a new connection, and close it afterwards. Raises `OSError` and `http.client.HTTPException`."""
+    client = _Connection(connection)
+    try:
+        client.request(method, path, body, {"Authorization": f"Bearer {token}", **headers})
+        yield client.getresponse()
+    finally:
+        client.close()

@@ -1,0 +1,179 @@
+"""What the gateway does for workers on other hosts: it reads and writes the files of the run and its ledger, and says when the run stops.
+
+    GET, POST, PATCH, PUT, DELETE /v1/run/files/FOLDER/NAME   read; open to append (answers the size); append at ?offset=; replace; remove
+    GET /v1/run/locks/FOLDER/NAME                             answers a line when the lock is held, which ends with the connection
+    POST /v1/run/ledger/METHOD                                a method of `FileLedger` on behalf of the worker
+    GET /v1/run/check                                         whether records can be written
+    GET /v1/run/stop                                          answers when the run stops
+
+`remote_run.py` is the other side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from aiohttp import web
+
+from pytest_recode.faults import BudgetSpent, ModelError, RecordsError, Stopped, UserError
+from pytest_recode.gateway import GatewayConfig
+from pytest_recode.gateway.events import STOPPED, dump_error, error_of
+from pytest_recode.records import locks
+from pytest_recode.records.ledger import FileLedger
+from pytest_recode.records.ledger_lines import Reach
+from pytest_recode.records.run_directory import (
+    LEDGER,
+    RESULTS,
+    Lines,
+    append_at,
+    belongs_to,
+    check_room,
+    reading,
+    replaced,
+    subdirectory,
+    writing,
+)
+from pytest_recode.records.stored_values import load_usage
+
+FOLDERS = frozenset({"episodes", "checkpoints", "first-turns", "retrieval"})
+"""The folders of a run's directory that workers write to."""
+_POLL = 0.1  # seconds
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class RunService:
+    """The directory and the ledger of a run, for its workers on other hosts."""
+
+    def __init__(self, config: GatewayConfig) -> None:
+        self._config = config
+        self._out = Path(config.out)
+        self._stopped = asyncio.Event()
+        self._ledgers: dict[str, FileLedger] = {}  # by worker, each of which has its own open calls
+
+    def add_routes(self, app: web.Application) -> None:
+        for method, handler in {
+            "GET": self._read,
+            "POST": self._open,
+            "PATCH": self._append,
+            "PUT": self._replace,
+            "DELETE": self._remove,
+        }.items():
+            app.router.add_route(method, "/v1/run/files/{name:.+}", _with_faults(handler))
+        app.router.add_get("/v1/run/locks/{name:.+}", _with_faults(self._lock))
+        app.router.add_post("/v1/run/ledger/{method}", _with_faults(self._ledger))
+        app.router.add_get("/v1/run/check", _with_faults(self._check))
+        app.router.add_get("/v1/run/stop", self._stop)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _path(self, request: web.Request) -> Path:
+        name: str = request.match_info["name"]
+        folder, _, file = name.partition("/")
+        if (folder in FOLDERS and file and "/" not in file and not file.startswith(".")) or (
+            name == RESULTS and request.method == "GET"
+        ):
+            return self._out / name
+        raise web.HTTPForbidden(text=f"{name} is not a file that workers share")
+
+    async def _read(self, request: web.Request) -> web.StreamResponse:
+        path = self._path(request)
+        with reading(path):
+            try:
+                return web.Response(body=path.read_bytes())
+            except FileNotFoundError:
+                raise web.HTTPNotFound from None
+
+    async def _open(self, request: web.Request) -> web.StreamResponse:
+        path = self._path(request)
+        Lines(path).close()
+        with writing(path):
+            return web.json_response(path.stat().st_size)
+
+    async def _append(self, request: web.Request) -> web.StreamResponse:
+        append_at(self._path(request), int(request.query["offset"]), await request.read())
+        return web.json_response(None)
+
+    async def _replace(self, request: web.Request) -> web.StreamResponse:
+        path, text = self._path(request), await request.text()
+        subdirectory(path.parent)
+        replaced(path, text)
+        return web.json_response(None)
+
+    async def _remove(self, request: web.Request) -> web.StreamResponse:
+        path = self._path(request)
+        with writing(path):
+            path.unlink(missing_ok=True)
+        return web.json_response(None)
+
+    async def _lock(self, request: web.Request) -> web.StreamResponse:
+        path = self._path(request)
+        subdirectory(path.parent)
+        with writing(path):
+            file = locks.open_lock(path)
+        with locks.closing(file):  # the handler is cancelled when the connection ends
+            response = web.StreamResponse()
+            await response.prepare(request)
+            while not locks.try_acquire(file):
+                await asyncio.sleep(_POLL)
+            await response.write(b"locked\n")
+            await asyncio.Event().wait()
+        return response
+
+    async def _check(self, request: web.Request) -> web.StreamResponse:
+        with writing(self._out):
+            if not belongs_to(self._out, self._config.run):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        check_room(self._out)
+        return web.json_response(None)
+
+    async def _stop(self, request: web.Request) -> web.StreamResponse:
+        await self._stopped.wait()
+        return web.json_response(None)
+
+    async def _ledger(self, request: web.Request) -> web.StreamResponse:
+        config, worker = self._config, request["worker"]
+        if worker not in self._ledgers:
+            self._ledgers[worker] = FileLedger(
+                self._out / LEDGER, config.max_cost, max_cost_of=dict(config.max_cost_of)
+            )
+        ledger, given = self._ledgers[worker], await request.json()
+        match request.match_info["method"]:
+            case "before_call":
+                if self._stopped.is_set():
+                    raise Stopped(STOPPED)
+                ledger.before_call(given["model"])
+            case "spent":
+                ledger.spent(given["model"], load_usage(given["usage"]))
+            case "unanswered":
+                ledger.unanswered(given["model"], given["why"])
+            case "abandon":
+                ledger.abandon(given["why"])
+            case "fault":
+                error = error_of(given["error"])
+                if isinstance(error, ModelError):
+                    ledger.fault(error)
+            case "answered":
+                return web.json_response(ledger.answered(given["model"]))
+            case "reached":
+                return web.json_response(ledger.reached(given["where"], Reach(given["now"])).value)
+            case _:
+                raise web.HTTPNotFound
+        return web.json_response(None)
+
+
+def _with_faults(handler: Handler) -> Handler:
+    """Answer a fault that the worker expects as an event, which it raises."""
+
+    async def handled(request: web.Request) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except (UserError, RecordsError, ModelError, BudgetSpent, Stopped) as error:
+            return web.json_response(dump_error(error), status=409)
+
+    return handled

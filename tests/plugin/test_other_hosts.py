@@ -1,0 +1,276 @@
+"""Workers on other hosts, without a shared file system: mount namespaces with their own disks over the places of the run's directory
+and of temporary files, and network namespaces without any interface.
+
+Each is started by execnet as a Python, like one behind ssh. The place of the tasks is the same on every host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chat_server import Answer, ChatServer, Request, say
+
+from .conftest import words
+
+RIGHT = "```python answer.py\ndef twice(x):\n    return x + x\n\n\ndef half(x):\n    return x / 2\n```\n"
+WRONG = "```python answer.py\ndef twice(x):\n    return x\n```\n"
+TASKS = ("a", "b", "c", "d")
+_LONG = 300  # seconds: a broken test ends some time
+
+HOST = """\
+#!/bin/sh
+[ -e {dead} ] && exit 255
+exec unshare --mount --net --propagation private sh -c '
+    mount -t tmpfs disk {records} && mount -t tmpfs disk {tmp} && exec {python} "$@"' sh "$@"
+"""
+
+IN_EVERY_PROCESS = """\
+import os
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def pytest_configure(config):
+    given = getattr(config, "workerinput", None)
+    if given is None:
+        (HERE / "controller.pid").write_text(str(os.getpid()))
+        return
+    (HERE / f"{given['workerid']}.pid").write_text(str(os.getpid()))
+    assert not any((HERE / "records").iterdir()), "this is not the disk of another host"
+
+
+def pytest_runtest_teardown(item):
+    given = item.config.workerinput
+    secret = given["recode_file_server"]["secret"].encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        for name in ("cmdline", "environ"):
+            try:
+                found = (process / name).read_bytes()
+            except OSError:
+                continue
+            assert secret not in found, f"{process / name} shows the secret"
+"""
+
+MakeTask = Callable[..., Path]
+Results = Callable[..., list[dict[str, Any]]]
+
+
+class Hosts:
+    """Other hosts than this one. `session`: the arguments of pytest with a worker on each of them."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.records = place / "records"
+        self.dead = place / "dead"  # a file; while it is there, no host can be reached
+
+    def command(self, *args: str, workers: int = 2) -> list[str]:
+        given = ("-p", "no:cacheprovider", "-p", "no:rerunfailures", "--recode-sandbox=process", "-v")
+        tx = f"{workers}*popen//python={self.place / 'host'}"
+        return [sys.executable, "-m", "pytest", *given, "--tx", tx, "--dist=load", "--recode-out=records/out", *args]
+
+    def run(self, *args: str) -> pytest.RunResult:
+        done = subprocess.run(
+            self.command(*args), cwd=self.place, capture_output=True, text=True, check=False, timeout=_LONG
+        )
+        print(done.stdout, done.stderr)
+        return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0.0)
+
+    def started(self, *args: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*args), cwd=self.place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def pid(self, worker: str) -> int:
+        return int((self.place / f"{worker}.pid").read_text())
+
+
+@pytest.fixture
+def hosts(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosts]:
+    tried = subprocess.run(
+        ["unshare", "--mount", "--net", "mount", "-t", "tmpfs", "disk", "/mnt"], capture_output=True, check=False
+    )
+    if tried.returncode != 0:
+        pytest.skip(f"no namespaces: {tried.stderr.decode()}")
+    made = Hosts(pytester.path)
+    made.records.mkdir()
+    tmp = tempfile.mkdtemp(prefix="hosts-", dir="/tmp")
+    monkeypatch.setenv("TMPDIR", tmp)
+    wrapper = pytester.path / "host"
+    parts = {"dead": made.dead, "records": made.records, "tmp": tmp, "python": sys.executable}
+    wrapper.write_text(HOST.format(**{name: shlex.quote(str(part)) for name, part in parts.items()}))
+    wrapper.chmod(0o755)
+    pytester.makeconftest(IN_EVERY_PROCESS)
+    yield made
+    shutil.rmtree(tmp)
+
+
+@pytest.fixture
+def records(hosts: Hosts) -> Callable[[], dict[str, dict[str, Any]]]:
+    """The records of a run, by node id, each of which is there once."""
+
+    def read() -> dict[str, dict[str, Any]]:
+        found = [json.loads(line) for line in (hosts.records / "out/results.jsonl").read_text().splitlines()]
+        by_id = {record["nodeid"]: record for record in found}
+        assert len(by_id) == len(found)
+        return by_id
+
+    return read
+
+
+Records = Callable[[], dict[str, dict[str, Any]]]
+
+
+def events(hosts: Hosts, record: dict[str, Any]) -> list[str]:
+    lines = (hosts.records / "out" / record["transcript"]).read_text().splitlines()
+    return [json.loads(line)["event"] for line in lines]
+
+
+def test_everything_is_recorded_where_the_run_was_started_and_a_resumed_run_plays_only_the_rest(
+    make_task: MakeTask, hosts: Hosts, records: Records
+) -> None:
+    for name in ("a", "b"):
+        make_task(name)
+    options = ("--recode-model=sim/graduate", "--recode-feedback=L0", "--recode-feedback=L4", "--recode-turns=3")
+    first = hosts.run(*options)
+    assert first.ret in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    played = records()
+    assert len(played) == 4
+    assert "2 episodes share their first turn with another: paid once" in words(first)
+    for record in played.values():
+        assert record["error"] is None
+        assert events(hosts, record)[0] == "episode"
+        assert events(hosts, record)[-1] == "end"
+    spent = (hosts.records / "out/spending.jsonl").read_text()
+
+    lost = next(iter(played))
+    results = hosts.records / "out/results.jsonl"
+    results.write_text("".join(f"{json.dumps(each)}\n" for nodeid, each in played.items() if nodeid != lost))
+    before = {nodeid: events(hosts, record) for nodeid, record in played.items()}
+    again = hosts.run(*options, "--recode-resume")
+    assert again.ret == first.ret
+    assert records().keys() == played.keys()
+    for nodeid, record in records().items():
+        if nodeid == lost:  # its turns are stored: only its record is written again
+            assert events(hosts, record)[: len(before[nodeid])] == before[nodeid]
+            assert "resumed" in events(hosts, record)
+        else:
+            assert events(hosts, record) == before[nodeid]
+    assert (hosts.records / "out/spending.jsonl").read_text().startswith(spent)
+    calls = [line for line in (hosts.records / "out/spending.jsonl").read_text().splitlines() if "prompt" in line]
+    assert len(calls) == spent.count("prompt")
+
+
+class Provider:
+    """A provider that answers the first `free` requests, and every other once `go` is set. `full`: `held` requests wait."""
+
+    def __init__(self, free: int, held: int, text: str = RIGHT) -> None:
+        self._free, self._held, self._text = free, held, text
+        self.go, self.full = threading.Event(), threading.Event()
+        self.server = ChatServer(self._answer)
+
+    def _answer(self, request: Request) -> Answer:
+        if request.number + 1 == self._free + self._held:
+            self.full.set()
+        return say(self._text, wait=None if request.number < self._free else self.go)
+
+
+def asking(url: str) -> tuple[str, ...]:
+    return ("--recode-agent=one-shot", "--recode-model=local", f"--recode-api-base={url}")
+
+
+def ledger(hosts: Hosts) -> list[dict[str, Any]]:
+    lines = (hosts.records / "out/spending.jsonl").read_text().splitlines()
+    return [entry for line in lines if "model" in (entry := json.loads(line))]
+
+
+def test_hosts_without_a_network_call_models_through_the_gateway(
+    make_task: MakeTask, hosts: Hosts, records: Records
+) -> None:
+    for name in TASKS:
+        make_task(name)
+    with Provider(free=len(TASKS), held=1).server as server:
+        hosts.run(*asking(server.url)).assert_outcomes(passed=len(TASKS))
+        asked = len(server.requests)
+    assert asked == len(TASKS)
+    assert [line["prompt_tokens"] for line in ledger(hosts)] == [11] * asked
+    assert {record["outcome"] for record in records().values()} == {"solved"}
+    assert all("usage" in events(hosts, record) for record in records().values())
+
+
+TABLE = "cheap:\n  model: openai/cheap\n  price: {prompt: 1000, completion: 1000}\n"
+
+
+def test_a_budget_holds_for_all_hosts(
+    make_task: MakeTask, hosts: Hosts, records: Records, pytester: pytest.Pytester
+) -> None:
+    for name in TASKS:
+        make_task(name)
+    pytester.path.joinpath("models.yaml").write_text(TABLE)
+    with Provider(free=1, held=100).server as server:
+        hosts.run(
+            "--recode-agent=one-shot", "--recode-model=cheap", f"--recode-api-base={server.url}",
+            "--recode-models-file=models.yaml", "--recode-max-cost=0.000001",
+        )  # fmt: skip
+        asked = len(server.requests)
+    assert asked == len(ledger(hosts)) == 1
+    stops = [record["stop"] for record in records().values()]
+    assert len(stops) == len(TASKS)
+    assert stops.count("budget") == len(TASKS) - 1
+
+
+def test_a_lost_host_costs_its_running_episode_and_no_finished_one(
+    make_task: MakeTask, hosts: Hosts, records: Records
+) -> None:
+    for name in TASKS:
+        make_task(name)
+    provider = Provider(free=1, held=2)
+    with provider.server as server:
+        with hosts.started(*asking(server.url)) as session:
+            assert provider.full.wait(_LONG)
+            os.kill(hosts.pid("gw0"), signal.SIGKILL)
+            provider.go.set()
+            output = session.communicate(timeout=_LONG)[0]
+        print(output)
+        assert session.returncode == pytest.ExitCode.TESTS_FAILED
+        outcomes = [record["outcome"] for record in records().values()]
+        assert sorted(outcomes) == ["error", "solved", "solved", "solved"]
+        [lost] = [record for record in records().values() if record["outcome"] == "error"]
+        assert lost["error"]["kind"] == "worker"
+        assert events(hosts, lost)[0] == "episode"
+        assert len([line for line in ledger(hosts) if "prompt_tokens" in line]) == len(TASKS)  # also of the lost one
+
+        hosts.run(*asking(server.url), "--recode-resume")
+        assert len(server.requests) == len(TASKS) + 1
+    assert {record["outcome"] for record in records().values()} == {"solved"}
+
+
+def test_the_run_goes_on_without_a_host_that_cannot_be_reached_any_more(
+    make_task: MakeTask, hosts: Hosts, records: Records
+) -> None:
+    for name in TASKS:
+        make_task(name)
+    provider = Provider(free=1, held=2)
+    with provider.server as server:
+        with hosts.started(*asking(server.url)) as session:
+            assert provider.full.wait(_LONG)
+            hosts.dead.touch()
+            os.kill(hosts.pid("gw0"), signal.SIGKILL)
+            provider.go.set()
+            output = session.communicate(timeout=_LONG)[0]
+        print(output)
+        assert sorted(record["outcome"] for record in records().values()) == ["error", "solved", "solved", "solved"]
+    assert "INTERNALERROR" not in output
