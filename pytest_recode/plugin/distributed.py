@@ -72,6 +72,30 @@ def pytest_configure_node(node: Any) -> None:
             )
 
 
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Controller: a worker has ended. If that is an error, pytest-xdist starts it again, which must not end the session if its host is lost."""
+    session: Any = node.config.pluginmanager.get_plugin("dsession")
+    if error is None or not options.given(node.config) or not _may_be_elsewhere(node.gateway.spec):
+        return
+    start_again = type(session)._clone_node
+
+    def try_again(node: Any) -> None:
+        from execnet.gateway_bootstrap import HostNotFound
+
+        try:
+            start_again(session, node)
+        except (OSError, EOFError, HostNotFound) as error:
+            others = session._active_nodes - {node}
+            takes_over = any(not other.shutting_down for other in others)
+            rest = "other workers play its episodes" if takes_over else "resume the run to play its episodes"
+            reason = f"worker {node.gateway.id} is lost, and cannot be started again ({error}): {rest}"
+            run_of(node.config).notify(reason)
+            if not takes_over and not session.sched.tests_finished:
+                session.shouldstop = reason
+
+    session._clone_node = try_again  # xdist has no hook for this
+
+
 def _may_be_elsewhere(spec: Any) -> bool:
     """Whether the worker may see other files than this process: on another host, or by a Python that enters a container."""
     return not spec.popen or bool(spec.python or spec.via)

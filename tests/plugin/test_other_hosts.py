@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from tests.chat_server import Answer, ChatServer, Request, say
+from tests.messages import assert_message
 
 from .conftest import words
 
@@ -80,7 +81,17 @@ class Hosts:
     def command(self, *args: str, workers: int = 2) -> list[str]:
         given = ("-p", "no:cacheprovider", "-p", "no:rerunfailures", "--recode-sandbox=process", "-v")
         tx = f"{workers}*popen//python={self.place / 'host'}"
-        return [sys.executable, "-m", "pytest", *given, "--tx", tx, "--dist=load", "--recode-out=records/out", *args]
+        return [
+            sys.executable,
+            "-m",
+            "pytest",
+            *given,
+            "--tx",
+            tx,
+            "--dist=worksteal",
+            "--recode-out=records/out",
+            *args,
+        ]
 
     def run(self, *args: str) -> pytest.RunResult:
         done = subprocess.run(
@@ -89,9 +100,13 @@ class Hosts:
         print(done.stdout, done.stderr)
         return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0.0)
 
-    def started(self, *args: str) -> subprocess.Popen[str]:
+    def started(self, *args: str, workers: int = 2) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.command(*args), cwd=self.place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            self.command(*args, workers=workers),
+            cwd=self.place,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
 
     def pid(self, worker: str) -> int:
@@ -258,19 +273,28 @@ def test_a_lost_host_costs_its_running_episode_and_no_finished_one(
     assert {record["outcome"] for record in records().values()} == {"solved"}
 
 
-def test_the_run_goes_on_without_a_host_that_cannot_be_reached_any_more(
-    make_task: MakeTask, hosts: Hosts, records: Records
+@pytest.mark.parametrize("held", [2, 1], ids=["others are left", "none is left"])
+def test_a_host_that_cannot_be_reached_again_is_left_out(
+    make_task: MakeTask, hosts: Hosts, records: Records, held: int
 ) -> None:
+    """The provider holds a call of each worker, so that none of them has finished."""
     for name in TASKS:
         make_task(name)
-    provider = Provider(free=1, held=2)
+    provider = Provider(free=0, held=held)
     with provider.server as server:
-        with hosts.started(*asking(server.url)) as session:
+        with hosts.started(*asking(server.url), workers=held) as session:
             assert provider.full.wait(_LONG)
             hosts.dead.touch()
             os.kill(hosts.pid("gw0"), signal.SIGKILL)
             provider.go.set()
             output = session.communicate(timeout=_LONG)[0]
         print(output)
-        assert sorted(record["outcome"] for record in records().values()) == ["error", "solved", "solved", "solved"]
-    assert "INTERNALERROR" not in output
+        outcomes = sorted(record["outcome"] for record in records().values())
+        assert outcomes == (["error", "solved", "solved", "solved"] if held == 2 else ["error"])
+        assert "INTERNALERROR" not in output
+        [line] = [line for line in output.splitlines() if line.startswith("recode: worker gw0")]
+        assert_message(line, "gw0", "other workers play its episodes" if held == 2 else "resume the run")
+        hosts.dead.unlink()
+        hosts.run(*asking(server.url), "--recode-resume")
+        assert len(server.requests) == len(TASKS) + 1
+    assert [record["outcome"] for record in records().values()] == ["solved"] * len(TASKS)
