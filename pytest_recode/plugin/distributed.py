@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.plugin import RUN, options, run_of
+from pytest_recode.plugin import RUN, options, other_hosts, run_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
@@ -61,44 +61,20 @@ def pytest_configure_node(node: Any) -> None:
         node.workerinput["recode_out"] = str(run.out)
         if run.gateway is not None:
             node.workerinput["recode_gateway"] = asdict(run.gateway)
-        if _may_be_elsewhere(node.gateway.spec) and not run.settings.validate and not node.config.option.collectonly:
-            from pytest_recode.gateway.forwarding import forward
+        if other_hosts.may_be_elsewhere(node.gateway.spec) and not run.settings.validate and not _only_collects(node):
+            other_hosts.connect(node, run)
 
-            channel = node.gateway.newchannel()
-            forward(channel, run.file_server.socket)
-            node.workerinput["recode_file_server"] = asdict(run.file_server)
-            node.workerinput["recode_forward"] = node.recode_forward = (
-                channel  # execnet closes a channel that nobody holds
-            )
+
+def _only_collects(node: Any) -> bool:
+    only: bool = node.config.option.collectonly
+    return only
 
 
 def pytest_testnodedown(node: Any, error: object) -> None:
-    """Controller: a worker has ended. If that is an error, pytest-xdist starts it again, which must not end the session if its host is lost."""
-    session: Any = node.config.pluginmanager.get_plugin("dsession")
-    if error is None or not options.given(node.config) or not _may_be_elsewhere(node.gateway.spec):
-        return
-    start_again = type(session)._clone_node
-
-    def try_again(node: Any) -> None:
-        from execnet.gateway_bootstrap import HostNotFound
-
-        try:
-            start_again(session, node)
-        except (OSError, EOFError, HostNotFound) as error:
-            others = session._active_nodes - {node}
-            takes_over = any(not other.shutting_down for other in others)
-            rest = "other workers play its episodes" if takes_over else "resume the run to play its episodes"
-            reason = f"worker {node.gateway.id} is lost, and cannot be started again ({error}): {rest}"
-            run_of(node.config).notify(reason)
-            if not takes_over and not session.sched.tests_finished:
-                session.shouldstop = reason
-
-    session._clone_node = try_again  # xdist has no hook for this
-
-
-def _may_be_elsewhere(spec: Any) -> bool:
-    """Whether the worker may see other files than this process: on another host, or by a Python that enters a container."""
-    return not spec.popen or bool(spec.python or spec.via)
+    """Controller: a worker has ended. If that is an error, pytest-xdist starts it again."""
+    config = node.config
+    if error is not None and options.given(config) and other_hosts.may_be_elsewhere(node.gateway.spec):
+        other_hosts.keep_going(config.pluginmanager.get_plugin("dsession"), node, run_of(config))
 
 
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:

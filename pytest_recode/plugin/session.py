@@ -245,6 +245,11 @@ class Run:
     def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
         from pytest_recode.plugin import human_feedback
 
+        if settings.feedback_from == "files" and self.directory.remote is not None:
+            raise UserError(
+                "--recode-feedback-from=files exchanges files in the run's directory, which this worker does not see: use workers"
+                " on the machine of that directory, such as -n 4"
+            )
         person = human_feedback.ask(settings.feedback_from, self.config, self.out)
         return casting.cast(settings, self.registry, model, policy, person, self.gateway)
 

@@ -35,7 +35,7 @@ HOST = """\
 #!/bin/sh
 [ -e {dead} ] && exit 255
 exec unshare --mount --net --propagation private sh -c '
-    mount -t tmpfs disk {records} && mount -t tmpfs disk {tmp} && exec {python} "$@"' sh "$@"
+    mount -t tmpfs disk {records} && mount -t tmpfs disk {tmp} && {more} && exec {python} "$@"' sh "$@"
 """
 
 IN_EVERY_PROCESS = """\
@@ -76,7 +76,15 @@ class Hosts:
     def __init__(self, place: Path) -> None:
         self.place = place
         self.records = place / "records"
+        self.tmp = ""
         self.dead = place / "dead"  # a file; while it is there, no host can be reached
+
+    def make(self, more: str = "true") -> None:
+        """`more`: a command of the shell that each host runs first."""
+        parts = {"dead": self.dead, "records": self.records, "tmp": self.tmp, "python": sys.executable}
+        wrapper = self.place / "host"
+        wrapper.write_text(HOST.format(more=more, **{name: shlex.quote(str(part)) for name, part in parts.items()}))
+        wrapper.chmod(0o755)
 
     def command(self, *args: str, workers: int = 2) -> list[str]:
         given = ("-p", "no:cacheprovider", "-p", "no:rerunfailures", "--recode-sandbox=process", "-v")
@@ -124,10 +132,8 @@ def hosts(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterato
     made.records.mkdir()
     tmp = tempfile.mkdtemp(prefix="hosts-", dir="/tmp")
     monkeypatch.setenv("TMPDIR", tmp)
-    wrapper = pytester.path / "host"
-    parts = {"dead": made.dead, "records": made.records, "tmp": tmp, "python": sys.executable}
-    wrapper.write_text(HOST.format(**{name: shlex.quote(str(part)) for name, part in parts.items()}))
-    wrapper.chmod(0o755)
+    made.tmp = tmp
+    made.make()
     pytester.makeconftest(IN_EVERY_PROCESS)
     yield made
     shutil.rmtree(tmp)
@@ -298,3 +304,14 @@ def test_a_host_that_cannot_be_reached_again_is_left_out(
         hosts.run(*asking(server.url), "--recode-resume")
         assert len(server.requests) == len(TASKS) + 1
     assert [record["outcome"] for record in records().values()] == ["solved"] * len(TASKS)
+
+
+def test_a_host_without_the_tasks_is_named_before_anything_is_asked(make_task: MakeTask, hosts: Hosts) -> None:
+    root = make_task("a")
+    hosts.make(f"mount -t tmpfs disk {shlex.quote(str(root.parent))}")
+    with ChatServer([]) as server:
+        result = hosts.run(*asking(server.url), "bench/a")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line.startswith("ERROR")]
+    assert_message(line, "worker gw0", "bench/a", "//chdir=", "--rsyncdir")
+    assert not (hosts.records / "out").exists()
