@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -315,3 +316,56 @@ def test_a_host_without_the_tasks_is_named_before_anything_is_asked(make_task: M
     [line] = [line for line in result.errlines if line.startswith("ERROR")]
     assert_message(line, "worker gw0", "bench/a", "//chdir=", "--rsyncdir")
     assert not (hosts.records / "out").exists()
+
+
+def test_ctrl_c_stops_all_hosts_and_records_the_answers_in_progress(
+    make_task: MakeTask, hosts: Hosts, records: Records
+) -> None:
+    for name in TASKS:
+        make_task(name)
+    provider = Provider(free=1, held=2)
+    with provider.server as server:
+        with hosts.started(*asking(server.url)) as session:
+            assert provider.full.wait(_LONG)
+            session.send_signal(signal.SIGINT)
+            assert session.stdout is not None
+            output = ""
+            while "waiting up to 60 s" not in output:
+                output += (line := session.stdout.readline())
+                assert line, output
+            provider.go.set()
+            output += session.communicate(timeout=_LONG)[0]
+        print(output)
+        asked = len(server.requests)
+    assert session.returncode == pytest.ExitCode.INTERRUPTED
+    assert asked == 3
+    assert [line["prompt_tokens"] for line in ledger(hosts)] == [11] * asked
+    found = [path.read_text() for path in (hosts.records / "out/episodes").iterdir()]
+    assert sum(text.count('"event": "usage"') for text in found) == asked
+    assert sum(text.count('"event": "interrupted"') for text in found) == 2
+    assert "interrupted: 2 of 4 episodes" in output
+
+
+def test_a_full_disk_of_the_directory_stops_all_hosts(make_task: MakeTask, hosts: Hosts) -> None:
+    for name in TASKS:
+        make_task(name)
+    small = hosts.records
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "disk", str(small)], check=True)
+    try:
+        provider = Provider(free=1, held=2)
+        with provider.server as server:
+            with hosts.started(*asking(server.url)) as session:
+                assert provider.full.wait(_LONG)
+                with (small / "of-somebody-else").open("wb", buffering=0) as file, suppress(OSError):
+                    while True:
+                        file.write(bytes(1 << 12))
+                provider.go.set()
+                output = session.communicate(timeout=_LONG)[0]
+            print(output)
+            assert len(server.requests) == 3
+        assert session.returncode == pytest.ExitCode.INTERRUPTED
+        [line] = [line for line in output.splitlines() if line.startswith("! ")]
+        assert_message(line, str(small), "cannot be written", "free space there")
+        assert len([line for line in ledger(hosts) if "prompt_tokens" in line]) == 3
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
