@@ -26,7 +26,7 @@ _LONGEST = 60
 """Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
 
 
-class _Connection(http.client.HTTPConnection):
+class Connection(http.client.HTTPConnection):
     """An HTTP connection over a connected Unix socket."""
 
     def __init__(self, connected: socket.socket) -> None:
@@ -55,7 +55,7 @@ def response_of(
     connection: socket.socket, method: str, path: str, token: str, headers: Mapping[str, str], body: str | bytes | None
 ) -> Iterator[http.client.HTTPResponse]:
     """Send a request on a new connection, and close it afterwards. Raises `OSError` and `http.client.HTTPException`."""
-    client = _Connection(connection)
+    client = Connection(connection)
     try:
         client.request(method, path, body, {"Authorization": f"Bearer {token}", **headers})
         yield client.getresponse()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.plugin import RUN, options, other_hosts, run_of
+from pytest_recode.plugin import RUN, options, run_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
@@ -61,6 +61,8 @@ def pytest_configure_node(node: Any) -> None:
         node.workerinput["recode_out"] = str(run.out)
         if run.gateway is not None:
             node.workerinput["recode_gateway"] = asdict(run.gateway)
+        from pytest_recode.plugin import other_hosts  # not imported in a session without tasks
+
         if other_hosts.may_be_elsewhere(node.gateway.spec) and not run.settings.validate and not _only_collects(node):
             other_hosts.connect(node, run)
 
@@ -73,7 +75,11 @@ def _only_collects(node: Any) -> bool:
 def pytest_testnodedown(node: Any, error: object) -> None:
     """Controller: a worker has ended. If that is an error, pytest-xdist starts it again."""
     config = node.config
-    if error is not None and options.given(config) and other_hosts.may_be_elsewhere(node.gateway.spec):
+    if error is None or not options.given(config):
+        return
+    from pytest_recode.plugin import other_hosts
+
+    if other_hosts.may_be_elsewhere(node.gateway.spec):
         other_hosts.keep_going(config.pluginmanager.get_plugin("dsession"), node, run_of(config))
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from pytest_recode.gateway import GatewayConfig, process, token
-from pytest_recode.gateway.client import Connection, _connected
+from pytest_recode.gateway.connection import Connection, connected
 from pytest_recode.gateway.process import GatewayProcess, new_address
 from pytest_recode.models import Caller, GatewayAddress
+from pytest_recode.records.run_directory import LEDGER
 from tests.chat_server import chat_server  # noqa: F401  a fixture
 
 EPISODE = Caller(episode="bench/tiny/task.yaml::episode[local]")
@@ -56,7 +57,7 @@ class Asked:
     """A request that a worker has sent."""
 
     def __init__(self, gateway: Gateway, path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> None:
-        self.connection = Connection(gateway.address.socket)
+        self.connection = Connection(connected(gateway.address.socket))
         self.connection.request("POST", path, json.dumps(body), dict(headers))
         self.response = self.connection.getresponse()
 
@@ -85,14 +86,16 @@ def start_gateway(quick_python: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
     started: list[Gateway] = []
 
     def start(url: str, **config: Any) -> Gateway:
-        ledger = tmp_path / f"spending-{len(started)}.jsonl"
+        out = tmp_path / f"run-{len(started)}"
+        out.mkdir()
+        ledger = out / LEDGER
         told: list[str] = []
         made = GatewayProcess(
-            GatewayConfig(address=new_address(), ledger=str(ledger), api_base=url, **{"workers": 8, **config}),
+            GatewayConfig(address=new_address(), out=str(out), api_base=url, **{"workers": 8, **config}),
             told.append,
         )
         started.append(Gateway(process=made, ledger=ledger, told=told))
-        _connected(made.address, "local").close()
+        connected(made.address.socket).close()
         return started[-1]
 
     yield start

@@ -113,7 +113,7 @@ def test_a_reply_arrives_as_it_was_given(reply: Reply) -> None:
 def test_the_configuration_arrives_as_it_was_given() -> None:
     config = GatewayConfig(
         address=GatewayAddress(socket="/tmp/s", secret="x"),
-        ledger="/tmp/l",
+        out="/tmp/l",
         workers=3,
         max_cost=1.5,
         max_cost_of={"m": 0.5},

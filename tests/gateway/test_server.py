@@ -20,8 +20,9 @@ import openai
 import pytest
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, Stopped, UserError
-from pytest_recode.gateway import client, process, token
+from pytest_recode.gateway import client, connection, process, token
 from pytest_recode.gateway.client import make
+from pytest_recode.gateway.connection import Connection, connected
 from pytest_recode.models import Caller, GatewayAddress, Message, ModelContext, Reply, Usage
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.null_ledger import NullLedger
@@ -83,12 +84,12 @@ def test_a_worker_gets_the_answer_and_the_ledger_has_its_cost(chat_server: Serve
 def test_only_callers_with_a_token_of_the_run_are_served(chat_server: Serve, start_gateway: Start) -> None:
     gateway = start_gateway(chat_server([]).url)
     for given in ("", "Bearer ", "Bearer recode-", f"Bearer {token('another', EPISODE)}"):
-        connection = client.Connection(gateway.address.socket)
-        connection.request("POST", "/v1/chat/completions", "{}", {"Authorization": given})
-        response = connection.getresponse()
+        opened = Connection(connected(gateway.address.socket))
+        opened.request("POST", "/v1/chat/completions", "{}", {"Authorization": given})
+        response = opened.getresponse()
         assert response.status == 401
         assert "token" in json.loads(response.read())["error"]["message"]
-        connection.close()
+        opened.close()
 
 
 def test_only_this_user_can_enter_the_directory_of_the_socket(start_gateway: Start) -> None:
@@ -393,7 +394,7 @@ def test_a_call_that_breaks_off_does_not_hold_the_budget(chat_server: Serve, sta
 def test_a_gateway_that_nobody_starts_is_an_error_that_names_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(client, "STARTING", 0.0)
+    monkeypatch.setattr(connection, "STARTING", 0.0)
     address = GatewayAddress(socket=str(tmp_path / "socket"), secret="s")
     with pytest.raises(ModelError) as caught:
         make(ModelContext(name="local", ledger=NullLedger(), gateway=address))
