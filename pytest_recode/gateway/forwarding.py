@@ -26,6 +26,8 @@ class Channel(Protocol):
 
     def send(self, item: object) -> None: ...
 
+    def receive(self) -> Any: ...
+
     def setcallback(self, callback: Any, endmarker: Any = ...) -> None: ...
 
     def close(self) -> None: ...
@@ -75,9 +77,8 @@ class ForwardedSocket:
             threading.Thread(target=_copy, args=(taken, stream), name="recode-forward", daemon=True).start()
 
     def close(self) -> None:
-        shutil.rmtree(
-            Path(self.path).parent, ignore_errors=True
-        )  # first: a caller that finds no directory does not wait
+        # first: a caller that finds no directory does not wait
+        shutil.rmtree(Path(self.path).parent, ignore_errors=True)
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -85,20 +86,25 @@ class ForwardedSocket:
 
 def _copy(end: socket.socket, stream: Channel) -> None:
     """Copy in both directions until one side ends."""
-
-    def received(data: bytes | None) -> None:
-        with suppress(OSError):  # this side has ended
-            if data is None:
-                end.shutdown(socket.SHUT_RDWR)
-            else:
-                end.sendall(data)
-
-    with end, suppress(OSError):
-        stream.setcallback(received, endmarker=None)
+    # In a thread, and not by a callback of execnet: that would be called by the one thread that receives for all channels, and this
+    # socket's reader may be waiting for another of them.
+    back = threading.Thread(target=_copy_back, args=(stream, end), name="recode-forward", daemon=True)
+    back.start()
+    with suppress(OSError):
         while data := end.recv(_PIECE):
             stream.send(data)
     with suppress(OSError):  # the connection to the other host has ended
         stream.close()
+    back.join()
+    end.close()
+
+
+def _copy_back(stream: Channel, end: socket.socket) -> None:
+    with suppress(OSError, EOFError):  # one of the sides has ended
+        while True:
+            end.sendall(stream.receive())
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
 
 
 def _exclude_threads(channel: Channel) -> None:

@@ -6,7 +6,7 @@ import http.client
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -48,16 +48,19 @@ class RemoteRun:
     @contextmanager
     def locked(self, path: Path, waiting: AbstractContextManager[object]) -> Iterator[None]:
         """If the gateway ends, the lock does, too: then a first turn may be played twice, which costs money but no record."""
-        try:
-            with response_of(
-                connected(self._address.socket), "GET", self._url(path, "locks"), self._token, {}, None
-            ) as response:
+        with ExitStack() as held:
+            try:
+                connection = connected(self._address.socket)
+                url = self._url(path, "locks")
+                response = held.enter_context(response_of(connection, "GET", url, self._token, {}, None))
                 with waiting:
-                    if response.readline() != b"locked\n":
-                        raise RecordsError(_LOST.format(self.out))
-                yield
-        except (OSError, http.client.HTTPException):
-            raise RecordsError(_LOST.format(self.out)) from None
+                    line = response.readline()
+            except (OSError, http.client.HTTPException):
+                raise RecordsError(_LOST.format(self.out)) from None
+            _check_status("GET", url, response.status, line)
+            if line != b"locked\n":
+                raise RecordsError(_LOST.format(self.out))
+            yield
 
     # the run
 
@@ -68,7 +71,9 @@ class RemoteRun:
     def wait_for_stop(self) -> None:
         """Wait until the run stops, or the connection to the controlling process's host is lost."""
         try:
-            self._answer("GET", "/v1/run/stop")
+            stopped = False
+            while not stopped:
+                stopped = json.loads(self._answer("GET", "/v1/run/stop")[1])
         except RecordsError:
             return
 
@@ -104,11 +109,17 @@ class RemoteRun:
                     raise RecordsError(_LOST.format(self.out)) from None
                 time.sleep(PAUSE)
                 continue
-            if status == http.HTTPStatus.CONFLICT:
-                raise error_of(json.loads(data))
-            if status not in (http.HTTPStatus.OK, http.HTTPStatus.NOT_FOUND):
-                raise GatewayError(f"{method} {url}: {status} {data.decode('utf-8', 'replace')}")
+            if status != http.HTTPStatus.NOT_FOUND:
+                _check_status(method, url, status, data)
             return status, data
+
+
+def _check_status(method: str, url: str, status: int, data: bytes) -> None:
+    """Raises what the gateway raised."""
+    if status == http.HTTPStatus.CONFLICT:
+        raise error_of(json.loads(data))
+    if status != http.HTTPStatus.OK:
+        raise GatewayError(f"{method} {url}: {status} {data.decode('utf-8', 'replace')}")
 
 
 _LOST = "{} cannot be written from this host (the connection to the controlling process is lost): resume the run"

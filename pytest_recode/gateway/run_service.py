@@ -1,10 +1,10 @@
 """What the gateway does for workers on other hosts: it reads and writes the files of the run and its ledger, and says when the run stops.
 
     GET, POST, PATCH, PUT, DELETE /v1/run/files/FOLDER/NAME   read; open to append (answers the size); append at ?offset=; replace; remove
-    GET /v1/run/locks/FOLDER/NAME                             answers a line when the lock is held, which ends with the connection
+    GET /v1/run/locks/FOLDER/NAME.lock                        answers a line when the lock is held, which ends with the connection
     POST /v1/run/ledger/METHOD                                a method of `FileLedger` on behalf of the worker
     GET /v1/run/check                                         whether records can be written
-    GET /v1/run/stop                                          answers when the run stops
+    GET /v1/run/stop                                          whether the run stops; answers when it does, or after some time
 
 `remote_run.py` is the other side.
 """
@@ -15,6 +15,7 @@ import asyncio
 import errno
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 from aiohttp import web
@@ -39,9 +40,18 @@ from pytest_recode.records.run_directory import (
 )
 from pytest_recode.records.stored_values import load_usage
 
-FOLDERS = frozenset({"episodes", "checkpoints", "first-turns", "retrieval"})
-"""The folders of a run's directory that workers write to."""
+FOLDERS = {
+    "episodes": frozenset({"GET", "POST", "PATCH"}),
+    "checkpoints": frozenset({"GET", "POST", "PATCH"}),
+    "first-turns": frozenset({"GET", "PUT"}),
+    "retrieval": frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"}),
+}
+"""What workers may do with files in the folders of a run's directory: no worker changes or removes a line that was written."""
+LOCKED = frozenset({"first-turns", "retrieval"})
+"""The folders with lock files."""
 _POLL = 0.1  # seconds
+_LONGEST = 30.0
+"""Seconds until a question whether the run stops is answered: the worker repeats it, and notices a gateway that was started again."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -73,13 +83,21 @@ class RunService:
         self._stopped.set()
 
     def _path(self, request: web.Request) -> Path:
+        """Raises `HTTPForbidden` for all but files of the folders, and for what may not be done with them."""
         name: str = request.match_info["name"]
-        folder, _, file = name.partition("/")
-        if (folder in FOLDERS and file and "/" not in file and not file.startswith(".")) or (
-            name == RESULTS and request.method == "GET"
-        ):
+        folder, file = _parts(name)
+        shared = request.method in FOLDERS.get(folder, ()) and not file.endswith(".lock")
+        if shared or (name == RESULTS and request.method == "GET"):
             return self._out / name
-        raise web.HTTPForbidden(text=f"{name} is not a file that workers share")
+        raise web.HTTPForbidden(text=f"{name} is not a file that workers may {request.method}")
+
+    def _lock_path(self, request: web.Request) -> Path:
+        """Raises `HTTPForbidden` like `_path`."""
+        name: str = request.match_info["name"]
+        folder, file = _parts(name)
+        if folder in LOCKED and file.endswith(".lock"):
+            return self._out / name
+        raise web.HTTPForbidden(text=f"{name} is not a lock of workers")
 
     async def _read(self, request: web.Request) -> web.StreamResponse:
         path = self._path(request)
@@ -112,7 +130,7 @@ class RunService:
         return web.json_response(None)
 
     async def _lock(self, request: web.Request) -> web.StreamResponse:
-        path = self._path(request)
+        path = self._lock_path(request)
         subdirectory(path.parent)
         with writing(path):
             file = locks.open_lock(path)
@@ -133,8 +151,9 @@ class RunService:
         return web.json_response(None)
 
     async def _stop(self, request: web.Request) -> web.StreamResponse:
-        await self._stopped.wait()
-        return web.json_response(None)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), _LONGEST)
+        return web.json_response(self._stopped.is_set())
 
     async def _ledger(self, request: web.Request) -> web.StreamResponse:
         config, worker = self._config, request["worker"]
@@ -165,6 +184,12 @@ class RunService:
             case _:
                 raise web.HTTPNotFound
         return web.json_response(None)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The folder and the file of a name; two empty strings if it is not a plain file directly in a folder."""
+    folder, _, file = name.partition("/")
+    return ("", "") if not file or file.startswith(".") or "/" in file or "\0" in file else (folder, file)
 
 
 def _with_faults(handler: Handler) -> Handler:

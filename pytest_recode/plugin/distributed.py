@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from pytest_recode.plugin import RUN, options, run_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
-    from pytest_recode.task import Environment
+    from pytest_recode.task import Environment, Task
 
 OURS = re.compile(r"(::|/)(episode|replay|validate)\[")
 """The controller collects nothing itself: it knows items by their ids."""
@@ -38,12 +38,18 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)  # another plugin may choose the interpreter
 def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None:
-    """Controller: start the workers of this machine without API keys, if only the gateway calls models."""
-    if not options.given(config) or run_of(config).gateway is None:
+    """Controller: prepare connections to other hosts, and start the workers of this machine without API keys, if only the gateway calls models."""
+    if not options.given(config):
+        return
+    run = run_of(config)
+    if not all(spec.popen and not spec.chdir for spec in specs):
+        from pytest_recode.plugin import other_hosts
+
+        other_hosts.prepare(config)
+    if run.gateway is None:
         return
     from pytest_recode.plugin import casting
 
-    run = run_of(config)
     if not casting.only_gateway_calls(run.settings, run.registry):
         return
     own = {entry.get("api_key_env") for entry in casting.model_table(run.settings).values()}
@@ -80,18 +86,26 @@ def pytest_testnodedown(node: Any, error: object) -> None:
     from pytest_recode.plugin import other_hosts
 
     if other_hosts.may_be_elsewhere(node.gateway.spec):
-        other_hosts.keep_going(config.pluginmanager.get_plugin("dsession"), node, run_of(config))
+        other_hosts.keep_going(config.pluginmanager.get_plugin("dsession"), node, run_of(config), error)
 
 
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
     """Controller: the first worker has collected, and no model has been called yet."""
     config: pytest.Config = node.config
     ours = [nodeid for nodeid in ids if OURS.search(nodeid)]
+    elsewhere = hasattr(node, "recode_forward")
+    if elsewhere:
+        from pytest_recode.plugin import other_hosts
+
+        other_hosts.compare_collections(node, ours)
     if RUN in config.stash and ours:
         run = config.stash[RUN]
         run.collected.ids = frozenset(ours)
         first = not run.collected.by_format
-        run.collected.environments = _environments(run, ours)  # fills in the rest of `collected`
+        tasks = list(_tasks(run, ours))
+        run.collected.environments = _environments(run, tasks)  # fills in the rest of `collected`
+        if elsewhere:
+            other_hosts.compare_tasks(node, (task for _, task in tasks))
         from pytest_recode.plugin import preflight
 
         preflight.prepare(run)
@@ -100,6 +114,16 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
 
             for line in summary.played_how(run):
                 run.notify(line.removeprefix("recode: "))
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist tells the controller that this worker has collected
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Worker on another host: send the digests of its tasks to the controller, if that asked for them."""
+    channel = getattr(session.config, "workerinput", {}).get("recode_digests")
+    if channel is not None:
+        from pytest_recode.plugin import other_hosts
+
+        other_hosts.send_digests(channel, session.items)
 
 
 def speaks(config: pytest.Config) -> bool:
@@ -117,10 +141,20 @@ def stop(config: pytest.Config, reason: str) -> bool:
     return True
 
 
-def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
-    """The environments of the tasks of these items, with the tasks' ids. Reads the manifests again, because the controller has no items."""
-    from pytest_recode.faults import UserError
+def _environments(run: Run, tasks: Iterable[tuple[Path, Task]]) -> dict[Environment, list[str]]:
+    """The environments of these tasks, with the tasks' ids."""
     from pytest_recode.plugin.environments import placed
+
+    environments: dict[Environment, list[str]] = {}
+    for path, task in tasks:
+        environments.setdefault(placed(task.environment, run.settings.environments), []).append(task.id)
+        run.collected.tasks[task.id] = path
+    return environments
+
+
+def _tasks(run: Run, ids: Sequence[str]) -> Iterator[tuple[Path, Task]]:
+    """The tasks of these items, with their manifests. Reads the manifests again, because the controller has no items."""
+    from pytest_recode.faults import UserError
 
     wanted: dict[str, set[str]] = {}
     for nodeid in ids:
@@ -128,7 +162,6 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
         found = OURS.search(f"/{name}")
         of = name[: max(found.start() - 1, 0)] if found is not None else ""
         wanted.setdefault(manifest, set()).add(of)
-    environments: dict[Environment, list[str]] = {}
     for path, tasks in ((path, tasks) for name, tasks in wanted.items() for path in _manifests(run.config, name)):
         task_format = run.registry.format(path.name)
         if task_format is None:
@@ -142,12 +175,7 @@ def _environments(run: Run, ids: Sequence[str]) -> dict[Environment, list[str]]:
             from pytest_recode.plugin import sharding
 
             sharding.listed(run, task_format, path, loaded)
-        for task in loaded:
-            if task_format.single or task.id in tasks:
-                environment = placed(task.environment, run.settings.environments)
-                environments.setdefault(environment, []).append(task.id)
-                run.collected.tasks[task.id] = path
-    return environments
+        yield from ((path, task) for task in loaded if task_format.single or task.id in tasks)
 
 
 def _manifests(config: pytest.Config, name: str) -> Iterator[Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.faults import GatewayError, RecordsError, UserError
+from pytest_recode.faults import GatewayError, RecordsError
 from pytest_recode.gateway import token, worker_of, worker_token
 from pytest_recode.gateway.connection import connected, response_of
 from pytest_recode.gateway.remote_run import RemoteRun
@@ -57,11 +57,41 @@ def test_a_repeated_append_is_written_once(tmp_path: Path) -> None:
         assert path.read_bytes() == other
 
 
-@pytest.mark.parametrize("name", ["other/a", "episodes/../a", "episodes/.a", "episodes/a/b", "a", "results.jsonl"])
-def test_no_other_file_is_written(run: RemoteRun, name: str) -> None:
-    with pytest.raises((GatewayError, RecordsError, UserError)):
-        run.replace(run.out / name, "text")
-    assert not list(run.out.rglob("*"))
+NOT_SHARED = (
+    *(
+        "other/a",
+        "first-turns/../a",
+        "first-turns/.a",
+        "first-turns/a/b",
+        "first-turns/a.lock",
+        "first-turns/a%00",
+        "a",
+    ),
+    *("results.jsonl", "spending.jsonl", "controller.lock", "episodes/a", "checkpoints/a"),
+    *("first-turns/%2e%2e%2fa", "first-turns%2fa%2fb", "first-turns/%2fa", "..%2fa", "%2ftmp%2fa", "first-turns//a"),
+)
+
+
+@pytest.mark.parametrize("name", NOT_SHARED)
+def test_no_other_file_is_replaced(gateway: Gateway, name: str) -> None:
+    own = worker_token(gateway.address.secret, "gw0")
+    before = sorted(gateway.ledger.parent.parent.rglob("*"))
+    with response_of(connected(gateway.address.socket), "PUT", f"/v1/run/files/{name}", own, {}, "text") as response:
+        assert response.status == 403
+    assert sorted(gateway.ledger.parent.parent.rglob("*")) == before
+
+
+def test_a_line_that_was_written_stays(run: RemoteRun) -> None:
+    for folder in ("episodes", "checkpoints"):
+        path = run.out / folder / "a.jsonl"
+        run.lines(path).append({"a": 1})
+        with pytest.raises(GatewayError, match="403"):
+            run.remove(path)
+        with pytest.raises(GatewayError, match="403"), run.locked(path, nullcontext()):
+            raise AssertionError("it is no lock")
+        with pytest.raises(RecordsError, match="was changed"):
+            run.append(path, 0, b"{}\n")
+        assert path.read_bytes() == b'{"a": 1}\n'
 
 
 @pytest.mark.parametrize("kind", ["none", "an episode's", "another run's", "another worker's"])
@@ -98,3 +128,35 @@ def test_a_lock_excludes_others_until_its_holder_leaves(run: RemoteRun) -> None:
         order.append("this")
     thread.join()
     assert order == ["this", "other"]
+
+
+def test_what_fails_under_a_lock_is_no_fault_of_the_connection(run: RemoteRun) -> None:
+    with pytest.raises(BrokenPipeError), run.locked(run.out / "first-turns" / "a.lock", nullcontext()):
+        raise BrokenPipeError
+
+
+def test_a_gateway_that_is_started_again_stops_no_worker(gateway: Gateway, run: RemoteRun) -> None:
+    stopped = threading.Event()
+
+    def follow() -> None:
+        run.wait_for_stop()
+        stopped.set()
+
+    thread = threading.Thread(target=follow)
+    lines = run.lines(run.out / "episodes" / "a.jsonl")
+    thread.start()
+    gateway.kill()
+    lines.append({"a": 1})
+    assert not stopped.is_set()
+    gateway.process.stop()
+    thread.join()
+    assert run.read(run.out / "episodes" / "a.jsonl") == b'{"a": 1}\n'
+
+
+def test_a_worker_stops_when_the_gateway_is_lost(gateway: Gateway, run: RemoteRun) -> None:
+    gateway.process.close()
+    run.wait_for_stop()
+    with pytest.raises(RecordsError, match="resume the run"):
+        run.check()
+    with pytest.raises(RecordsError, match="resume the run"), run.locked(run.out / "first-turns/a.lock", nullcontext()):
+        raise AssertionError("there is no lock")

@@ -1,7 +1,8 @@
 """Workers on other hosts, without a shared file system: mount namespaces with their own disks over the places of the run's directory
 and of temporary files, and network namespaces without any interface.
 
-Each is started by execnet as a Python, like one behind ssh. The place of the tasks is the same on every host.
+Most are started by execnet as a Python, with the tasks at the same place as on this host. `ssh=True`: by a program `ssh` that enters
+a host, and ends at Ctrl-C as ssh does; there, the tasks are on the host's own disk.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from tests.agents.vectors_server import embedded
 from tests.chat_server import Answer, ChatServer, Request, say
 from tests.messages import assert_message
 
@@ -36,22 +38,28 @@ HOST = """\
 #!/bin/sh
 [ -e {dead} ] && exit 255
 exec unshare --mount --net --propagation private sh -c '
-    mount -t tmpfs disk {records} && mount -t tmpfs disk {tmp} && {more} && exec {python} "$@"' sh "$@"
+    mount -t tmpfs disk {records} && mount -t tmpfs disk {tmp} && mount -t tmpfs disk {there} || exit 1
+    cp -R bench conftest.py {there} && cd {there} && {more} && cd {place} && exec "$@"' sh "$@"
+"""
+
+SSH = """\
+#!/bin/sh
+for command; do :; done
+cat | setsid --wait {host} sh -c "$command" | cat
 """
 
 IN_EVERY_PROCESS = """\
 import os
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path({place!r})
 
 
 def pytest_configure(config):
     given = getattr(config, "workerinput", None)
     if given is None:
-        (HERE / "controller.pid").write_text(str(os.getpid()))
         return
-    (HERE / f"{given['workerid']}.pid").write_text(str(os.getpid()))
+    (HERE / f"{{given['workerid']}}.pid").write_text(str(os.getpid()))
     assert not any((HERE / "records").iterdir()), "this is not the disk of another host"
 
 
@@ -64,7 +72,9 @@ def pytest_runtest_teardown(item):
                 found = (process / name).read_bytes()
             except OSError:
                 continue
-            assert secret not in found, f"{process / name} shows the secret"
+            assert secret not in found, f"{{process / name}} shows the secret"
+    for path in Path(os.environ["TMPDIR"]).rglob("*"):
+        assert not path.is_file() or secret not in path.read_bytes(), f"{{path}} has the secret"
 """
 
 MakeTask = Callable[..., Path]
@@ -72,50 +82,49 @@ Results = Callable[..., list[dict[str, Any]]]
 
 
 class Hosts:
-    """Other hosts than this one. `session`: the arguments of pytest with a worker on each of them."""
+    """Other hosts than this one."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, tmp: Path) -> None:
         self.place = place
         self.records = place / "records"
-        self.tmp = ""
+        self.there = place / "there"  # the tasks on the disk of a host
+        self.tmp = tmp
         self.dead = place / "dead"  # a file; while it is there, no host can be reached
+        self.host, self.ssh = place / "host", place / "bin/ssh"
+        for path in (self.records, self.there, self.ssh.parent):
+            path.mkdir()
+        self.make()
 
     def make(self, more: str = "true") -> None:
-        """`more`: a command of the shell that each host runs first."""
-        parts = {"dead": self.dead, "records": self.records, "tmp": self.tmp, "python": sys.executable}
-        wrapper = self.place / "host"
-        wrapper.write_text(HOST.format(more=more, **{name: shlex.quote(str(part)) for name, part in parts.items()}))
-        wrapper.chmod(0o755)
+        """`more`: a command of the shell that each host runs first, beside its copy of the tasks."""
+        parts = {"dead": self.dead, "records": self.records, "tmp": self.tmp, "there": self.there, "place": self.place}
+        self.host.write_text(HOST.format(more=more, **{name: shlex.quote(str(part)) for name, part in parts.items()}))
+        self.ssh.write_text(SSH.format(host=shlex.quote(str(self.host))))
+        for path in (self.host, self.ssh):
+            path.chmod(0o755)
 
-    def command(self, *args: str, workers: int = 2) -> list[str]:
-        given = ("-p", "no:cacheprovider", "-p", "no:rerunfailures", "--recode-sandbox=process", "-v")
-        tx = f"{workers}*popen//python={self.place / 'host'}"
-        return [
-            sys.executable,
-            "-m",
-            "pytest",
-            *given,
-            "--tx",
-            tx,
-            "--dist=worksteal",
-            "--recode-out=records/out",
-            *args,
-        ]
+    def command(self, *args: str, workers: int = 2, ssh: bool = False) -> list[str]:
+        """Arguments of pytest with a worker on each of `workers` hosts."""
+        there = f"ssh=there//python={sys.executable}//chdir={self.there}"
+        tx = there if ssh else f"popen//python={self.host} {sys.executable}"
+        given = ("-p", "no:cacheprovider", "-p", "no:rerunfailures", "--recode-sandbox=process", "--ignore=there")
+        spread = (f"--tx={workers}*{tx}", "--dist=worksteal", "--recode-out=records/out")
+        return [sys.executable, "-m", "pytest", *given, *spread, *args]
 
-    def run(self, *args: str) -> pytest.RunResult:
-        done = subprocess.run(
-            self.command(*args), cwd=self.place, capture_output=True, text=True, check=False, timeout=_LONG
-        )
-        print(done.stdout, done.stderr)
-        return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0.0)
+    def run(self, *args: str, workers: int = 2, ssh: bool = False) -> pytest.RunResult:
+        with self.started(*args, workers=workers, ssh=ssh) as session:
+            output = session.communicate(timeout=_LONG)[0]
+        print(output)
+        return pytest.RunResult(session.returncode, output.splitlines(), [], 0.0)
 
-    def started(self, *args: str, workers: int = 2) -> subprocess.Popen[str]:
+    def started(self, *args: str, workers: int = 2, ssh: bool = False) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.command(*args, workers=workers),
+            self.command(*args, workers=workers, ssh=ssh),
             cwd=self.place,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
 
     def pid(self, worker: str) -> int:
@@ -128,14 +137,14 @@ def hosts(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterato
         ["unshare", "--mount", "--net", "mount", "-t", "tmpfs", "disk", "/mnt"], capture_output=True, check=False
     )
     if tried.returncode != 0:
-        pytest.skip(f"no namespaces: {tried.stderr.decode()}")
-    made = Hosts(pytester.path)
-    made.records.mkdir()
+        pytest.skip(
+            f"hosts need namespaces with their own disks, which only root can make here: {tried.stderr.decode()}"
+        )
     tmp = tempfile.mkdtemp(prefix="hosts-", dir="/tmp")
+    made = Hosts(pytester.path, Path(tmp))
     monkeypatch.setenv("TMPDIR", tmp)
-    made.tmp = tmp
-    made.make()
-    pytester.makeconftest(IN_EVERY_PROCESS)
+    monkeypatch.setenv("PATH", str(made.ssh.parent), prepend=os.pathsep)
+    pytester.makeconftest(IN_EVERY_PROCESS.format(place=str(pytester.path)))
     yield made
     shutil.rmtree(tmp)
 
@@ -214,28 +223,25 @@ def asking(url: str) -> tuple[str, ...]:
     return ("--recode-agent=one-shot", "--recode-model=local", f"--recode-api-base={url}")
 
 
+def read_until(session: subprocess.Popen[str], text: str) -> str:
+    """The output of a session until a line with `text`."""
+    assert session.stdout is not None
+    output = ""
+    while text not in output:
+        output += (line := session.stdout.readline())
+        assert line, output
+    return output
+
+
 def ledger(hosts: Hosts) -> list[dict[str, Any]]:
     lines = (hosts.records / "out/spending.jsonl").read_text().splitlines()
     return [entry for line in lines if "model" in (entry := json.loads(line))]
 
 
-def test_hosts_without_a_network_call_models_through_the_gateway(
-    make_task: MakeTask, hosts: Hosts, records: Records
-) -> None:
-    for name in TASKS:
-        make_task(name)
-    with Provider(free=len(TASKS), held=1).server as server:
-        hosts.run(*asking(server.url)).assert_outcomes(passed=len(TASKS))
-        asked = len(server.requests)
-    assert asked == len(TASKS)
-    assert [line["prompt_tokens"] for line in ledger(hosts)] == [11] * asked
-    assert {record["outcome"] for record in records().values()} == {"solved"}
-    assert all("usage" in events(hosts, record) for record in records().values())
-
-
 TABLE = "cheap:\n  model: openai/cheap\n  price: {prompt: 1000, completion: 1000}\n"
 
 
+@pytest.mark.slow
 def test_a_budget_holds_for_all_hosts(
     make_task: MakeTask, hosts: Hosts, records: Records, pytester: pytest.Pytester
 ) -> None:
@@ -252,6 +258,39 @@ def test_a_budget_holds_for_all_hosts(
     stops = [record["stop"] for record in records().values()]
     assert len(stops) == len(TASKS)
     assert stops.count("budget") == len(TASKS) - 1
+
+
+@pytest.mark.slow
+def test_a_cassette_is_recorded_and_replayed_on_the_controlling_host(
+    make_task: MakeTask, hosts: Hosts, records: Records
+) -> None:
+    for name in ("a", "b"):
+        make_task(name)
+    with ChatServer(lambda request: RIGHT if "Feedback on turn 2" in request.prompt else WRONG) as server:
+        options = (*asking(server.url), "--recode-feedback=L0", "--recode-cassette=tape")
+        hosts.run(*options, ssh=True).assert_outcomes(passed=2)
+        asked = len(server.requests)
+    assert asked > 0
+    shutil.rmtree(hosts.records / "out")
+    again = hosts.run(*options, "--recode-cassette-mode=replay", ssh=True)
+    again.assert_outcomes(passed=2)
+    assert f"cassette: {asked} answers replayed" in words(again)
+    assert [record["outcome"] for record in records().values()] == ["solved"] * 2
+
+
+@pytest.mark.slow
+def test_the_vectors_of_a_repository_are_asked_for_once(make_task: MakeTask, hosts: Hosts, records: Records) -> None:
+    for name in ("a", "b"):
+        make_task(name, files={"repo/more.py": "def triple(x):\n    return 3 * x\n"})
+    search = "### Action: search\nquery: three times"
+    with ChatServer(lambda each: embedded(each) if each.path.endswith("/embeddings") else say(search)) as server:
+        url = f"--recode-api-base={server.url}"
+        hosts.run("--recode-model=openai/any", "--recode-search-model=openai/e", url, "--recode-turns=1")
+        asked = [json.dumps(each.body) for each in server.requests if each.path.endswith("/embeddings")]
+    assert sum("def triple" in text for text in asked) == 1
+    assert len(asked) > len(records()) == 2
+    [vectors] = (hosts.records / "out/retrieval").glob("*.json")
+    assert json.loads(vectors.read_text())["texts"] > 0
 
 
 def test_a_lost_host_costs_its_running_episode_and_no_finished_one(
@@ -280,59 +319,88 @@ def test_a_lost_host_costs_its_running_episode_and_no_finished_one(
     assert {record["outcome"] for record in records().values()} == {"solved"}
 
 
-@pytest.mark.parametrize("held", [2, 1], ids=["others are left", "none is left"])
+@pytest.mark.slow
+@pytest.mark.parametrize(("held", "lost"), [(2, "dead"), (1, "dead"), (2, "without its options")])
 def test_a_host_that_cannot_be_reached_again_is_left_out(
-    make_task: MakeTask, hosts: Hosts, records: Records, held: int
+    make_task: MakeTask, hosts: Hosts, records: Records, held: int, lost: str
 ) -> None:
     """The provider holds a call of each worker, so that none of them has finished."""
     for name in TASKS:
         make_task(name)
+    table, gone = hosts.tmp / "models.yaml", hosts.place / "gone"
+    for path in (table, hosts.place / "models.yaml"):
+        path.write_text(TABLE)
+    hosts.make(f"{{ [ -e {shlex.quote(str(gone))} ] || cp {shlex.quote(str(hosts.place))}/models.yaml {table}; }}")
     provider = Provider(free=0, held=held)
     with provider.server as server:
-        with hosts.started(*asking(server.url), workers=held) as session:
+        options = (*asking(server.url), f"--recode-models-file={table}")
+        with hosts.started(*options, workers=held) as session:
             assert provider.full.wait(_LONG)
-            hosts.dead.touch()
+            (hosts.dead if lost == "dead" else gone).touch()
             os.kill(hosts.pid("gw0"), signal.SIGKILL)
+            output = read_until(session, "cannot be started again")
             provider.go.set()
-            output = session.communicate(timeout=_LONG)[0]
+            output += session.communicate(timeout=_LONG)[0]
         print(output)
         outcomes = sorted(record["outcome"] for record in records().values())
         assert outcomes == (["error", "solved", "solved", "solved"] if held == 2 else ["error"])
         assert "INTERNALERROR" not in output
-        [line] = [line for line in output.splitlines() if line.startswith("recode: worker gw0")]
-        assert_message(line, "gw0", "other workers play its episodes" if held == 2 else "resume the run")
-        hosts.dead.unlink()
-        hosts.run(*asking(server.url), "--recode-resume")
+        [line] = [line for line in output.splitlines() if line.startswith("recode: worker gw")]
+        assert_message(line, "worker", "other workers play its episodes" if held == 2 else "resume the run")
+        for path in (hosts.dead, gone):
+            path.unlink(missing_ok=True)
+        hosts.run(*options, "--recode-resume")
         assert len(server.requests) == len(TASKS) + 1
     assert [record["outcome"] for record in records().values()] == ["solved"] * len(TASKS)
+
+
+DIFFERENCES = {
+    "a path": ("true", ("bench",), ("bench", "without it", "//chdir=")),
+    "no tasks": (
+        "[ -e {place}/second ] && rm -r bench || touch {place}/second",
+        (),
+        ("worker", "finds 0", "copy the same tasks"),
+    ),
+    "other files": ("echo more >> bench/a/instruction.md", (), ("worker", "the task a", "copy the same version")),
+    "no file of an option": ("true", ("--recode-models-file=models.yaml",), ("worker", "models.yaml", "on its host")),
+}
+
+
+@pytest.mark.parametrize("what", [*DIFFERENCES])
+def test_a_host_that_differs_is_named_before_anything_is_spent(make_task: MakeTask, hosts: Hosts, what: str) -> None:
+    more, args, texts = DIFFERENCES[what]
+    make_task("a")
+    (hosts.place / "models.yaml").write_text(TABLE)
+    hosts.make(more.format(place=shlex.quote(str(hosts.place))))
+    result = hosts.run("--recode-model=sim/graduate", *args, ssh=True)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.outlines if line.startswith("ERROR: ")]
+    assert_message(line, *texts)
+    assert not (hosts.records / "out/results.jsonl").exists()
 
 
 def test_a_host_without_the_tasks_is_named_before_anything_is_asked(make_task: MakeTask, hosts: Hosts) -> None:
     root = make_task("a")
     hosts.make(f"mount -t tmpfs disk {shlex.quote(str(root.parent))}")
-    with ChatServer([]) as server:
-        result = hosts.run(*asking(server.url), "bench/a")
+    result = hosts.run("--recode-model=sim/graduate", "bench/a")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line.startswith("ERROR")]
+    [line] = [line for line in result.outlines if line.startswith("ERROR: ")]
     assert_message(line, "worker gw0", "bench/a", "//chdir=", "--rsyncdir")
     assert not (hosts.records / "out").exists()
 
 
-def test_ctrl_c_stops_all_hosts_and_records_the_answers_in_progress(
-    make_task: MakeTask, hosts: Hosts, records: Records
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_a_signal_to_all_processes_here_stops_all_hosts_and_records_the_answers_in_progress(
+    make_task: MakeTask, hosts: Hosts, records: Records, number: signal.Signals
 ) -> None:
     for name in TASKS:
         make_task(name)
     provider = Provider(free=1, held=2)
     with provider.server as server:
-        with hosts.started(*asking(server.url)) as session:
+        with hosts.started(*asking(server.url), ssh=True) as session:
             assert provider.full.wait(_LONG)
-            session.send_signal(signal.SIGINT)
-            assert session.stdout is not None
-            output = ""
-            while "waiting up to 60 s" not in output:
-                output += (line := session.stdout.readline())
-                assert line, output
+            os.killpg(session.pid, number)
+            output = read_until(session, "waiting up to 60 s")
             provider.go.set()
             output += session.communicate(timeout=_LONG)[0]
         print(output)
@@ -346,6 +414,7 @@ def test_ctrl_c_stops_all_hosts_and_records_the_answers_in_progress(
     assert "interrupted: 2 of 4 episodes" in output
 
 
+@pytest.mark.slow
 def test_a_full_disk_of_the_directory_stops_all_hosts(make_task: MakeTask, hosts: Hosts) -> None:
     for name in TASKS:
         make_task(name)
