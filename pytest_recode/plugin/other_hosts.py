@@ -170,8 +170,8 @@ def _check(node: Any) -> None:
         )
     if missing:
         raise pytest.UsageError(
-            f"{host}: {missing[0]} does not exist there, in {directory}: copy the tasks to the same path, name the directory with"
-            " //chdir= in --tx, or let pytest-xdist copy them with --rsyncdir"
+            f"{host}: {missing[0]} does not exist there, in {directory}: copy the tasks to the same path, or name the directory"
+            " with //chdir= in --tx"
         )
 
 

@@ -26,6 +26,7 @@ import pytest
 from tests.agents.vectors_server import embedded
 from tests.chat_server import Answer, ChatServer, Request, say
 from tests.messages import assert_message
+from tests.test_docs import commands
 
 from .conftest import words
 
@@ -104,12 +105,20 @@ class Hosts:
             path.chmod(0o755)
 
     def command(self, *args: str, workers: int = 2, ssh: bool = False) -> list[str]:
-        """Arguments of pytest with a worker on each of `workers` hosts."""
-        there = f"ssh=there//python={sys.executable}//chdir={self.there}"
-        tx = there if ssh else f"popen//python={self.host} {sys.executable}"
+        """Arguments of pytest with a worker on each of `workers` hosts. `ssh`: the command of the page on this, for two hosts."""
         given = ("-p", "no:cacheprovider", "-p", "no:rerunfailures", "--recode-sandbox=process", "--ignore=there")
-        spread = (f"--tx={workers}*{tx}", "--dist=worksteal", "--recode-out=records/out")
-        return [sys.executable, "-m", "pytest", *given, *spread, *args]
+        tx = ("--dist=worksteal", f"--tx={workers}*popen//python={self.host} {sys.executable}")
+        if ssh:
+            [printed] = [command for page, command in commands() if page == "run-on-several-machines.md"]
+            for there, here in (
+                ("/home/me/venv/bin/python", sys.executable),
+                ("/home/me/bench", self.there),
+                ("8*", ""),
+            ):
+                assert there in printed
+                printed = printed.replace(there, str(here))
+            tx = tuple(arg for arg in shlex.split(printed)[1:] if not arg.startswith("--recode"))
+        return [sys.executable, "-m", "pytest", *given, *tx, "--recode-out=records/out", *args]
 
     def run(self, *args: str, workers: int = 2, ssh: bool = False) -> pytest.RunResult:
         with self.started(*args, workers=workers, ssh=ssh) as session:
@@ -176,7 +185,7 @@ def test_everything_is_recorded_where_the_run_was_started_and_a_resumed_run_play
     for name in ("a", "b"):
         make_task(name)
     options = ("--recode-model=sim/graduate", "--recode-feedback=L0", "--recode-feedback=L4", "--recode-turns=3")
-    first = hosts.run(*options)
+    first = hosts.run(*options, ssh=True)
     assert first.ret in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     played = records()
     assert len(played) == 4
@@ -191,7 +200,7 @@ def test_everything_is_recorded_where_the_run_was_started_and_a_resumed_run_play
     results = hosts.records / "out/results.jsonl"
     results.write_text("".join(f"{json.dumps(each)}\n" for nodeid, each in played.items() if nodeid != lost))
     before = {nodeid: events(hosts, record) for nodeid, record in played.items()}
-    again = hosts.run(*options, "--recode-resume")
+    again = hosts.run(*options, "--recode-resume", ssh=True)
     assert again.ret == first.ret
     assert records().keys() == played.keys()
     for nodeid, record in records().items():
@@ -385,7 +394,7 @@ def test_a_host_without_the_tasks_is_named_before_anything_is_asked(make_task: M
     result = hosts.run("--recode-model=sim/graduate", "bench/a")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.outlines if line.startswith("ERROR: ")]
-    assert_message(line, "worker gw0", "bench/a", "//chdir=", "--rsyncdir")
+    assert_message(line, "worker gw0", "bench/a", "//chdir=")
     assert not (hosts.records / "out").exists()
 
 
