@@ -73,11 +73,11 @@ class RunService:
             "PUT": self._replace,
             "DELETE": self._remove,
         }.items():
-            app.router.add_route(method, "/v1/run/files/{name:.+}", _with_faults(handler))
-        app.router.add_get("/v1/run/locks/{name:.+}", _with_faults(self._lock))
-        app.router.add_post("/v1/run/ledger/{method}", _with_faults(self._ledger))
-        app.router.add_get("/v1/run/check", _with_faults(self._check))
-        app.router.add_get("/v1/run/stop", self._stop)
+            app.router.add_route(method, "/v1/run/files/{name:.+}", _for_workers(handler))
+        app.router.add_get("/v1/run/locks/{name:.+}", _for_workers(self._lock))
+        app.router.add_post("/v1/run/ledger/{method}", _for_workers(self._ledger))
+        app.router.add_get("/v1/run/check", _for_workers(self._check))
+        app.router.add_get("/v1/run/stop", _for_workers(self._stop))
 
     def stop(self) -> None:
         self._stopped.set()
@@ -192,10 +192,12 @@ def _parts(name: str) -> tuple[str, str]:
     return ("", "") if not file or file.startswith(".") or "/" in file or "\0" in file else (folder, file)
 
 
-def _with_faults(handler: Handler) -> Handler:
-    """Answer a fault that the worker expects as an event, which it raises."""
+def _for_workers(handler: Handler) -> Handler:
+    """Serve only workers, and answer a fault that they expect as an event, which they raise."""
 
     async def handled(request: web.Request) -> web.StreamResponse:
+        if not request.get("worker"):  # the server refuses it before
+            raise web.HTTPForbidden
         try:
             return await handler(request)
         except (UserError, RecordsError, ModelError, BudgetSpent, Stopped) as error:

@@ -363,24 +363,32 @@ def test_a_host_that_cannot_be_reached_again_is_left_out(
     assert [record["outcome"] for record in records().values()] == ["solved"] * len(TASKS)
 
 
+OLD = """\
+mkdir -p {tmp}/old/pytest_recode-0.0.1.dist-info &&
+    printf "Metadata-Version: 2.1\\nName: pytest-recode\\nVersion: 0.0.1\\n" > {tmp}/old/pytest_recode-0.0.1.dist-info/METADATA &&
+    export PYTHONPATH={tmp}/old"""
 DIFFERENCES = {
     "a path": ("true", ("bench",), ("bench", "without it", "//chdir=")),
+    "another version": (OLD, (), ("worker gw0", "0.0.1", "install that version")),
+    "other files": ("echo more >> bench/a/instruction.md", (), ("worker", "the task a", "copy the same version")),
     "no tasks": (
         "[ -e {place}/second ] && rm -r bench || touch {place}/second",
         (),
         ("worker", "finds 0", "copy the same tasks"),
     ),
-    "other files": ("echo more >> bench/a/instruction.md", (), ("worker", "the task a", "copy the same version")),
     "no file of an option": ("true", ("--recode-models-file=models.yaml",), ("worker", "models.yaml", "on its host")),
 }
+_MORE = ("no tasks", "no file of an option")
 
 
-@pytest.mark.parametrize("what", [*DIFFERENCES])
+@pytest.mark.parametrize(
+    "what", [pytest.param(each, marks=pytest.mark.slow) if each in _MORE else each for each in DIFFERENCES]
+)
 def test_a_host_that_differs_is_named_before_anything_is_spent(make_task: MakeTask, hosts: Hosts, what: str) -> None:
     more, args, texts = DIFFERENCES[what]
     make_task("a")
     (hosts.place / "models.yaml").write_text(TABLE)
-    hosts.make(more.format(place=shlex.quote(str(hosts.place))))
+    hosts.make(more.format(place=shlex.quote(str(hosts.place)), tmp=hosts.tmp))
     result = hosts.run("--recode-model=sim/graduate", *args, ssh=True)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.outlines if line.startswith("ERROR: ")]
