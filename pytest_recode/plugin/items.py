@@ -215,13 +215,13 @@ class EpisodeItem(RecodeItem):
         """Report `record`, and raise the exception that pytest shows. `finished_before`: an earlier run finished the episode."""
         from pytest_recode.render import words
 
-        out = run_of(self.config).out
+        run = run_of(self.config)
         self._report(record)
         self.recode["finished_before"] = finished_before
         if record["outcome"] == "error":
-            raise Fault(words.fault(record, out))
+            raise Fault(words.fault(record, run.out))
         if record["outcome"] == "unsolved":
-            raise Unsolved(words.unsolved(record, out))
+            raise Unsolved(words.unsolved(record, run.out, run.directory.files))
 
     def _turn_finished(self, turn: Turn) -> None:
         self.ihook.pytest_recode_turn_finished(item=self, turn=turn)

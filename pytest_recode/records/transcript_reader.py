@@ -68,10 +68,10 @@ def last_step(path: Path, files: RunFiles = LOCAL) -> StepLine | None:
         return None
 
 
-def last_messages(path: Path) -> dict[str, str]:
+def last_messages(path: Path, files: RunFiles = LOCAL) -> dict[str, str]:
     """The messages of the cases of the last judged turn, by case; empty if they cannot be read, because they are optional."""
     try:
-        turns = list(lines_of(path, "turn"))
+        turns = list(lines_of(path, "turn", files=files))
     except (OSError, UserError):
         return {}
     cases = turns[-1]["verdict"]["cases"] if turns and not verdict_fault(turns[-1]) else []
@@ -119,7 +119,7 @@ def ended(path: Path, files: RunFiles = LOCAL) -> Record | None:
 
 
 @overload
-def lines_of(path: Path, event: Literal["turn"], /) -> Iterator[TurnLine]: ...
+def lines_of(path: Path, event: Literal["turn"], /, *, files: RunFiles = ...) -> Iterator[TurnLine]: ...
 
 
 @overload
@@ -134,13 +134,13 @@ def lines_of(path: Path, *events: Literal["usage", "retry"]) -> Iterator[UsageLi
 def lines_of(path: Path, *events: Literal["turn", "feedback"]) -> Iterator[TurnLine | FeedbackLine]: ...
 
 
-def lines_of(path: Path, *events: str) -> Iterator[Any]:
+def lines_of(path: Path, *events: str, files: RunFiles = LOCAL) -> Iterator[Any]:
     """Yield the complete lines of these events. Other lines, which are most of a transcript, are not parsed.
 
     Raises `UserError` for a damaged line.
     """
     beginnings = tuple(b'{"event": "%s"' % event.encode() for event in events)
-    for number, text in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+    for number, text in enumerate(files.read(path).split(b"\n")[:-1], 1):
         if text.startswith(beginnings):
             try:
                 yield _parse(text, events)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_recode.metrics.budget import BudgetEnd
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, cause
+from pytest_recode.records.run_files import LOCAL, RunFiles
 
 MOST_NAMES = 5
 _MESSAGE_LINES = 8
@@ -23,7 +24,7 @@ def status(record: Record | EpisodeSummary) -> str:
     return {"unsolved": "UNSOLVED", "error": "ERROR"}[record["outcome"]]
 
 
-def unsolved(record: Record, out: Path) -> str:
+def unsolved(record: Record, out: Path, files: RunFiles = LOCAL) -> str:
     """The failure text of an unsolved episode: turns with levels, failing interfaces, findings, path of the transcript."""
     turns = record["turns"]
     last = turns[-1] if turns else None
@@ -43,21 +44,21 @@ def unsolved(record: Record, out: Path) -> str:
             f"  {interface}: {failed} of {total} cases" + (f" ({', '.join(reasons)})" if reasons else "")
             for interface, failed, total, reasons in failing
         ]
-        lines += _of_the_answer(record, turns[-1]["cases"], out) if record["agent"] == "one-shot" else []
+        lines += _of_the_answer(record, turns[-1]["cases"], out, files) if record["agent"] == "one-shot" else []
     for turn in turns:
         if turn["tampering"]:
             lines += ["", f"tampering in turn {turn['turn']}, which therefore is not solved:"]
             lines += [f"  {finding}" for finding in turn["tampering"]]
-    lines += _first_failure(last["cases"], out / record["transcript"]) if last is not None else []
+    lines += _first_failure(last["cases"], out / record["transcript"], files) if last is not None else []
     return "\n".join([*lines, "", *_more(record, out)])
 
 
-def _first_failure(cases: Sequence[CaseRecord], transcript: Path) -> list[str]:
+def _first_failure(cases: Sequence[CaseRecord], transcript: Path, files: RunFiles) -> list[str]:
     """The first failed case of the last turn with the essence of its message, which only the transcript has."""
     from pytest_recode.records.transcript_reader import last_messages
 
     failed = next((case["id"] for case in cases if case["outcome"] != "passed"), None)
-    rows = essence(last_messages(transcript).get(failed, "")) if failed is not None else []
+    rows = essence(last_messages(transcript, files).get(failed, "")) if failed is not None else []
     return ["", f"first failing case: {failed}", *(f"  {row}" for row in rows)] if rows else []
 
 
@@ -241,11 +242,11 @@ def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]
     return failing
 
 
-def _of_the_answer(record: Record, cases: Sequence[CaseRecord], out: Path) -> list[str]:
+def _of_the_answer(record: Record, cases: Sequence[CaseRecord], out: Path, files: RunFiles) -> list[str]:
     """Lines on the last answer of `one-shot`, if it had no usable code or the wrong indentation, with the next step."""
     from pytest_recode.records.transcript_reader import last_step
 
-    step = last_step(out / record["transcript"])
+    step = last_step(out / record["transcript"], files)
     lines = []
     if step is not None and step.get("files") == []:
         cut = ": it was truncated at the model's output limit" if step.get("finish") == "length" else ""
