@@ -1,7 +1,8 @@
 """The process sandbox: limits without isolation. Used only if the user asks for it, or if the run executes only this project's code.
 
 It uses the same warm parents as bubblewrap, without namespaces: a program can access the files, the network and the processes of this
-machine as the user who runs pytest. It does have an environment without inherited variables, a directory of its own, and limits of
+machine as the user who runs pytest. If that is root, each launch has an unprivileged user of its own (`unprivileged.py`), because
+root could end every process of the machine. It does have an environment without inherited variables, a directory of its own, and limits of
 memory, processes, file size and descriptors, and all its processes end with it.
 """
 
@@ -17,6 +18,7 @@ from pytest_recode.sandboxes.fork_server_pool import Parents
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
 from pytest_recode.sandboxes.leftovers import MARK, make_directory, mark, reap_directories, reap_processes
 from pytest_recode.sandboxes.shipping import WarmKey
+from pytest_recode.sandboxes.unprivileged import problem, users
 from pytest_recode.sandboxes.warm import WarmParent, start_parent
 from pytest_recode.task import Environment, Limits
 
@@ -49,18 +51,21 @@ class Process:
     def _home(self) -> Path:
         if self._directory is None:
             self._directory = make_directory()
+            self._directory.chmod(0o711)  # a launch's user enters the directory of the launch
         return self._directory
 
     def _start(self, key: WarmKey) -> WarmParent:
         python = interpreter(key.python)
         env = {**environment_variables(python, "/nonexistent"), MARK: mark(self._context.run)}
-        return start_parent([str(python.executable)], key, mode="plain", env=env)
+        return start_parent([str(python.executable)], key, mode="plain", env=env, each={"users": users(python)})
 
 
 def check(context: SandboxContext) -> str | None:
     del context
     if sys.platform != "linux":
         return "process: needs Linux; use --recode-sandbox=docker"
+    if fault := problem():
+        return f"process: {fault}; run pytest as another user than root"
     return None
 
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, Literal
 
 from pytest_recode.faults import SandboxError
@@ -132,14 +133,14 @@ class WarmParent:
     """The host's side of a process of `inside/runtime/fork_server.py`. Thread-safe."""
 
     def __init__(
-        self, control: socket.socket, root: Root, *, mode: Mode, persistent: bool, kept: Sequence[str], base: bool
+        self, control: socket.socket, root: Root, *, mode: Mode, persistent: bool, each: Mapping[str, Any], base: bool
     ) -> None:
-        """`base`: it is the root's own process, not one forked from it. `kept`: paths below /tmp that each launch sees."""
+        """`base`: it is the root's own process, not one forked from it. `each`: as in `start_parent`."""
         self._control = control
         self._root = root
         self._base = base
         self._lock = threading.Lock()
-        self._kept = list(kept)
+        self._each = each
         self._numbers = 0
         self._ready = False
         self._fault: dict[str, Any] | None = None
@@ -164,7 +165,7 @@ class WarmParent:
         except OSError as exc:
             ours.close()
             raise ParentGone(self.last_words()) from exc
-        return WarmParent(ours, self._root, mode=self._mode, persistent=self._persistent, kept=self._kept, base=False)
+        return WarmParent(ours, self._root, mode=self._mode, persistent=self._persistent, each=self._each, base=False)
 
     def wait_ready(self) -> None:
         """Wait for the imports. Raises `ParentGone`, `TimeoutError`, and an `ImportError` with the `name` of a failed module."""
@@ -247,7 +248,7 @@ class WarmParent:
 
     def _limits(self, limits: Limits, directory: str) -> dict[str, Any]:
         message = limits_message(limits, persistent=self._persistent)
-        return {**message, "directory": directory, "kept": self._kept}
+        return {**message, "directory": directory, **self._each}
 
     def _hear_until(self, done: Any, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -284,12 +285,11 @@ def start_parent(
     env: Mapping[str, str],
     uid: int | None = None,
     pass_fds: Sequence[int] = (),
-    kept: Sequence[str] = (),
+    each: Mapping[str, Any] = MappingProxyType({}),
 ) -> WarmParent:
     """Start a first warm parent. `argv` must end with an interpreter. Does not wait for its imports.
 
-    Mode "alone": the parent serves one launch and ends with it. `kept`: paths below /tmp that each launch sees, like paths
-    outside /tmp.
+    Mode "alone": the parent serves one launch and ends with it. `each`: fields of launch.py's `Limits` that all launches share.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
@@ -300,7 +300,7 @@ def start_parent(
         raise
     finally:
         theirs.close()
-    return WarmParent(ours, root, mode=mode, persistent=key.persistent, kept=kept, base=True)
+    return WarmParent(ours, root, mode=mode, persistent=key.persistent, each=each, base=True)
 
 
 class LocalConnection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -220,13 +221,17 @@ def test_nothing_of_one_grading_reaches_the_next(sandbox: Sandbox) -> None:
     assert failed(verdict) == [], messages(verdict)
 
 
-def test_the_reference_is_run_once_for_a_repository(bare: Sandbox, tmp_path: Path) -> None:
+def test_the_reference_is_run_once_for_a_repository(bare: Sandbox) -> None:
     """Twice, to be exact: in a fork to learn the cases, and once more to have things built. Then once for each grading."""
-    log = tmp_path / "runs"
-    body = f"open({str(log)!r}, 'a').write('.') and self.assertEqual(f(1), right(1))"
-    for count in (3, 4, 5):
-        assert small(bare, REFERENCE, body).solved
-        assert len(log.read_text()) == count
+    with tempfile.TemporaryDirectory() as directory:
+        log = Path(directory) / "runs"
+        log.touch()
+        for path, mode in ((log, 0o666), (log.parent, 0o711)):
+            path.chmod(mode)  # if root runs the tests, the sandbox's programs have other users
+        body = f"open({str(log)!r}, 'a').write('.') and self.assertEqual(f(1), right(1))"
+        for count in (3, 4, 5):
+            assert small(bare, REFERENCE, body).solved
+            assert len(log.read_text()) == count
 
 
 def test_the_same_seed_draws_the_same(sandbox: Sandbox) -> None:

@@ -26,7 +26,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Optional
 
-from . import fork_loop, launch, linux_isolation
+from . import fork_loop, launch, linux_isolation, unprivileged
 
 Install = Callable[[str, str], Any]
 Prepare = Callable[[bytes], None]
@@ -223,6 +223,7 @@ def _second(
     control_fd: int, data: int, main: launch.Main, prepare: Optional[Prepare], namespaces: bool, limits: launch.Limits
 ) -> None:
     """In a fork of the warm parent: become a second parent, in a directory of its own. Does not return."""
+    user = unprivileged.of_this_process(limits.users)
     try:
         linux_isolation.close_all_but(0, 1, 2, control_fd, data)
         control = socket.socket(fileno=control_fd)
@@ -233,13 +234,13 @@ def _second(
             linux_isolation.new_user_namespace(linux_isolation.NEWNS, launch.UID, launch.UID)
             launch.fresh_tmp(limits)
         else:
-            launch.own_directory(limits)
-            os.environ.update(HOME=f"{limits.directory}/tmp/home", TMPDIR=f"{limits.directory}/tmp")
+            launch.own_directory(limits, user)
         _end_at_hang_up(control, first=False)
         with open(data, "rb") as file:
             preparation = file.read()
         if prepare is not None:
-            prepare(preparation)
+            with unprivileged.as_user(user):
+                prepare(preparation)
         settle()
         _end_at_hang_up(control, False)
         linux_isolation.dumpable(False)

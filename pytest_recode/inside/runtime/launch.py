@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import linux_isolation, seccomp, socket_memory
+from . import linux_isolation, seccomp, socket_memory, unprivileged
 
 Main = Callable[[Any, Any], Any]
 
@@ -44,6 +44,7 @@ class Limits(NamedTuple):
     persistent: bool
     directory: str = ""  # without namespaces: the working directory, which is removed afterwards
     kept: Sequence[str] = ()  # paths below /tmp that stay visible above the new tmpfs
+    users: Sequence[Any] = ()  # without namespaces, if root runs pytest: `unprivileged.of_this_process`
 
 
 def write_report(report: int, word: str, rest: str) -> None:
@@ -144,17 +145,19 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         os.setsid()
         linux_isolation.adopt_orphans()
         linux_isolation.close_all_but(0, 1, 2, wire, report, watched)
-        own_directory(limits)
+        user = unprivileged.of_this_process(limits.users)
+        own_directory(limits, user)
         write_report(report, "pid", str(os.getpid()))
         signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
         pid = os.fork()
         if pid == 0:
             os.setsid()
-            os.environ.update(HOME=f"{limits.directory}/tmp/home", TMPDIR=f"{limits.directory}/tmp")
+            unprivileged.become(user)
             run_payload(main, wire, wire, report, limits, linux_isolation.address_space(), jail_kind="plain")
         linux_isolation.close_all_but(report, watched)
         me = os.getpid()
-        how = watch(pid, limits, lambda: linux_isolation.descendants(me), gone=lambda: linux_isolation.hung_up(watched))
+        gone = lambda: linux_isolation.hung_up(watched)  # noqa: E731
+        how = watch(pid, limits, lambda: linux_isolation.descendants(me), gone=gone, user=user)
         linux_isolation.end_descendants()
         os.chdir("/")
         shutil.rmtree(limits.directory, ignore_errors=True)
@@ -164,11 +167,17 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         _fail(report, exc)
 
 
-def own_directory(limits: Limits) -> None:
-    """Create the directories of a launch without namespaces, and change to the working directory."""
-    for name in ("work", "tmp", "tmp/home"):
-        os.mkdir(f"{limits.directory}/{name}")
+def own_directory(limits: Limits, user: unprivileged.User | None) -> None:
+    """Create the directories of a launch without namespaces, for `user`, and change to the working directory and to that for temporary files."""
+    for name in ("work", "tmp", "tmp/home", ""):
+        path = f"{limits.directory}/{name}"
+        os.makedirs(path, exist_ok=True)
+        if user is not None:
+            os.chown(path, user.uid, user.uid)
     os.chdir(f"{limits.directory}/work")
+    os.environ.update(HOME=f"{limits.directory}/tmp/home", TMPDIR=f"{limits.directory}/tmp")
+    if "tempfile" in sys.modules:
+        sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # it remembers the warm parent's
 
 
 # Both
@@ -180,11 +189,12 @@ def watch(
     pids: Callable[[], list[int]],
     *,
     gone: Callable[[], bool] | None = None,
+    user: unprivileged.User | None = None,
 ) -> str:
     """Wait for the payload to end and reap all children. Returns how it ended, "" if `gone` became true first.
 
-    `WAKING` must be blocked. `pids` lists the processes that count as the payload's; above the limits together, they
-    end. A persistent program is trusted; `command_runner` limits each of its commands.
+    `WAKING` must be blocked. `pids` lists the processes that count as the payload's, of `user` if that is not this process's;
+    above the limits together, they end. A persistent program is trusted; `command_runner` limits each of its commands.
     """
     while True:
         signal.sigtimedwait(WAKING, POLL_SECONDS)
@@ -194,7 +204,8 @@ def watch(
         if gone is not None and gone():
             return ""
         if not limits.persistent:
-            excess = past(limits, pids())
+            with unprivileged.seeing_as(user):
+                excess = past(limits, pids())
             if excess:
                 return excess
 

@@ -22,6 +22,7 @@ NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
 _PDEATHSIG, _DUMPABLE, _NO_NEW_PRIVS, _SUBREAPER = 1, 4, 38, 36
+_SECUREBITS, _NO_SETUID_FIXUP, _AMBIENT, _AMBIENT_RAISE = 28, 4, 47, 2
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MIB = 1 << 20
@@ -85,9 +86,35 @@ def set_filter(program: int) -> None:
     _check(_libc.prctl(22, 2, program, 0, 0), "prctl(PR_SET_SECCOMP)")
 
 
+_CAPABILITIES = struct.pack("=Ii", 0x20080522, 0)  # of the third version, of this process
+
+
 def drop_capabilities() -> None:
-    header = struct.pack("=Ii", 0x20080522, 0)
-    _check(_libc.capset(header, bytes(24)), "capset")
+    _check(_libc.capset(_CAPABILITIES, bytes(24)), "capset")
+
+
+def keep_capabilities(keep: bool) -> None:
+    """Whether the capabilities stay when root becomes another user, and whether access(2), which `shutil.which` calls, counts them."""
+    _check(_libc.prctl(_SECUREBITS, _NO_SETUID_FIXUP if keep else 0, 0, 0, 0), "prctl(PR_SET_SECUREBITS)")
+
+
+def capabilities() -> list[list[int]]:
+    """The numbers of this process's effective, permitted and inheritable capabilities."""
+    data = ctypes.create_string_buffer(24)
+    _check(_libc.capget(_CAPABILITIES, data), "capget")
+    words = struct.unpack("=6I", data.raw)
+    return [[n for n in range(64) if words[3 * (n // 32) + kind] >> n % 32 & 1] for kind in range(3)]
+
+
+def set_capabilities(effective: list[int], permitted: list[int], inheritable: list[int]) -> None:
+    """Set the capabilities of this process. Programs that an ordinary user starts keep the inheritable ones."""
+    words = [0] * 6
+    for kind, numbers in enumerate((effective, permitted, inheritable)):
+        for number in numbers:
+            words[3 * (number // 32) + kind] |= 1 << number % 32
+    _check(_libc.capset(_CAPABILITIES, struct.pack("=6I", *words)), "capset")
+    for number in set(permitted) & set(inheritable):
+        _check(_libc.prctl(_AMBIENT, _AMBIENT_RAISE, number, 0, 0), "prctl(PR_CAP_AMBIENT)")
 
 
 def new_user_namespace(flags: int, uid: int, gid: int) -> None:
