@@ -85,17 +85,19 @@ class OneShot:
         self.characters = characters_of(messages, 0, reply.usage.prompt_tokens) or self.characters
         found, moved = self._read(reply, brief)
         problems = list(found.problems)
-        for path, text in found.files.items():
-            try:
-                workspace.write(path, text)
-            except Refused as refused:
-                problems.append(f"{path} could not be written: {refused}")
+        try:
+            for path, text in found.files.items():
+                try:
+                    workspace.write(path, text)
+                except Refused as refused:
+                    problems.append(f"{path} could not be written: {refused}")
+        finally:  # also where the sandbox failed
+            fields = {"files": sorted(found.files), "problems": problems, **reply_fields(reply)}
+            self._log("step", {**fields, **({"reindented": True} if moved else {})})
         self.problems = tuple(problems)
         asked = messages[-1].content if self.turn > 1 else ""
         answer = clean(cut(reply.text, MAX_REMEMBERED)).strip() or "(an empty answer)"
         self.past = (*self.past, Past(asked=asked, answer=answer, files=tuple(found.files)))
-        fields = {"files": sorted(found.files), "problems": problems, **reply_fields(reply)}
-        self._log("step", {**fields, **({"reindented": True} if moved else {})})
         unparsed = int(not found.files)
         return Move(steps=1, unparsed=unparsed, submitted=not unparsed, reindented=moved, usage=reply.usage)
 

@@ -153,9 +153,13 @@ class Stage:
         return self.meter.clock
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
-        """Write an agent's event to the transcript. A stop that waited for a model's answer takes effect afterwards."""
+        """Write an agent's event to the transcript. A stop that waited for a model's answer takes effect afterwards.
+
+        Not after a `message`: its text comes before the `step` that counts the answer.
+        """
         self.transcript.log(event, fields)
-        self.meter.settle()
+        if event != "message":
+            self.meter.settle()
 
     def brief(self) -> Brief:
         return brief(self.plan.task, self.parts, paper=self.settings.paper)

@@ -203,6 +203,31 @@ def test_an_answer_that_never_comes_is_awaited_for_a_bounded_time(
     assert "Traceback" not in output
 
 
+@pytest.mark.parametrize("agent", ["one-shot", "recode", "recode-h"])
+def test_the_answer_that_a_stop_waited_for_counts_as_abandoned(
+    make_task: MakeTask, pytester: pytest.Pytester, start: Start, agent: str
+) -> None:
+    """`usage` of the record has its cost."""
+    make_task("a")
+    holds = Holds(free=0, held=1)
+    steps = [] if agent == "one-shot" else ["--recode-steps=2"]
+    options = (f"--recode-agent={agent}", "--recode-turns=1", *steps)
+    with holds.server as server:
+        with start(server.url, *options) as session:
+            assert holds.full.wait(_LONG)
+            session.send(signal.SIGTERM, everyone=False)
+            session.until("waiting up to 60 s")
+            holds.go.set()
+            session.rest()
+        assert len(server.requests) == 1
+        with start(server.url, *options, "--recode-resume") as session:
+            session.rest()
+    [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
+    assert record["abandoned"]["steps"] == 1
+    answers = record["abandoned"]["steps"] + sum(turn["steps"] for turn in record["turns"])
+    assert answers == record["usage"]["prompt_tokens"] / 11
+
+
 def test_what_was_cut_short_is_played_on_and_not_paid_twice(make_task: MakeTask, start: Start) -> None:
     for name in TASKS[:2]:
         make_task(name)
