@@ -19,7 +19,9 @@ from pytest_recode.agents.action_names import (
     unless_as_it_is,
 )
 from pytest_recode.agents.actions import Action, ProtocolError, json_type, wrong_use
+from pytest_recode.agents.file_patterns import regular_expression
 from pytest_recode.agents.forms import FORMS, TEXTS
+from pytest_recode.agents.shell_script import is_one_command
 
 RANGES = (
     ("start_line", "end_line"),
@@ -206,7 +208,7 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
         if given.get(own, value) != value:
             spelled = " and ".join(f"`{name[:80]}`" for name in arguments if argument_of(kind, name) == own)
             return wrong_use(kind, f"`{own}` of {called} is given twice, as {spelled}, with different values.")
-        if value or own not in form.optional:
+        if value or own not in form.optional | form.accepts:
             given[own] = value
     for own in form.takes:
         if own not in given and own not in form.optional:
@@ -215,11 +217,14 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
             more = " To make a new file, use `write`." if own == "old" else ""
             return wrong_use(kind, f"`{own}` of {called} is empty.{more}")
     try:
-        made = {own: _checked(kind, own, given[own]) for own in form.takes if own in given}
+        made = {own: _checked(kind, own, given[own]) for own in (*form.takes, *form.accepts) if own in given}
     except ValueError as error:
         return wrong_use(kind, f"{error}.")
     if made.get("replace_all") == "":  # false: what is done anyway
         del made["replace_all"]
+    if "/" in made.get("include", "").removeprefix("**/") and made.get("path", ".") not in (".", "./"):
+        text = "`include` of `grep` names directories, and so does `path`: it is unclear where they begin. Write all of it as `include`."
+        return wrong_use(kind, text)
     if kind == "edit" and made["old"] == made["new"]:
         return wrong_use(kind, "`old` and `new` of `edit` are the same text, so that nothing would be changed.")
     return Action(kind=kind, arguments=made)
@@ -254,13 +259,15 @@ def _checked(kind: str, own: str, value: str) -> str:
     if own == "command" and "\0" in value:
         raise ValueError("`command` of `run` holds a null character, which no command can hold: leave it out")
     if own == "command" and (prompted := re.match(r"\s*\$ +(?=[\w./(\"'])", value)):
-        if "\n" in value.strip():
+        if "\n" in value.strip() and not is_one_command(value[prompted.end() :].strip()):
             raise ValueError(
                 "`command` of `run` begins with `$ `, as a shell shows its prompt: write the commands alone, without it"
             )
         return value[prompted.end() :]
     if own == "path":
         return path_of(kind, value)
+    if own == "include":
+        regular_expression(value)
     if own == "lines":
         lines_of(value)
     if own == "timeout":

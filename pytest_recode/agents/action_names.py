@@ -49,6 +49,7 @@ ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "pattern": ("regex", "regexp", "query"),
     "query": ("queries", "keywords", "words"),
     "lines": ("view_range", "line_range", "range"),
+    "include": ("glob", "glob_pattern", "include_pattern", "file_pattern"),
     "replace_all": ("allow_multiple", "global_replace"),
     "timeout": ("timeout_seconds", "timeout_sec", "timeout_secs"),
 }
@@ -173,7 +174,7 @@ def kind_of(name: str) -> str | None:
 
 def argument_of(kind: str, name: str) -> str | None:
     """The argument of this action that a name refers to; None for unknown names."""
-    takes = FORMS[kind].takes
+    takes = (*FORMS[kind].takes, *FORMS[kind].accepts)
     for plain in (_lowered(name), plain_name(name)):
         if plain in takes:
             return plain

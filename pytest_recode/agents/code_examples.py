@@ -18,8 +18,9 @@ MAX_LINES, MAX_LINE = 20, 400
 """Lines, and characters of a line, of an expression that is compared: the time for all of them is linear in the target's length."""
 
 
-def is_example(text: str, targets: Sequence[str], interfaces: Sequence[str]) -> bool:
-    """Whether code only uses the targets: it defines nothing, and it imports the only target, or shows what interfaces return."""
+def is_example(text: str, targets: Sequence[str], interfaces: Sequence[str], sources: Sequence[str] = ()) -> bool:
+    """Whether code only uses the targets: it defines nothing, and it imports the only target, or shows what interfaces return, or is an
+    import of a target that no other one lacks: `sources`, the texts of the targets, have no name that it would give them."""
     body = _statements(text)
     if any(isinstance(each, _DEFINITIONS) for node in body for each in ast.walk(node)):
         return False
@@ -28,6 +29,8 @@ def is_example(text: str, targets: Sequence[str], interfaces: Sequence[str]) -> 
     imports = any(_imports_target(node, targets) for node in body)
     if imports and (len(targets) == 1 or shows):
         return all(isinstance(node, _OF_AN_EXAMPLE) for node in body)
+    if imports and sources and all(_imports_target(node, targets) for node in body):
+        return not any(_lacks(source, _imported(body)) for source in sources)
     return bool(body) and len(shows) == len(body)
 
 
@@ -68,6 +71,25 @@ def _imports_target(node: ast.stmt, targets: Sequence[str]) -> bool:
         modules = [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
     names = [target.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for target in targets]
     return any(f".{name}".endswith(f".{module}") for module in modules for name in names)
+
+
+def _imported(body: Sequence[ast.stmt]) -> Set[str]:
+    """The names that import statements give."""
+    aliases = [each for node in body if isinstance(node, (ast.Import, ast.ImportFrom)) for each in node.names]
+    return {each.asname or each.name.partition(".")[0] for each in aliases}
+
+
+def _lacks(source: str, names: Set[str]) -> bool:
+    """Whether a text uses one of the names that it does not define at its top level, or imports all names of a module, or is no Python."""
+    if len(source) > MAX_SOURCE or syntax_error(source) is not None:
+        return True
+    body = _statements(source)
+    nodes = [each for node in body for each in ast.walk(node)]
+    if "*" in names or any(isinstance(each, ast.ImportFrom) and each.names[0].name == "*" for each in nodes):
+        return True
+    used = {each.id for each in nodes if isinstance(each, ast.Name)} & names
+    defined = {each.name for each in body if isinstance(each, _DEFINITIONS)} | _imported(body)
+    return not used <= defined
 
 
 def _shows(node: ast.stmt, names: Set[str]) -> bool:

@@ -27,11 +27,13 @@ TEXTS = ("text", "old", "new")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """Purpose and arguments of an action. `main` is the argument that may be on the heading's line."""
+    """Purpose and arguments of an action. `main` is the argument that may be on the heading's line. `accepts`: optional arguments of other
+    agents' tools, which no prompt offers."""
 
     does: str
     takes: Mapping[str, str]
     optional: frozenset[str] = frozenset()
+    accepts: frozenset[str] = frozenset()
     main: str = ""
     path_is_file: bool = False  # a directory as `path` is an error of the answer
     changes_files: bool = False
@@ -76,6 +78,7 @@ FORMS: Mapping[str, Form] = {
         does="Show the lines that match a Python regular expression.",
         takes={"pattern": "regular expression", "path": "file or directory; default: all of the workspace"},
         optional=frozenset({"path"}),
+        accepts=frozenset({"include"}),
         main="pattern",
     ),
     "write": Form(

@@ -82,17 +82,34 @@ _RAW_BREAK = re.compile(r'"[^"\\]*\n[^"]*[^\s"{}\[\],:]')
 
 
 def decoded(text: str, at: int = 0) -> tuple[Any, int]:
-    """The JSON value at `at`, and the index after it. Line breaks within a string are accepted, unless the string also has escapes.
+    """The JSON value at `at`, and the index after it. Line breaks within a string are accepted, unless the string also has escapes, and so is
+    a comma after the last item of an object or array.
 
     Raises ValueError (DuplicateKeyError and DoubtfulEscapeError among them) and RecursionError.
     """
-    value, end = json.JSONDecoder(strict=False, object_pairs_hook=_once).raw_decode(text, at)
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+    try:
+        value, end = decoder.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        if not _after_last_item(text, error.pos):
+            raise
+        text = text[:at] + _LAST_COMMA.sub(lambda found: " " if found[0] == "," else found[0], text[at:])
+        value, end = decoder.raw_decode(text, at)
     for string in _STRING.finditer(text, at, end):
         if "\n" in string[0] and (escape := _ESCAPE.search(string[0])):
             raise DoubtfulEscapeError(
                 f"a string holds line breaks, which JSON writes as \\n, and `{escape[0]}` as well: it is unclear whether that is an escape"
             )
     return value, end
+
+
+_LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{,:]\s*,|,(?=\s*[}\]])', re.DOTALL)
+"""A string; a comma without an item before it, which stays; or a comma after the last item."""
+
+
+def _after_last_item(text: str, at: int) -> bool:
+    """Whether JSON is no JSON because of a comma before the bracket at `at`, or at `at`, as Python 3.13 has it."""
+    return text[at : at + 1] == "," or (text[at : at + 1] in ("}", "]") and text[:at].rstrip().endswith(","))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -223,7 +223,7 @@ def lost_code(found: Sequence[Code], known: Known) -> str:
 
 def is_no_part(text: str, known: Known) -> bool:
     """Whether code can be no part of the targets: it only uses them, or says in other names what they have."""
-    return is_example(text, known.targets, known.interfaces) or is_paraphrase(text, known.sources)
+    return is_example(text, known.targets, known.interfaces, known.sources) or is_paraphrase(text, known.sources)
 
 
 def _is_concerned(code: Code, known: Known) -> bool:

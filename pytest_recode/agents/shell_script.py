@@ -46,13 +46,17 @@ def in_here_documents(lines: Sequence[str], at: int, ticks: str) -> Collection[i
         tag, dash = here["tag"], here["dash"]
         end = at
         while end < len(lines) and (lines[end].lstrip("\t") if dash else lines[end]) != tag:
-            if lines[end].startswith(("### ", "## ", "**")) and "action" in lines[end].lower():
+            if _is_heading(lines[end]):
                 return inside
             end += 1
         if end < len(lines):
             inside.update(range(at, end))
             at = end + 1
     return inside
+
+
+def _is_heading(line: str) -> bool:
+    return line.startswith(("### ", "## ", "**")) and "action" in line.lower()
 
 
 def open_quote(lines: Sequence[str], at: int, said: str) -> Value:
@@ -81,13 +85,25 @@ def is_open(command: str) -> bool:
     return bool(quote)
 
 
+def is_one_command(command: str) -> bool:
+    """Whether all lines of a command belong to its first: a quotation that the last line closes, or a here-document that it ends. No line
+    looks like one with a prompt, which would be a copy of a terminal."""
+    first, *rest = command.split("\n")
+    if any(line.startswith(("$ ", "> ")) or line == ">" for line in rest):
+        return False
+    if here := HERE.search(first):
+        ends = [line.lstrip("\t") if here["dash"] else line for line in rest]
+        return ends.count(here["tag"]) == 1 and ends[-1] == here["tag"] and not is_open(first)
+    return not is_open(command) and all(is_open("\n".join([first, *rest[:end]])) for end in range(len(rest)))
+
+
 def continued(lines: Sequence[str], at: int, said: str) -> Value:
     """A command whose lines, except the last, end with a backslash."""
     rows, end = [said], at + 1
     while rows[-1].endswith("\\") and end < len(lines):
         rows.append(lines[end])
         end += 1
-    if rows[-1].endswith("\\") or not rows[-1].strip() or HERE.search(rows[-1]):
+    if rows[-1].endswith("\\") or not rows[-1].strip() or HERE.search(rows[-1]) or any(map(_is_heading, rows[1:])):
         raise DamagedError(
             f"The command in line {at + 1} continues after a backslash, and its end is not clear. Write it as a block."
         )

@@ -13,6 +13,7 @@ from typing import TypeVar
 from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.action_arguments import lines_of, seconds_of
 from pytest_recode.agents.actions import Action
+from pytest_recode.agents.file_patterns import regular_expression
 from pytest_recode.agents.prompts import cut, printable
 from pytest_recode.agents.python_source import syntax_error
 
@@ -75,7 +76,8 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
     if action.kind == "search":
         return search(given["query"])
     if action.kind == "grep":
-        return "\n".join(workspace.grep(given["pattern"], path)) or "No line matches."
+        files = regular_expression(given["include"]) if "include" in given else ""
+        return "\n".join(workspace.grep(given["pattern"], path, files)) or "No line matches."
     if action.kind == "write":
         text, said = given["text"], ""
         if (inner := unfenced(path, text)) != text:

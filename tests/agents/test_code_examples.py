@@ -70,6 +70,25 @@ def test_with_several_targets_an_import_of_one_may_belong_to_another() -> None:
     assert not lost_code([Code(text="from bpe import learn\nprint(learn({}, 1))")], known)
 
 
+@pytest.mark.parametrize(
+    ("code", "other", "lost"),
+    [
+        ("from bpe import learn", "import bpe\nx = bpe.learn({}, 1)\n", False),
+        ("from bpe import learn", "from bpe import learn as learn\nx = learn({}, 1)\n", False),
+        ("import bpe", "y = 1\n", False),
+        ("from bpe import learn", "x = learn({}, 1)\n", True),  # it is what this file lacks
+        ("import bpe", "def f():\n    return bpe.learn\n", True),
+        ("from bpe import *", "y = 1\n", True),
+        ("from bpe import learn", "x = (\n", True),
+        ("from bpe import learn\nlearned = learn({}, 1)", "y = 1\n", True),
+        ("from bpe import learn\nfrom collections import Counter", "y = 1\n", True),
+    ],
+)
+def test_an_import_of_a_target_that_no_other_target_lacks_is_no_loss(code: str, other: str, lost: bool) -> None:
+    known = Known(targets=("bpe.py", "use.py"), interfaces=("bpe.learn",), sources=(TARGET, other))
+    assert bool(lost_code([Code(text=code)], known)) is lost
+
+
 def test_a_file_that_is_named_is_no_example() -> None:
     assert lost_code(outside_code("```python bpe.py\nprint(learn({}, 1))\n```"), KNOWN)
 

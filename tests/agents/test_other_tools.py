@@ -96,6 +96,14 @@ LS = {"command": "ls"}
         ("read", {**A, "file_path": "a.py"}, "read", A),
         ("list_directory", {"dir_path": "src"}, "list", {"path": "src"}),
         ("Grep", {"pattern": "x", "-n": True, "head_limit": 20}, "grep", {"pattern": "x"}),
+        ("Grep", {"pattern": "x", "glob": "*.py"}, "grep", {"pattern": "x", "include": "*.py"}),
+        ("Grep", {"pattern": "x", "include": "", "path": "src"}, "grep", {"pattern": "x", "path": "src"}),
+        (
+            "search_files",
+            {"regex": "x", "path": "src", "file_pattern": "**/*.{py,pyi}"},
+            "grep",
+            {"pattern": "x", "path": "src", "include": "**/*.{py,pyi}"},
+        ),
         ("submit", {"summary": "Done.", "path": "a.py"}, "submit", {}),
         ("run", {"command": ["echo", "a b"]}, "run", {"command": "echo 'a b'"}),
         ("shell", {**LS, "timeout_ms": 1500}, "run", {**LS, "timeout": "1.5"}),
@@ -198,6 +206,15 @@ def test_the_message_of_a_submit_is_kept() -> None:
             "str_replace_editor",
             {"command": "str_replace", **A, "old_str": "b", "insert_text": "c"},
             "`edit` does not take `insert_text`",
+        ),
+        *(
+            ("grep", {"pattern": "x", "include": files}, "`include` of `grep` must be a pattern of files, such as *.py")
+            for files in ("!*.py", "*.py,*.md", "[ab].py", "/src/*.py", "../*.py", "*.{py", "a b")
+        ),
+        (
+            "grep",
+            {"pattern": "x", "path": "src", "glob": "lib/*.py"},
+            "`include` of `grep` names directories, and so does",
         ),
         ("edit", {**A, "old": "b"}, "`edit` needs `new`"),
         ("submit", {"command": "ls"}, "`submit` does not take `command`"),

@@ -49,6 +49,17 @@ SHORT = {
     "### Action: run\n```console\n$ ls -la\n```": [("run", {"command": "ls -la"})],
     '{"action": "run", "command": "$ ls -la"}': [("run", {"command": "ls -la"})],
     **{
+        f"### Action: run\n{before}$ {command}{after}": [("run", {"command": command})]
+        for command in ('python -c "\nimport a\nprint(a)\n"', "cat > a.py <<'E'\nx = '$'\nE")
+        for before, after in (("", "\n"), ("command <<DONE\n", "\nDONE\n"), ("```bash\n", "\n```\n"))
+    },
+    '{"action": "read", "args": {"path": "a.py",},}': [("read", {"path": "a.py"})],
+    '[{"action": "list"},\n{"action": "submit"},\n]': [("list", {}), ("submit", {})],
+    '{"action": "write", "args": {"path": "a.py", "text": "x = [1,]\\ny = {2, }\\n\\",]",}}': [
+        ("write", {"path": "a.py", "text": 'x = [1,]\ny = {2, }\n",]'})
+    ],
+    "### Action: grep\npattern: x\ninclude: *.py\n": [("grep", {"pattern": "x", "include": "*.py"})],
+    **{
         f"### Action: write\npath: {path}\ntext <<E\nx\nE": [("write", {"path": path.strip("\"'`"), "text": "x\n"})]
         for path in (
             "data (1).csv",
@@ -410,6 +421,21 @@ def refusal(answer: str) -> str:
             for path, begin in (('"a".py', '"'), ("file:///a.py", "file://"), ("C:/a.py", "C:"))
         ),
         ("### Action: run\n$ ls\n$ pwd", "If it is, write all of the command as a block"),
+        ('{"action": "read", "args": {"path": "a.py",,}}', "cannot be read"),
+        (
+            "### Action: run\ncommand: ls \\\n### Action: submit",
+            "continues after a backslash, and its end is not clear",
+        ),
+        ('{"action": "list", "args": {,}}', "cannot be read"),
+        *(
+            (f"### Action: run\ncommand <<DONE\n{command}\nDONE", "as a shell shows its prompt")
+            for command in (
+                '$ python -c "\n> import a\n> "',
+                "$ cat <<E\nx\nE\nls",
+                "$ echo 'a'\na",
+                '$ echo "\n$ ls\n"',
+            )
+        ),
         (
             "### Action: run\n```console\n$ ls\na.py\n```",
             "as a shell shows its prompt: write the commands alone, without it.",
