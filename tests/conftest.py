@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import settings
 
 from tests import nursery
-from tests.examples import QUICK, THOROUGH
 from tests.second_daemon import IMAGE, SecondDaemon
 from tests.slow import pytest_collection_modifyitems, pytest_configure  # noqa: F401  hooks of all tests
 
@@ -24,9 +23,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Papers and annotations that tests take to sessions of their own.
 collect_ignore = ["papers", "recode_h/dataset"]
 
-settings.register_profile(THOROUGH, settings())
-settings.register_profile(QUICK, settings(max_examples=25))
-settings.load_profile(QUICK)
+if importlib.util.find_spec("hypothesis"):  # pytest loads this file in any session whose paths do not exist
+    from tests import examples  # noqa: F401  registers the profiles
 
 
 def pytest_collection_finish() -> None:

@@ -7,7 +7,11 @@ from typing import Any
 from hypothesis import settings
 
 QUICK, THOROUGH = "quick", "thorough"
-"""Hypothesis profiles, registered in conftest.py; `quick` is the default one."""
+"""Hypothesis profiles, registered in the import of this module; `quick` is the default one."""
+
+settings.register_profile(THOROUGH, settings())
+settings.register_profile(QUICK, settings(max_examples=25))
+settings.load_profile(QUICK)
 
 
 def examples(number: int, **other: Any) -> settings:

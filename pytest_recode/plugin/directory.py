@@ -154,8 +154,7 @@ def claim(
     results = out / RESULTS
     try:
         if out.exists() and not out.is_dir():
-            give = "the directory of the run to resume" if settings.resume else "a directory, new or empty"
-            raise UserError(f"--recode-out={out} is a file: give {give}")
+            raise _is_a_file(out) if settings.resume else _is_a_file(out, "a directory, new or empty")
         if settings.resume:
             return _resume(out, ids, check, notify, shard)
         # a run that was killed between its first two files leaves the first one
@@ -178,6 +177,32 @@ def claim(
         raise UserError(f"--recode-out={out}: {error}") from None
     except OSError as error:
         raise UserError(f"--recode-out={out} cannot be written ({error.strerror}): give a directory that can") from None
+
+
+def check_resumable(out: Path, check: Callable[[EpisodeFacts], None]) -> None:
+    """Raise `UserError` for a directory that `claim` will refuse to resume, as far as one record shows it: before anything is loaded."""
+    from pytest_recode.records.results import MalformedLineError, parse_record
+
+    if out.exists() and not out.is_dir():
+        raise _is_a_file(out)
+    if not (out / RESULTS).exists():
+        raise _no_run(out)
+    try:
+        with (out / RESULTS).open("rb") as file:
+            first = parse_record(file.readline())
+    except (OSError, MalformedLineError):  # `claim` reports it
+        return
+    check(first)
+
+
+def _is_a_file(out: Path, give: str = "the directory of the run to resume") -> UserError:
+    return UserError(f"--recode-out={out} is a file: give {give}")
+
+
+def _no_run(out: Path) -> UserError:
+    near = difflib.get_close_matches(out.name, [path.parent.name for path in out.parent.glob(f"*/{RESULTS}")], 1)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return UserError(f"--recode-out={out}: there is no run to resume{guess}: leave out --recode-resume to start one")
 
 
 def _check_room(out: Path) -> None:
@@ -257,9 +282,7 @@ def _resume(
     from pytest_recode.records.results import read
 
     if not (out / RESULTS).exists():
-        near = difflib.get_close_matches(out.name, [path.parent.name for path in out.parent.glob(f"*/{RESULTS}")], 1)
-        guess = f" (did you mean {near[0]}?)" if near else ""
-        raise UserError(f"--recode-out={out}: there is no run to resume{guess}: leave out --recode-resume to start one")
+        raise _no_run(out)
     wait_until_unused(out, notify)
     shard = shard_file.resumed(out, shard)
     _check_room(out)

@@ -46,6 +46,8 @@ def start_gateway(run: Run) -> None:
     if run.worker is None and not run.settings.validate and not run.config.option.collectonly:
         glance_at_models(run)
         with usage_errors():
+            if run.settings.resume and run.asks_models:
+                directory.check_resumable(run.out, run.check_settings)
             if run.gateway is None and run.settings.cassette is not None and run.settings.models:
                 raise UserError(
                     f"--recode-cassette={run.settings.cassette} records providers' answers, and this run asks no provider"

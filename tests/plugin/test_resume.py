@@ -711,3 +711,38 @@ def test_a_malformed_record_is_one_usage_error_and_starts_nothing(
     assert_message(line, "results.jsonl, line 2", problem, remedy)
     assert calls() == asked
     assert file.read_text() == text
+
+
+STARTED = """
+import pytest_recode.gateway.process as process
+
+start = process.GatewayProcess.__init__
+
+
+def started(self, *given):
+    print("GATEWAY STARTED", flush=True)
+    start(self, *given)
+
+
+process.GatewayProcess.__init__ = started
+"""
+
+
+def test_a_directory_that_cannot_be_resumed_is_refused_before_the_gateway_starts(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester
+) -> None:
+    """It loads litellm for seconds, and asks nobody."""
+    make_task("one")
+    pytester.makeconftest(STARTED)
+    recode("--recode-model=sim/expert", "--recode-out=out", "--recode-turns=2")
+    paid = ("--recode-model=sim/expert", "--recode-feedback-model=openai/m", "--recode-api-base=http://127.0.0.1:9")
+    for options, told in (
+        (("--recode-out=ou",), "ou: there is no run to resume (did you mean out?)"),
+        (("--recode-out=bench/one/task.yaml",), "is a file: give the directory of the run to resume"),
+        (("--recode-out=out", "--recode-turns=3"), "--recode-turns"),
+    ):
+        result = recode(*paid, "--recode-resume", *options, "-s")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert told in words(result)
+        assert "GATEWAY STARTED" not in words(result)
+    assert "GATEWAY STARTED" in words(recode(*paid, "--recode-out=other", "-s"))
