@@ -118,6 +118,8 @@ class Call:
             self._refused_by = answer.detail
             self._throttle.refused(started, answer.retry_after)
             self._emit({"event": "wait", "what": "the provider's rate limit"})
+            pause = self._throttle.paused
+            self._emit({"event": "retry", "fault": answer.fault.value, "detail": answer.detail, "pause": pause})
             return True
         else:
             self._throttle.failed(started, None if answer.fault.value in MAYBE_BILLED else 0)

@@ -82,7 +82,7 @@ class Cassette:
                 ) from None
         elif not directory.is_dir():
             raise UserError(
-                f"--recode-cassette={directory}: there is no such directory: record one with --recode-cassette-mode=record"
+                f"--recode-cassette={directory}: there is no such directory: check the path, or record one with --recode-cassette-mode=record"
             )
         for path in sorted(directory.glob("*.jsonl")):
             for line in _lines(path):

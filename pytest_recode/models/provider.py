@@ -236,7 +236,10 @@ class ProviderModel:
                 return replace(failed, detail=f"{failed.detail} ({asked}, without a key: export {self.key_env})")
             step = f"check that key and its account, or export another as {self.key_env}"
             return replace(failed, detail=f"{failed.detail} ({asked}, with the key in {self.key_env}): {step}")
-        if failed.fault is ModelFault.AUTH or (own and failed.fault in {ModelFault.CONNECTION, ModelFault.UNKNOWN}):
+        if failed.fault is ModelFault.UNKNOWN:
+            step = f"check the model's name{', or the address (--recode-api-base)' if own else ''}"
+            return replace(failed, detail=f"{failed.detail} ({asked}): {step}")
+        if failed.fault is ModelFault.AUTH or (own and failed.fault is ModelFault.CONNECTION):
             return replace(failed, detail=f"{failed.detail} ({asked})")
         return failed
 

@@ -40,7 +40,17 @@ class CostLimits:
             if unknown:
                 raise UserError(unpriced(model if of else self._unpriced[0], limit))
             if spent >= limit - _CLOSE:
-                raise BudgetSpent(f"budget of {_usd(limit)} USD{of} is spent ({_usd(spent)} USD so far)")
+                raise BudgetSpent(
+                    f"budget of {_usd(limit)} USD{of} is spent ({_usd(spent)} USD so far{self._other(model, of)}):"
+                    " resume with --recode-resume and a higher --recode-max-cost"
+                )
+
+    def _other(self, model: str, of: str) -> str:
+        """The limit besides the one that is spent: the run's, or the model's own."""
+        others = [(limit, spent, own) for limit, spent, own in self._limits(model) if own != of]
+        return "".join(
+            f"; {_usd(spent)} of {_usd(limit)} USD{own or ' for all models'}" for limit, spent, own in others
+        )
 
     def allow(self, model: str, reserved: float, reserved_own: float) -> bool:
         """Whether each limit would not be reached if the calls in progress cost what is reserved for them, in US dollars.

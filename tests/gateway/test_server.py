@@ -339,9 +339,12 @@ def test_when_the_controller_dies_answers_under_way_are_booked_and_the_gateway_e
 
 
 def test_a_call_that_is_refused_waits_and_uses_no_retry(chat_server: Serve, start_gateway: Start) -> None:
-    server = chat_server([*[fault(429, retry_after="0")] * 12, say("at last")])
+    server = chat_server([*[fault(429, "slow down", retry_after="0")] * 12, say("at last")])
     gateway = start_gateway(server.url)
     asked = gateway.ask()
+    for _ in range(12):  # the transcript and the report have each of them
+        refused = asked.until("retry")
+        assert (refused["fault"], refused["detail"]) == ("rate-limit", "slow down")
     answer = asked.until("answer")
     assert answer["body"]["choices"][0]["message"]["content"] == "at last"
     assert [line.get("unanswered") for line in gateway.lines()] == ["rate-limit"] * 12 + [None]

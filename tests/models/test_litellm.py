@@ -322,7 +322,7 @@ def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
     error = failing(model(server))
     where = {
         ModelFault.AUTH: f" (asked at {server.url}, without a key: export OPENAI_API_KEY)",
-        ModelFault.UNKNOWN: f" (asked at {server.url})",
+        ModelFault.UNKNOWN: f" (asked at {server.url}): check the model's name, or the address (--recode-api-base)",
     }.get(kind, "")
     assert (error.fault, error.detail) == (kind, words + where)
     assert str(error) == f"model gpt-5-mini: {kind.value}: {words}{where}"
@@ -638,7 +638,7 @@ def test_every_call_is_in_the_ledger_before_the_next(chat_server: Serve, tmp_pat
     made = model(server, "dear", ledger=ledger, table=table)
     for _ in range(2):
         made.complete(ASKED)  # 11 tokens: 0.55 dollars
-    with pytest.raises(BudgetSpent, match=r"^budget of 1\.00 USD is spent \(1\.10 USD so far\)$"):
+    with pytest.raises(BudgetSpent, match=r"^budget of 1\.00 USD is spent \(1\.10 USD so far\): resume"):
         made.complete(ASKED)
     assert len(server.requests) == 2
 

@@ -300,7 +300,9 @@ def test_a_model_has_a_budget_of_its_own(
         )  # fmt: skip
     stops = Counter((record["model"], record["stop"]) for record in results())
     assert stops == {("cheap", "solved"): 3, ("other", "solved"): 2, ("other", "budget"): 1}  # 0.018 dollars each
-    assert "budget of 0.03 USD for other is spent (0.036 USD so far)" in words(result)
+    spent = "budget of 0.03 USD for other is spent (0.036 USD so far; "
+    assert spent in words(result)
+    assert_line("\n".join(result.outlines), spent, "of 1.00 USD for all models", "--recode-resume", "--recode-max-cost")
     assert_line("\n".join(result.outlines), "budget: spent after", "1 episode", "about 0.02 USD more")
 
 

@@ -260,7 +260,7 @@ CASES = {
     "cassette-mode": Case(
         session="taped",
         values=("replay",),
-        effect=lambda seen: "there is no such directory: record one" in words(seen.result),
+        effect=lambda seen: "there is no such directory: check the path, or record one" in words(seen.result),
     ),
     "limit": Case(
         session="waiting",

@@ -128,7 +128,7 @@ def test_at_or_past_the_limit_no_call_starts(tmp_path: Path, limit: float, spent
         ledger.spent("m", Usage(cost_usd=cost))
     with pytest.raises(BudgetSpent) as caught:
         ledger.before_call("another")
-    assert str(caught.value) == words
+    assert_message(str(caught.value), words, "--recode-resume", "--recode-max-cost")
 
 
 def test_it_is_on_disk_before_it_returns(tmp_path: Path) -> None:
