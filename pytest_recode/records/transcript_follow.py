@@ -42,6 +42,7 @@ class Progress:
 
 _EVENT = re.compile(rb'\{"event": "(\w+)", "time": ([\d.]+)')
 _FROM_USER = re.compile(rb'"role": "(?:user|tool)"')
+_REFUSED = re.compile(rb'"error": "rate-limit"')
 _PARSED = (b"episode", b"resumed", b"usage", b"turn", b"feedback")
 _BEGINNING = 200  # bytes of a line in which the fields of a message stand before its content
 _WAITS = {b"action": SANDBOX, b"result": SANDBOX, b"grading": TESTS, b"retry": RETRY}
@@ -88,7 +89,7 @@ class Follower:
             waiting = MODEL
         elif event == b"turn":
             waiting = RESEARCHER
-        elif event == b"waiting":
+        elif event == b"retry" and _REFUSED.search(line[:_BEGINNING]):
             waiting = LIMIT
         if waiting != now.waiting:
             now.waiting, now.since = waiting, since

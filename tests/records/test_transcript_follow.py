@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.records.transcript import name
-from pytest_recode.records.transcript_follow import MODEL, RESEARCHER, RETRY, SANDBOX, TESTS, Follower, Progress
+from pytest_recode.records.transcript_follow import LIMIT, MODEL, RESEARCHER, RETRY, SANDBOX, TESTS, Follower, Progress
 
 NODEID = "bench/tiny/task.yaml::episode[m-L0]"
 BEGUN = {"task": "tiny", "model": "m", "agent": "recode", "feedback": "L0", "settings": {"turns": 4}}
@@ -30,6 +30,7 @@ EPISODE = (
         {"waiting": MODEL, "since": 2.0},
     ),
     (line("retry", 2.5, model="m", error="server", message="", pause=1.0), {"waiting": RETRY, "since": 2.5}),
+    (line("retry", 2.7, model="m", error="rate-limit", message="", pause=1.0), {"waiting": LIMIT, "since": 2.7}),
     (line("usage", 3.0, **COST), {"tokens": 15, "cost_usd": 0.25}),
     (line("message", 3.0, turn=1, step=1, role="assistant", content="é" * 40), {}),
     (line("action", 4.0, turn=1, step=1, kind="run"), {"waiting": SANDBOX, "since": 4.0}),
