@@ -188,7 +188,7 @@ def run(here: Path, url: str, workers: int, *args: str) -> Ran:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "STARTS": str(starts)},
+        env=environ,
     )
 
     def watch() -> None:
@@ -241,6 +241,39 @@ def whole(here: Path) -> None:
     print(
         f"Pss {ran.memory.mib:.0f} MiB in {ran.memory.processes} processes, last worker's first request after {latest:.1f} s"
     )
+
+
+def hundred(here: Path) -> None:
+    """100 episodes of one turn, 60 s per call, 100 workers on this machine: 60 s would be ideal."""
+    tasks(here, 100)
+    with provider("--seconds=60", "--turns=1") as url:
+        ran = run(here, url, 100)
+    print(
+        f"hundred: {outcomes(ran)}; wall over ideal {ran.wall / 60:.2f} ({ran.wall:.1f} s), CPU {ran.cpu:.1f} s,"
+        f" Pss {ran.memory.mib:.0f} MiB in {ran.memory.processes} processes"
+    )
+
+
+def replay(here: Path) -> None:
+    """The run of `whole` from its cassette, without the provider: wall time, and records compared but for their times."""
+    tasks(here, 64)
+    with provider("--seconds=0") as url:
+        recorded = run(here, url, 16, "--recode-cassette=tape")
+    ran = run(here, "http://127.0.0.1:9/v1", 16, "--recode-cassette=tape", "--recode-cassette-mode=replay")
+    same = sorted(map(timeless, ran.records)) == sorted(map(timeless, recorded.records))
+    print(
+        f"replay: {outcomes(ran)}; {ran.wall:.1f} s, records {'identical' if same else 'DIFFERENT'} except times and cost"
+    )
+
+
+TIMES = {"seconds", "waited", "cost_usd", "api_base", "transcript"}
+
+
+def timeless(value: Any) -> str:
+    """A record without times, costs (a replay costs nothing) and the provider's address."""
+    if isinstance(value, dict):
+        return json.dumps({key: timeless(each) for key, each in value.items() if key not in TIMES}, sort_keys=True)
+    return json.dumps([timeless(each) for each in value]) if isinstance(value, list) else json.dumps(value)
 
 
 def allowed(here: Path) -> None:
@@ -304,7 +337,7 @@ def episode_memory(here: Path) -> None:
         )
 
 
-PARTS = {each.__name__: each for each in (whole, allowed, retry_after, budget, episode_memory)}
+PARTS = {each.__name__: each for each in (whole, hundred, replay, allowed, retry_after, budget, episode_memory)}
 
 
 def main() -> None:
