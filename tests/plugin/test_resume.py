@@ -739,7 +739,7 @@ def test_a_directory_that_cannot_be_resumed_is_refused_before_the_gateway_starts
     for options, told in (
         (("--recode-out=ou",), "ou: there is no run to resume (did you mean out?)"),
         (("--recode-out=bench/one/task.yaml",), "is a file: give the directory of the run to resume"),
-        (("--recode-out=out", "--recode-turns=3"), "--recode-turns"),
+        (("--recode-out=out", "--recode-turns=3"), "was played with"),
     ):
         result = recode(*paid, "--recode-resume", *options, "-s")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
