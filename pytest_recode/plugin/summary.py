@@ -248,7 +248,7 @@ def write(
             terminal.line(line)
         for line in filter(None, (_without_temperature(run, records), *_replayed_answers(run))):
             terminal.line(line)
-        for line in (*words.weaker(records), *words.unparsed(records)):
+        for line in (*words.waits(records), *words.weaker(records), *words.unparsed(records)):
             terminal.line(line, yellow=True)
         if lost:
             _lost(terminal, lost)

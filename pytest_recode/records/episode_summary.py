@@ -48,6 +48,8 @@ class EpisodeSummary(TypedDict):
     tampering: bool  # in any turn
     flagged: tuple[str, ...]  # findings of a turn in which every case passed, which alone make the episode unsolved
     shared: bool  # whether another episode paid for a turn
+    seconds: float
+    waited: float
 
 
 def episode_summary(record: Record) -> EpisodeSummary:
@@ -83,6 +85,8 @@ def episode_summary(record: Record) -> EpisodeSummary:
         "tampering": any(turn["tampering"] for turn in record["turns"]),
         "flagged": findings(record["outcome"], record["turns"]),
         "shared": any(turn["shared"] for turn in record["turns"]),
+        "seconds": record["seconds"],
+        "waited": record.get("waited", 0.0),
     }
 
 

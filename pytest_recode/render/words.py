@@ -15,6 +15,7 @@ from pytest_recode.records.run_files import LOCAL, RunFiles
 MOST_NAMES = 5
 _MESSAGE_LINES = 8
 _MOST_WORDS = 120
+_LONG_WAIT = 60.0  # seconds
 
 
 def status(record: Record | EpisodeSummary) -> str:
@@ -187,6 +188,17 @@ def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         lines.append(f"tampering: {_count(len(names), 'episode')}: {', '.join(names[:MOST_NAMES])}{more}")
     return [*lines, *_flagged(records)]
+
+
+def waits(records: Sequence[EpisodeSummary]) -> list[str]:
+    """A line on the time that episodes waited, if it is at least a minute and a tenth of their time."""
+    waited, seconds = (sum(record[key] for record in records) for key in ("waited", "seconds"))
+    if waited < _LONG_WAIT or waited < seconds / 10:
+        return []
+    return [
+        f"waiting: {waited / 60:.0f} min of the {seconds / 60:.0f} min of all episodes, for rate limits, retries, people and other workers;"
+        " pytest-recode report --table=calls has the calls (docs/how-to/stay-within-limits.md)"
+    ]
 
 
 def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:

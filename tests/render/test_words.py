@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import ModelFault
-from pytest_recode.render.words import causes, error_kind_text, weaker
+from pytest_recode.render.words import causes, error_kind_text, waits, weaker
 from pytest_recode.verdict import legible
+from tests.messages import assert_message
 
 
 def test_what_would_drive_a_terminal_is_escaped() -> None:
@@ -22,6 +23,17 @@ def test_lone_surrogates_are_escaped_and_words_are_not() -> None:
 
 def test_what_turns_the_reading_direction_is_escaped() -> None:
     assert legible("a\u202eb") == "a\\u202eb"
+
+
+@pytest.mark.parametrize(
+    ("waited", "seconds", "told"),
+    [(59.0, 60.0, False), (60.0, 600.0, True), (60.0, 601.0, False), (300.0, 500.0, True)],
+)
+def test_long_waits_are_told(waited: float, seconds: float, told: bool) -> None:
+    lines = waits([{"waited": waited / 2, "seconds": seconds / 2}] * 2)
+    assert len(lines) == told
+    if told:
+        assert_message(lines[0], f"{waited / 60:.0f} min", "--table=calls")
 
 
 def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
