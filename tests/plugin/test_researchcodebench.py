@@ -98,11 +98,11 @@ NO_BLOCK = "the last answer had no complete block of code, so nothing was writte
             "stop",
             "(IndentationError) the answer has the wrong indentation: --recode-",
         ),
-        ("I refuse.", "stop", f") {NO_BLOCK} transcript"),
+        ("I refuse.", "stop", f") {NO_BLOCK} "),
         (
             "```python\n    weight =",
             "length",
-            f") {NO_BLOCK}: it was truncated at the model's output limit transcript",
+            f") {NO_BLOCK}: it was truncated at the model's output limit ",
         ),
     ],
 )
