@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
-from pytest_recode.cli import merge, report, show
+from pytest_recode.cli import bless, merge, report, show
 from pytest_recode.faults import RecordsError, UserError
 
 if TYPE_CHECKING:
@@ -37,10 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="pytest-recode", description="Look at runs of pytest-recode, report on them, or merge the shards of one."
+        prog="pytest-recode",
+        description="Look at runs of pytest-recode, report on them, compare them with a baseline, or merge the shards of one.",
     )
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (report, show, merge):
+    for command in (report, show, bless, merge):
         command.add_to(commands)
     return parser

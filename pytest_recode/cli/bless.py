@@ -1,0 +1,51 @@
+"""The command `pytest-recode bless`: writes the outcomes of a run to a baseline, a file to commit."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_recode.faults import UserError
+
+if TYPE_CHECKING:
+    from pytest_recode.cli import Commands
+
+
+def add_to(commands: Commands) -> None:
+    bless = commands.add_parser(
+        "bless",
+        help="write the outcomes of a run to a baseline, with which gates compare later runs",
+        description="Write the outcomes of a run by task and attempt to a small sorted file to commit.",
+    )
+    bless.set_defaults(command=_bless)
+    bless.add_argument("run", type=Path, metavar="RUN", help="the directory of a run")
+    bless.add_argument(
+        "-o", required=True, type=Path, dest="out", metavar="FILE", help="the baseline to write, or to replace"
+    )
+
+
+def _bless(given: argparse.Namespace) -> str:
+    from pytest_recode.metrics import baseline
+    from pytest_recode.records.run_directory import replaced
+
+    found = baseline.of_run(given.run)
+    attempts = [each for row in found.rows for task in row.tasks for each in task.attempts]
+    errors = sum(each.outcome == "error" for each in attempts)
+    if errors == len(attempts):
+        raise UserError(
+            f"{given.run}: has no episode with a verdict: a baseline needs at least one; resume the run, or give another"
+        )
+    replaced(given.out, baseline.text(found))
+    lines = [
+        f"{given.out}: {_count(len(found.rows), 'row')}, {_count(len(attempts) - errors, 'episode')} with a verdict"
+    ]
+    if errors:
+        lines.append(
+            f"errors: {_count(errors, 'episode')} without a verdict, listed as such and in no number of a comparison"
+        )
+    return "".join(f"{line}\n" for line in [*lines, *found.notes])
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("" if n == 1 else "s")

@@ -1,0 +1,291 @@
+"""Baseline: the outcomes of a run by task and attempt, as a small sorted file that is committed and reviewed as a diff.
+
+`pytest-recode bless` writes it, and gates (`metrics/gate.py`) compare a later run with it. The outcomes of a run are read into the same values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.faults import UserError
+from pytest_recode.metrics.attempt import Attempt, Row, Snippet
+from pytest_recode.metrics.reading import read
+from pytest_recode.metrics.rows import rows
+from pytest_recode.records.field_checks import (
+    DOLLARS,
+    FLAG,
+    NAME,
+    TEXT,
+    list_of,
+    object_of,
+    one_of,
+    or_null,
+    values_of,
+    whole_number,
+)
+from pytest_recode.records.results import parse_json
+
+SCHEMA = 1
+_BLESS = "write it with `pytest-recode bless RUN -o baseline.json`"
+
+Key = tuple[str, str, str, str, bool]
+"""Format, model, policy, agent, and whether the paper was in the prompt: rows of equal keys are compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One attempt. `outcome`: "solved", "unsolved" or "error" (no verdict, in no number). `cost_usd`: None if a price is unknown."""
+
+    attempt: int
+    outcome: str
+    solved_turn: int | None
+    turns: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOutcomes:
+    """The attempts at one task, by number. `digest`: hash of its files; "": unknown."""
+
+    task: str
+    digest: str
+    snippet: Snippet | None  # of ResearchCodeBench: its comparisons are by paper
+    attempts: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowOutcomes:
+    """The tasks of one row, by name. `settings` must be equal in rows that are compared; `recorded` values may differ, and are named then."""
+
+    key: Key
+    simulated: bool
+    settings: tuple[tuple[str, str], ...]
+    recorded: tuple[tuple[str, str], ...]
+    tasks: tuple[TaskOutcomes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """A run or a baseline: its rows by key, and notes for the reader."""
+
+    source: str
+    rows: tuple[RowOutcomes, ...]
+    notes: tuple[str, ...] = ()
+
+
+def of_run(run: Path, *, only: Collection[str] | None = None) -> Outcomes:
+    """The outcomes of the run in the directory `run`; `only`: those of episodes with these node ids. Raises `UserError`."""
+    [source] = read([run])
+    chosen = [each for each in source.attempts if each.replay is None and (only is None or each.nodeid in only)]
+    if any(attempt.row.published for attempt in chosen):
+        raise UserError(
+            f"{run}: holds published results, which have no turns, costs and digests: give the directory of a run"
+        )
+    grouped = rows(chosen)
+    keys = Counter(_key(row) for row in grouped)
+    if twice := next((key for key, count in keys.items() if count > 1), None):
+        raise UserError(f"{run}: has two rows of {name(twice)} with different settings: give a run with one")
+    made = sorted((_row(row, attempts) for row, attempts in grouped.items()), key=lambda row: row.key)
+    return Outcomes(source=str(run), rows=tuple(made), notes=source.notes)
+
+
+def name(key: Key) -> str:
+    """One line that identifies a row."""
+    task_format, model, policy, agent, paper = key
+    return f"{model}, {policy}, {'with' if paper else 'without'} paper, {agent} [{task_format}]"
+
+
+def _key(row: Row) -> Key:
+    return (row.format, row.model, row.feedback, row.agent, row.paper)
+
+
+def _row(row: Row, attempts: Sequence[Attempt]) -> RowOutcomes:
+    tasks: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        tasks.setdefault(attempt.task, []).append(attempt)
+    recorded: dict[str, set[str]] = {}
+    for attempt in attempts:
+        for fact, value in attempt.made:
+            recorded.setdefault(fact, set()).add(value)
+    return RowOutcomes(
+        key=_key(row),
+        simulated=row.simulated,
+        settings=row.settings,
+        recorded=tuple((fact, " + ".join(sorted(values))) for fact, values in sorted(recorded.items())),
+        tasks=tuple(_task(task, tasks[task]) for task in sorted(tasks)),
+    )
+
+
+def _task(task: str, attempts: Sequence[Attempt]) -> TaskOutcomes:
+    digests = {attempt.digest for attempt in attempts} - {""}
+    if len(digests) > 1:
+        raise UserError(
+            f"{task}: its attempts were played with different files: give a run that played all of them with the same"
+        )
+    return TaskOutcomes(
+        task=task,
+        digest=next(iter(digests), ""),
+        snippet=attempts[0].snippet,
+        attempts=tuple(
+            Outcome(
+                attempt=each.number,
+                outcome=each.outcome,
+                solved_turn=each.solved_turn,
+                turns=len(each.turns),
+                cost_usd=None if each.cost_usd is None else round(each.cost_usd, 6),
+            )
+            for each in sorted(attempts, key=lambda each: each.number)
+        ),
+    )
+
+
+def text(found: Outcomes) -> str:
+    """The file's text: sorted, and one line for each setting and each attempt, so that a diff shows what changed."""
+    whole = {
+        "schema": SCHEMA,
+        "rows": [
+            {
+                "format": row.key[0],
+                "model": row.key[1],
+                "policy": row.key[2],
+                "agent": row.key[3],
+                "paper": row.key[4],
+                "simulated": row.simulated,
+                "settings": dict(row.settings),
+                "recorded": dict(row.recorded),
+                "tasks": {each.task: _task_object(each) for each in row.tasks},
+            }
+            for row in found.rows
+        ],
+    }
+    return _json(whole, "") + "\n"
+
+
+def _task_object(found: TaskOutcomes) -> dict[str, Any]:
+    snippet = found.snippet
+    of = {"snippet": {"paper": snippet.paper, "name": snippet.name, "lines": snippet.lines}} if snippet else {}
+    return {
+        "digest": found.digest,
+        **of,
+        "attempts": [
+            {
+                "attempt": each.attempt,
+                "outcome": each.outcome,
+                "solved_turn": each.solved_turn,
+                "turns": each.turns,
+                "cost_usd": each.cost_usd,
+            }
+            for each in found.attempts
+        ],
+    }
+
+
+def _json(value: Any, indent: str, *, element: bool = False) -> str:
+    """JSON with one value on a line; elements of lists without further lists or objects are on one line."""
+    parts: Sequence[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        parts = [(f"{json.dumps(key)}: ", each) for key, each in value.items()]
+    elif isinstance(value, list):
+        parts = [("", each) for each in value]
+    if not parts or (element and not any(isinstance(each, dict | list) for _, each in parts)):
+        return json.dumps(value)
+    inner = f"{indent} "
+    rows = [f"{inner}{label}{_json(each, inner, element=isinstance(value, list))}" for label, each in parts]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n" + ",\n".join(rows) + f"\n{indent}{closing}"
+
+
+_ATTEMPT = object_of(
+    attempt=whole_number(1),
+    outcome=one_of("solved", "unsolved", "error"),
+    solved_turn=or_null(whole_number(1)),
+    turns=whole_number(0),
+    cost_usd=or_null(DOLLARS),
+)
+_FILE = object_of(
+    rows=list_of(
+        object_of(
+            format=NAME,
+            model=NAME,
+            policy=NAME,
+            agent=NAME,
+            paper=FLAG,
+            simulated=FLAG,
+            settings=values_of(TEXT),
+            recorded=values_of(TEXT),
+            tasks=values_of(
+                object_of(
+                    digest=TEXT,
+                    snippet_=object_of(paper=NAME, name=NAME, lines=whole_number(0)),
+                    attempts=list_of(_ATTEMPT),
+                )
+            ),
+        )
+    )
+)
+
+
+def load(path: Path) -> Outcomes:
+    """Read and check a baseline. Raises `UserError`."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such baseline: {_BLESS}") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; {_BLESS}") from None
+    found = parse_json(data)
+    if not isinstance(found, dict) or "schema" not in found:
+        raise UserError(f"{path}: is not a baseline: {_BLESS}")
+    if type(found["schema"]) is not int or found["schema"] != SCHEMA:
+        version = json.dumps(found["schema"])[:40]
+        raise UserError(f"{path}: schema {version}: this version reads {SCHEMA}: {_BLESS}, or update pytest-recode")
+    if wrong := _FILE(found) or _doubtful(found):
+        raise UserError(
+            f"{path}: is not a baseline of schema {SCHEMA}: {wrong.removeprefix('.').lstrip(': ')}; {_BLESS}"
+        )
+    return Outcomes(source=str(path), rows=tuple(sorted(map(_loaded, found["rows"]), key=lambda row: row.key)))
+
+
+def _doubtful(found: Mapping[str, Any]) -> str:
+    """What no run can have: a row or an attempt twice, a turn that solved an episode that is not solved, or is not among its turns."""
+    rows = [_loaded(row) for row in found["rows"]]
+    if twice := next((key for key, count in Counter(row.key for row in rows).items() if count > 1), None):
+        return f"has two rows of {name(twice)}"
+    for row in rows:
+        for task in row.tasks:
+            if len({each.attempt for each in task.attempts}) < len(task.attempts):
+                return f"has an attempt at {task.task} twice"
+            for each in task.attempts:
+                if (each.outcome == "solved") != (each.solved_turn is not None) or (each.solved_turn or 0) > each.turns:
+                    return f"solved_turn of {task.task}, attempt {each.attempt}, does not fit its outcome and turns"
+    return ""
+
+
+def _loaded(row: Mapping[str, Any]) -> RowOutcomes:
+    return RowOutcomes(
+        key=(row["format"], row["model"], row["policy"], row["agent"], row["paper"]),
+        simulated=row["simulated"],
+        settings=tuple(sorted(row["settings"].items())),
+        recorded=tuple(sorted(row["recorded"].items())),
+        tasks=tuple(
+            TaskOutcomes(
+                task=task,
+                digest=each["digest"],
+                snippet=_snippet(each.get("snippet")),
+                attempts=tuple(
+                    Outcome(**{key: one[key] for key in ("attempt", "outcome", "solved_turn", "turns", "cost_usd")})
+                    for one in each["attempts"]
+                ),
+            )
+            for task, each in sorted(row["tasks"].items())
+        ),
+    )
+
+
+def _snippet(found: Mapping[str, Any] | None) -> Snippet | None:
+    return None if found is None else Snippet(paper=found["paper"], name=found["name"], lines=found["lines"])
