@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
-from pytest_recode.cli import bless, merge, report, show
+from pytest_recode.cli import bless, gate, merge, report, show
 from pytest_recode.faults import RecordsError, UserError
 
 if TYPE_CHECKING:
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command. Returns 0; 1 if the output pipe was closed; 2 for an error of the user or of the disk, printed as one line."""
+    """Run the command. Returns 0; 1 if a comparison with a baseline failed, or the output pipe was closed; 2 for an error of the user or of the disk, printed as one line."""
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
-        sys.stdout.write(given.command(given))
+        made = given.command(given)
+        text, status = made if isinstance(made, tuple) else (made, 0)
+        sys.stdout.write(text)
         sys.stdout.flush()
     except (RecordsError, UserError) as error:
         print(f"pytest-recode: error: {error}", file=sys.stderr)
@@ -32,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `… | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return 0
+    return int(status)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -42,6 +44,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (report, show, bless, merge):
+    for command in (report, show, bless, gate, merge):
         command.add_to(commands)
     return parser

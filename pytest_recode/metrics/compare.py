@@ -13,6 +13,15 @@ from pytest_recode.metrics.paired import Difference, Unit, paired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """What the test of a comparison is made of: arguments of `paired`, and what a unit is: "12 tasks", "20 papers"."""
+
+    units: tuple[Unit, ...]
+    item: Fraction | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """The comparison of two sides over the pairs that both played: tasks with all their played attempts, or replayed turns.
 
@@ -39,24 +48,29 @@ def compare(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int 
     The score of a task is the share of its played attempts that are solved. The test treats tasks as independent; snippets of a
     paper lie inside one another, so for them it uses papers (`passing.contrast`).
     """
-    one, other = _scores(first, within), _scores(second, within)
-    pairs = {task: (one[task], other[task]) for task in one if task in other}
+    pairs = _pairs(first, second, within)
     if not pairs:
         return None
+    test = tested(first, second, within=within)
+    everything = {attempt.task for attempt in (*first, *second)}
+    found = paired(test.units, item=test.item)
+    return _comparison(list(pairs.items()), found, test.words, len(everything) - len(pairs))
+
+
+def tested(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int | None) -> Tested:
+    """The units that `compare` tests; none if both played no task."""
+    pairs = _pairs(first, second, within)
     snippets = {attempt.task: attempt.snippet for attempt in first if attempt.snippet}
-    if pairs.keys() <= snippets.keys():
+    if pairs and pairs.keys() <= snippets.keys():
         known = {task: snippets[task] for task in pairs}
-        found = passing.contrast(
+        whole, item = passing.contrast_units(
             {task: (known[task], score) for task, (score, _) in pairs.items()},
             {task: (known[task], score) for task, (_, score) in pairs.items()},
             scaled=False,
         )
-        units = passing.units(known.values())
-    else:
-        found = paired([Unit(change=after - before) for before, after in pairs.values()])
-        units = _tasks(len(pairs))
-    everything = {attempt.task for attempt in (*first, *second)}
-    return _comparison(list(pairs.items()), found, units, len(everything) - len(pairs))
+        return Tested(units=tuple(whole), item=item, words=passing.units(known.values()))
+    whole = [Unit(change=after - before) for before, after in pairs.values()]
+    return Tested(units=tuple(whole), item=None, words=_tasks(len(pairs)))
 
 
 def turns(pairs: Sequence[tuple[str, bool, bool]], *, unpaired: int) -> Comparison | None:
@@ -89,6 +103,13 @@ def _comparison(
         p=found.p,
         units=units,
     )
+
+
+def _pairs(
+    first: Sequence[Attempt], second: Sequence[Attempt], within: int | None
+) -> dict[str, tuple[Fraction, Fraction]]:
+    one, other = _scores(first, within), _scores(second, within)
+    return {task: (one[task], other[task]) for task in one if task in other}
 
 
 def _scores(attempts: Sequence[Attempt], within: int | None) -> dict[str, Fraction]:

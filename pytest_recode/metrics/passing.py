@@ -226,6 +226,12 @@ Scored = Mapping[str, tuple[Snippet, Fraction]]
 
 def contrast(first: Scored, second: Scored, *, scaled: bool) -> Difference:
     """`second` minus `first` on the snippets that both have, by papers (with fewer than FEW_PAPERS papers, by snippets)."""
+    whole, item = contrast_units(first, second, scaled=scaled)
+    return paired(whole, item=item)
+
+
+def contrast_units(first: Scored, second: Scored, *, scaled: bool) -> tuple[list[Unit], Fraction]:
+    """The units of `contrast`, and the weight of the additional items of its interval: the mean weight of a snippet."""
     both = {task: first[task][0] for task in first if task in second}
     by_papers = len({snippet.paper for snippet in both.values()}) >= FEW_PAPERS
     changes: dict[str, tuple[Fraction, int]] = {}
@@ -235,7 +241,7 @@ def contrast(first: Scored, second: Scored, *, scaled: bool) -> Difference:
         change, total = changes.get(key, (Fraction(), 0))
         changes[key] = (change + weight * (second[task][1] - first[task][1]), total + weight)
     whole = [Unit(change=change, weight=weight) for change, weight in changes.values()]
-    return paired(whole, item=Fraction(sum(unit.weight for unit in whole), len(both)))
+    return whole, Fraction(sum(unit.weight for unit in whole), len(both))
 
 
 def units(snippets: Iterable[Snippet]) -> str:

@@ -1,0 +1,91 @@
+"""The result of a comparison with a baseline, as lines for the terminal, JUnit and `pytest-recode gate`. Markdown: `markdown.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_recode.metrics.baseline import name
+from pytest_recode.metrics.gate import Gate, RowGate
+from pytest_recode.metrics.gate_verdict import ALLOWED, MOST_TASKS, Verdict
+from pytest_recode.verdict import legible
+
+_MOST_NAMES = 10
+
+
+def lines(found: Gate) -> list[str]:
+    """The conclusion is the first line. No text of a run can begin another one."""
+    rows = [line for row in found.rows for line in (f"  {sentence(row)}", *(f"    {more}" for more in details(row)))]
+    return [legible(line, keep="") for line in (conclusion(found), *rows, *(f"  {line}" for line in others(found)))]
+
+
+def conclusion(found: Gate) -> str:
+    """One line: whether the comparison passed, and why not."""
+    verdicts = ", ".join(dict.fromkeys(row.verdict.value for row in found.rows))
+    if found.passed:
+        asked = ", ".join(map(str, found.conditions))
+        return f"baseline {found.baseline}: passed: {verdicts} (fails on {asked})"
+    return f"baseline {found.baseline}: failed: {'; '.join(found.failures)}"
+
+
+def sentence(row: RowGate) -> str:
+    """The verdict on one row, with its numbers."""
+    return f"{name(row.key)}{' (simulated)' if row.simulated else ''}: {verdict(row)}{_numbers(row)}"
+
+
+def verdict(row: RowGate) -> str:
+    """The verdict in words, with the number of tasks that would suffice."""
+    if row.verdict is not Verdict.FEW:
+        return row.verdict.value
+    if row.compared is None:
+        return f"{row.verdict.value}: no task to compare"
+    enough = (
+        f"{row.enough} tasks like these would suffice"
+        if row.enough
+        else f"more than {MOST_TASKS} tasks like these would be needed"
+    )
+    return f"{row.verdict.value} whether it is within {100 * ALLOWED} points: {enough}"
+
+
+def _numbers(row: RowGate) -> str:
+    result = row.compared
+    if result is None or row.p is None:
+        return ""
+    low, high = result.interval
+    return (
+        f"; {100 * result.first:.1f} % solved before, {100 * result.second:.1f} % now,"
+        f" difference {100 * result.difference:+.1f} points (95 %: {100 * low:+.1f} to {100 * high:+.1f}; p {row.p:.3f}; by {result.units})"
+    )
+
+
+def details(row: RowGate, most: int = _MOST_NAMES) -> Iterator[str]:
+    """What a reader needs besides the verdict; lists name at most `most` tasks."""
+    if row.cost is not None and row.turns is not None and row.turns.before is not None and row.turns.now is not None:
+        before, now = ("unknown" if each is None else f"{float(each):.4f}" for each in (row.cost.before, row.cost.now))
+        yield (
+            f"per episode: cost {before} USD before, {now} now;"
+            f" turns {float(row.turns.before):.1f} before, {float(row.turns.now):.1f} now"
+        )
+    for label, tasks in (
+        ("lost", row.lost),
+        ("gained", row.gained),
+        ("changed files, not compared", row.changed),
+        ("new, not compared", row.new),
+        ("missing in this run, not compared", row.missing),
+        ("errors, without a verdict", row.errors),
+        ("errors in the baseline, not compared", row.errors_before),
+        ("recorded values that differ (baseline / now)", row.differs),
+    ):
+        if tasks:
+            yield f"{label}: {listed(tasks, most)}"
+
+
+def others(found: Gate) -> Iterator[str]:
+    """Lines on rows that only one side has."""
+    for label, keys in (("not in the baseline", found.new), ("only in the baseline", found.missing)):
+        for key in keys:
+            yield f"{name(key)}: {label}, not compared"
+
+
+def listed(tasks: Sequence[str], most: int) -> str:
+    more = f" and {len(tasks) - most} more" if len(tasks) > most else ""
+    return ", ".join(tasks[:most]) + more
