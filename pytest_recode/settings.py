@@ -93,10 +93,18 @@ class Settings:
     validate: bool = False
     validate_seeds: int = 3
     fail_under: float | None = None
+    baseline: Path | None = None
+    fail_on: tuple[str, ...] = ("worse",)  # conditions of `metrics/fail_on.py`
+    markdown: Path | None = None
     seed: int | None = None
     resume: bool = False
     replay_feedback: Path | None = None  # the directory of a run
     given: frozenset[str] = frozenset()
+
+
+def decided_at_end(settings: Settings) -> bool:
+    """Whether tests at the end decide if the run passes, so that an unsolved episode is no failed test."""
+    return settings.fail_under is not None or settings.baseline is not None
 
 
 NOT_COMPARED = frozenset({"version", "image", "researcher_prompt", "call_seconds"})

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
-from pytest_recode.records.record import Record, TurnRecord, findings
+from pytest_recode.records.record import Record, SettingsRecord, TurnRecord, findings
 from pytest_recode.settings import NOT_COMPARED, ONE_STEP
 
 _OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}
@@ -29,7 +29,9 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, s
             paper=record["paper"],
             format=record["format"],
             simulated=record["simulated"],
-            settings=_settings(record),
+            settings=compared_settings(
+                record["settings"], record["agent"], record["feedback"], record["feedback_model"]
+            ),
         ),
         task=task_key(record["task"], facts),
         number=record["attempt"],
@@ -56,15 +58,17 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, s
     )
 
 
-def _settings(record: Record) -> tuple[tuple[str, str], ...]:
+def compared_settings(
+    settings: SettingsRecord, agent: str, policy: str, feedback_model: str | None
+) -> tuple[tuple[str, str], ...]:
     """Settings that must be equal in comparable runs, by option name, without those that do not apply to the agent or policy."""
-    found: dict[str, object] = {key: value for key, value in record["settings"].items() if key not in NOT_COMPARED}
-    if record["agent"] in ONE_STEP:
+    found: dict[str, object] = {key: value for key, value in settings.items() if key not in NOT_COMPARED}
+    if agent in ONE_STEP:
         found = {key: value for key, value in found.items() if key not in _OF_STEPS}
-    if record["feedback"] == "none":
+    if policy == "none":
         found["turns"] = 1
     else:
-        found["researcher"] = record["feedback_model"]
+        found["researcher"] = feedback_model
     return tuple(sorted((key.replace("_", " "), _words(value)) for key, value in found.items()))
 
 

@@ -94,6 +94,19 @@ _CONFLICTS = (
         {"fail_under": None},
     ),
     Conflict(
+        ("baseline", "fail-on", "markdown"),
+        lambda run: run.validate or run.replay_feedback is not None,
+        "--recode-{option} is about episodes, and this run plays none: leave it out, or leave out --recode-validate and"
+        " --recode-replay-feedback",
+        {"baseline": None, "fail_on": ("worse",), "markdown": None},
+    ),
+    Conflict(
+        ("fail-on",),
+        lambda run: run.baseline is None,
+        "--recode-fail-on requires a baseline: name it with --recode-baseline=FILE",
+        {"fail_on": ("worse",)},
+    ),
+    Conflict(
         _OF_EPISODES,
         lambda run: run.validate,
         "--recode-{option} needs episodes, and --recode-validate plays none: leave one of the two out",

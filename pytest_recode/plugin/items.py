@@ -230,6 +230,11 @@ class EpisodeItem(RecodeItem):
         self.recode = {"record": record}
         last = record["turns"][-1] if record["turns"] else None
         facts = {
+            "recode_task": record["task"],
+            "recode_model": record["model"],
+            "recode_policy": record["feedback"],
+            "recode_attempt": record["attempt"],
+            "recode_transcript": str(run_of(self.config).out / record["transcript"]),
             "recode_outcome": record["outcome"],
             "recode_stop": record["stop"],
             "recode_turns": len(record["turns"]),

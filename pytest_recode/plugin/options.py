@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """`kind`: text, texts (repeatable), environments, limits, budgets (repeatable), count, number, seconds, percent, seed, shard, address, cassette, output, scope, level, progress, researcher, flag, path."""
+    """`kind`: text, texts (repeatable), environments, limits, budgets, conditions (repeatable), count, number, seconds, percent, seed, shard, address, cassette, output, scope, level, progress, researcher, flag, path."""
 
     name: str
     kind: str
@@ -75,6 +75,9 @@ OPTIONS = (
     Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each; the untouched repository, an empty target and one that returns a constant must not."),
     Option("validate-seeds", "count", 3, "N", "With --recode-validate: secret seeds under which the reference and each answer in the task's proofs/ are graded."),
     Option("fail-under", "percent", None, "PCT", "Add a test at the end that passes if at least PCT per cent of the episodes were solved. An unsolved episode is then not a failed test, in terminal, JUnit and exit status (docs/how-to/run-in-ci.md). Errors still fail the run."),
+    Option("baseline", "path", None, "FILE", "Compare the run with this baseline (`pytest-recode bless RUN -o FILE`), task by task, and add a test at the end that fails as --recode-fail-on says (docs/how-to/gate-a-pull-request.md). An unsolved episode is then not a failed test. Errors still fail the run."),
+    Option("fail-on", "conditions", ("worse",), "WHAT", "With --recode-baseline, what fails the run (repeatable, or separated by commas): worse (significantly), any-lost-task (solved less often than in the baseline), cost:+20% or turns:+1 (more per episode, with any numbers)."),
+    Option("markdown", "path", None, "FILE", "Write the summary as Markdown: scores, comparison with the baseline, errors. On GitHub Actions, it is also appended to the step's summary, without this option."),
     Option("seed", "seed", None, "N", "Grade with this seed instead of a secret one, to repeat a verdict (the record has the seed of every grading)."),
 )  # fmt: skip
 
@@ -86,7 +89,7 @@ _FIELDS = {
     "docker-host": "docker_hosts",
 }
 """Fields of Settings whose name differs from that of their option."""
-_LISTS = ("texts", "environments", "limits", "budgets")
+_LISTS = ("texts", "environments", "limits", "budgets", "conditions")
 _INI_KINDS = {**dict.fromkeys(_LISTS, "linelist"), "flag": "bool"}
 
 
@@ -153,6 +156,10 @@ def _value(config: pytest.Config, option: Option) -> Any:
         from pytest_recode.plugin import model_limits
 
         return (model_limits.limits if option.kind == "limits" else model_limits.budgets)(raw, name)
+    if option.kind == "conditions":
+        from pytest_recode.plugin import against_baseline
+
+        return against_baseline.conditions(raw, name)
     if option.kind == "environments":
         from pytest_recode.faults import UserError
         from pytest_recode.plugin.environments import read

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_recode.faults import RecordsError, SandboxError, UserError
-from pytest_recode.plugin import directory
+from pytest_recode.plugin import against_baseline, directory, markdown_file
 from pytest_recode.plugin.casting import model_table
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ def check_options(run: Run) -> None:
                 f"--recode-python={settings.python}: there is no such file; give the path of an interpreter"
             )
         model_table(settings)
+        if run.worker is None:
+            against_baseline.load(run)
+            markdown_file.check(settings.markdown)
 
 
 def prepare(run: Run) -> None:
@@ -97,6 +100,7 @@ def prepare(run: Run) -> None:
             "--dist=each plays each episode in every worker: use only -n, or --recode-attempts=N for several episodes of each"
         )
     with usage_errors():
+        against_baseline.check(run)
         interpreter(run.settings.python)
         if run.settings.feedback_from == "person":
             from pytest_recode.plugin import human_feedback

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import RecordsError, UserError
-from pytest_recode.plugin import distributed, gate, summary
+from pytest_recode.plugin import distributed, gate, github, markdown_file, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem
 from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
 from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
 from pytest_recode.plugin.report_status import CRASHED, WITH_RESULT, report_status
 from pytest_recode.plugin.results_file import ResultsFile
 from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
+from pytest_recode.settings import decided_at_end
 
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
@@ -50,13 +51,13 @@ class Reporter:
         self._session: pytest.Session | None = None
         self._item: pytest.Item | None = None  # the running one
         self._lost = ""  # the reason for missing records
-        self._gate = ""  # the result of `--recode-fail-under`
+        self._conclusions: list[gate.Conclusion] = []  # tests at the end of the run
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if isinstance(item, TaskItem):
-            if self.run.settings.fail_under is not None:
+            if decided_at_end(self.run.settings):
                 gate.excuse(report, item.recode)
             attach(report, item.recode)
             item.recode = NO_DATA
@@ -216,15 +217,19 @@ class Reporter:
                 if record["outcome"] == "solved":
                     hook.pytest_runtest_logreport(report=gate.unrecorded(record["nodeid"], str(error)))
             records = []
-        limit = self.run.settings.fail_under
-        if limit is None or not self.started:
+        if not self.started:
             return
-        report, self._gate = gate.report(limit, records, len(self.started | (self.run.collected.ids - self.unreadable)))
-        session.testscollected += 1  # keeps the progress at 100 %
-        hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
-        for each in (report, gate.ended(report)):
-            hook.pytest_runtest_logreport(report=each)
-        hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
+        self._conclusions = list(gate.conclusions(self.run, records, self._wanted()))
+        for report in (conclusion.report for conclusion in self._conclusions):
+            session.testscollected += 1  # keeps the progress at 100 %
+            hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
+            for each in (report, gate.ended(report)):
+                hook.pytest_runtest_logreport(report=each)
+            hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
+
+    def _wanted(self) -> int:
+        """How many episodes should have ended."""
+        return len(self.started | (self.run.collected.ids - self.unreadable))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
@@ -276,8 +281,12 @@ class Reporter:
                 interrupted=len(cut),
                 unreadable=len(self.unreadable),
                 lost=self._lost,
-                gate=self._gate,
+                gate=[line for conclusion in self._conclusions for line in conclusion.lines],
             )
+            if github.step_summary() is not None:
+                compared = next((each.compared for each in self._conclusions if each.compared), None)
+                for line in github.error_commands(self.records, compared):
+                    terminalreporter.line(line)
 
     def _cut_off(self) -> set[str]:
         """Node ids of episodes that this run or an earlier one started, and that have no record."""
@@ -295,16 +304,27 @@ class Reporter:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Check that the records are still there, and merge those of retried episodes; fail the session if either is impossible."""
-        limit = self.run.settings.fail_under
-        if limit is not None and self.run.worker is None:
+        if decided_at_end(self.run.settings) and self.run.worker is None:
             unsolved = [record["nodeid"] for record in self.records if record["outcome"] == "unsolved"]
-            gate.remember(self.run.config, limit, unsolved)
+            gate.remember(self.run.config, unsolved)
         try:
             self._results.finish()
         except (RecordsError, UserError) as error:
-            self._lost = str(error)
-            if session.exitstatus == pytest.ExitCode.OK:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            self._lost = unwritten = str(error)
+        else:
+            unwritten = self._write_markdown()
+        if unwritten and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _write_markdown(self) -> str:
+        """Write the summary as Markdown, if it is asked for. Returns why that was impossible, or ""."""
+        if self.run.worker is None:
+            try:
+                markdown_file.write(self.run, self.records, self._conclusions, self._wanted())
+            except RecordsError as error:
+                self.run.notify(f"no Markdown: {error}")
+                return str(error)
+        return ""
 
     def pytest_unconfigure(self) -> None:
         self._results.close()

@@ -44,7 +44,7 @@ class ReportData(TypedDict, total=False):
     interrupted: str  # reason for the interruption of the episode
     not_played: str  # reason why the episode could not start
     unreadable: str  # the id of a task that could not be read
-    gate: str  # the result of --recode-fail-under
+    gate: str  # the result of --recode-fail-under or --recode-baseline
     unrecorded: str  # reason for the missing record of a solved episode
 
 

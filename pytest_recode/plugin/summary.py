@@ -133,6 +133,12 @@ def repeated_errors_hidden(stats: dict[str, list[Any]]) -> Iterator[None]:
             stats["error"] = whole
 
 
+def in_order(records: Sequence[EpisodeSummary], settings: Settings) -> list[EpisodeSummary]:
+    """By model and policy, in the order of the options."""
+    order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
+    return sorted(records, key=lambda record: (order.get(record["model"] or "", 0), order.get(record["feedback"], 0)))
+
+
 def _replay(run: Run, records: Sequence[EpisodeSummary]) -> list[str]:
     from pytest_recode.metrics.replays import replayed
     from pytest_recode.render.summary_tables import replay
@@ -207,10 +213,10 @@ def write(
     interrupted: int,
     unreadable: int,
     lost: str,
-    gate: str,
+    gate: Sequence[str],
 ) -> None:
     """Write the summary. `started`: number of started episodes, including skipped ones; `interrupted`: those of them that were interrupted;
-    `unreadable`: tasks that could not be read; `lost`: reason for missing records, or ""; `gate`: result of `--recode-fail-under`, or ""."""
+    `unreadable`: tasks that could not be read; `lost`: reason for missing records, or ""; `gate`: results of the tests at the end."""
     from pytest_recode.metrics.budget import budget_end
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.directory import begun
@@ -219,10 +225,7 @@ def write(
     settings = run.settings
     noun = "stored turns" if run.replays else "episodes"
     if records:
-        order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
-        rows = sorted(
-            records, key=lambda record: (order.get(record["model"] or "", 0), order.get(record["feedback"], 0))
-        )
+        rows = in_order(records, settings)
         terminal.section("recode", sep="=")
         for line in _replay(run, rows) if run.replays else summary_tables.summary(scores(rows)):
             terminal.line(line)
@@ -238,8 +241,8 @@ def write(
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)
         _unfinished(terminal, run, started, interrupted, noun)
-        if gate:
-            terminal.line(gate.removeprefix("recode: "))
+        for line in gate:
+            terminal.line(line)
         shared = sum(record["shared"] for record in records)
         if shared:
             noun = "episode shares its" if shared == 1 else "episodes share their"

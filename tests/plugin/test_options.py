@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from pytest_recode.cli import main
 from pytest_recode.plugin.options import OPTIONS
 from tests.agents.vectors_server import embedded
 from tests.chat_server import Answer, ChatServer, Request, say
@@ -174,6 +175,10 @@ class Case:
     effect: Callable[[Seen], bool]
 
 
+def junit_names(seen: Seen) -> str:
+    return (seen.root / "report.xml").read_text()
+
+
 played, asked = partial(Case, session="played"), partial(Case, session="asked")
 CASES = {
     "agent": played(
@@ -282,6 +287,15 @@ CASES = {
         others=("plain",),
         effect=lambda seen: "--recode-progress=live needs a terminal" in words(seen.result),
     ),
+    "baseline": Case(
+        session="gated", values=("b.json",), effect=lambda seen: "baseline (any-lost-task)" in junit_names(seen)
+    ),
+    "fail-on": Case(
+        session="gated",
+        values=("any-lost-task",),
+        effect=lambda seen: "(fails on any-lost-task)" in words(seen.result),
+    ),
+    "markdown": Case(session="gated", values=("summary.md",), effect=lambda seen: (seen.root / "summary.md").is_file()),
     "memory-threshold": Case(session="remembered", values=("4",), effect=lambda seen: bool(seen.summed_up)),
     "memory-keep": Case(session="summed up", values=("2",), effect=lambda seen: seen.summed_up[:1] == [2 * 3]),
     "search-model": Case(
@@ -394,6 +408,7 @@ ALWAYS = {
     "seeds": ("--recode-sandbox=process", "--recode-validate", "-k", "reference"),
     "resumed": FIRST,
     "replayed": ("--recode-feedback=L0", "--recode-out=again", "--junitxml=report.xml"),
+    "gated": (*FIRST[:3], "--recode-out=again", "--junitxml=report.xml"),
     "limited": ("--recode-sandbox=process", "--recode-agent=own_agents:ENDLESS", "--recode-turns=1"),
     "environments": ("--recode-sandbox=process", "--recode-agent=reference", "-k", "annotation_1"),
     "image": ("--recode-sandbox=docker", "--recode-agent=own_agents:BOTH", "--recode-turns=1"),
@@ -456,8 +471,10 @@ def attempt(
         places = {"place": str(pytester.path), "image": image, "python": sys.executable, "docker": docker}
         if session == "asked":
             other_interpreter(pytester.path / "other")
-        if session in {"resumed", "replayed"}:
+        if session in {"resumed", "replayed", "gated"}:
             run_pytest(*FIRST)
+        if session == "gated":
+            assert main(["bless", str(pytester.path / "first"), "-o", str(pytester.path / "b.json")]) == 0
         if session == "answered":
             pytester.makeconftest(ANSWERS)
         if session == "image":

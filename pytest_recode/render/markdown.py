@@ -1,0 +1,132 @@
+"""The summary of a run as Markdown: scores, the comparison with a baseline, errors. Texts of a run cannot add markup to it.
+
+Called at the end of a session with `--recode-markdown`, and on GitHub Actions. Pure functions.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_recode.metrics.baseline import name
+from pytest_recode.metrics.gate import Gate, RowGate
+from pytest_recode.metrics.score import Score
+from pytest_recode.records.episode_summary import EpisodeSummary
+from pytest_recode.records.record import cause
+from pytest_recode.render import gate as gate_lines
+from pytest_recode.render.summary_tables import COLUMNS, LINES_ONLY
+from pytest_recode.render.words import error_kind_text
+from pytest_recode.verdict import legible
+
+_MARKUP = str.maketrans({char: f"\\{char}" for char in string.punctuation if char not in ",%/;'?=^"})
+_MOST_TASKS = 100
+_MOST_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """An error, with the episodes that it ended. `message` is one line."""
+
+    kind: str
+    message: str
+    nodeids: tuple[str, ...]
+
+
+def faults(records: Sequence[EpisodeSummary]) -> list[Fault]:
+    """The different errors of a run, the most frequent first."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        if record["error"]:
+            lines = cause(record["error"]).strip().splitlines() or [""]
+            # Of an unexpected exception, the last line of its traceback says what was raised
+            message = lines[-1] if record["error"]["kind"] == "internal" else lines[0]
+            found.setdefault((record["error"]["kind"], message), []).append(record["nodeid"])
+    made = [Fault(kind=kind, message=message, nodeids=tuple(sorted(ids))) for (kind, message), ids in found.items()]
+    return sorted(made, key=lambda fault: (-len(fault.nodeids), fault.nodeids))
+
+
+def summary(
+    scores: Sequence[Score],
+    records: Sequence[EpisodeSummary],
+    *,
+    wanted: int,
+    gate: Gate | None,
+    tests: Sequence[tuple[str, bool]],
+) -> str:
+    """The whole page. `wanted`: episodes that should have ended; `tests`: further tests at the end, and whether they passed."""
+    blocks = [f"## pytest-recode: {_counts(records, wanted)}", *_scores(scores)]
+    blocks += [f"{_mark(passed)}: {text(words)}" for words, passed in tests]
+    blocks += _gate(gate) if gate else []
+    if found := faults(records):
+        blocks += ["### Errors, in no number above", "\n".join(map(_fault, found))]
+    return "\n\n".join(blocks) + "\n"
+
+
+def text(words: str) -> str:
+    """`words` as they are, on one line: no markup, link, HTML, formula or control character of theirs has an effect."""
+    shown = words if len(words) <= _MOST_CHARACTERS else f"{words[:_MOST_CHARACTERS]} …"
+    return legible(" ".join(shown.split()), keep="").translate(_MARKUP)
+
+
+def _counts(records: Sequence[EpisodeSummary], wanted: int) -> str:
+    ended = [record["outcome"] for record in records]
+    counts = [f"{ended.count('solved')} solved", f"{ended.count('unsolved')} unsolved"]
+    counts += [f"{ended.count('error')} with an error"] if "error" in ended else []
+    counts += [f"{wanted - len(ended)} without a record"] if wanted > len(ended) else []
+    return f"{wanted} episode{'' if wanted == 1 else 's'}: {', '.join(counts)}"
+
+
+def _scores(scores: Sequence[Score]) -> Iterator[str]:
+    if not scores:
+        return
+    heads = [head for head in COLUMNS if head != LINES_ONLY or any(score.scaled is not None for score in scores)]
+    rows = [[text(COLUMNS[head](score)) for head in heads] for score in scores]
+    yield _table(["tasks", *heads], [[text(score.format), *row] for score, row in zip(scores, rows, strict=True)])
+    if any(score.simulated for score in scores):
+        yield "\\* simulated: an offline model, which says nothing about a real one"
+
+
+def _gate(found: Gate) -> Iterator[str]:
+    yield "### Compared with the baseline"
+    yield f"{_mark(found.passed)}: {text(gate_lines.conclusion(found))}"
+    heads = ["row", "verdict", "tasks", "% before", "% now", "difference", "95 %", "p", "lost", "gained"]
+    yield _table(heads, [list(_row(row)) for row in found.rows])
+    listed = [
+        f"- {text(name(row.key))}: {text(line)}" for row in found.rows for line in gate_lines.details(row, _MOST_TASKS)
+    ]
+    listed += [f"- {text(line)}" for line in gate_lines.others(found)]
+    if listed:
+        yield "\n".join(listed)
+
+
+def _row(row: RowGate) -> Iterator[str]:
+    yield text(name(row.key)) + (" \\*" if row.simulated else "")
+    yield text(gate_lines.verdict(row))
+    result = row.compared
+    if result is None or row.p is None:
+        yield from ["0", *["-"] * 7]
+        return
+    low, high = result.interval
+    yield str(result.pairs)
+    yield f"{100 * result.first:.1f}"
+    yield f"{100 * result.second:.1f}"
+    yield f"{100 * result.difference:+.1f}"
+    yield f"{100 * low:+.1f} to {100 * high:+.1f}"
+    yield f"{row.p:.3f}"
+    yield str(len(row.lost))
+    yield str(len(row.gained))
+
+
+def _fault(found: Fault) -> str:
+    count = len(found.nodeids)
+    return f"- {count} episode{'' if count == 1 else 's'}, first {text(found.nodeids[0])}: {text(error_kind_text(found.kind))}: {text(found.message)}"
+
+
+def _mark(passed: bool) -> str:
+    return "**passed**" if passed else "**failed**"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
