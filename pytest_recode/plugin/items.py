@@ -231,7 +231,7 @@ class EpisodeItem(RecodeItem):
         last = record["turns"][-1] if record["turns"] else None
         facts = {
             "recode_task": record["task"],
-            "recode_model": record["model"],
+            "recode_model": record["model"] or record["agent"],
             "recode_policy": record["feedback"],
             "recode_attempt": record["attempt"],
             "recode_transcript": str(run_of(self.config).out / record["transcript"]),

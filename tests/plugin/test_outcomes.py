@@ -80,6 +80,9 @@ def test_junit_properties(make_task: Callable[..., Path], recode: Run, workers: 
     assert found["recode_turns"] == found["recode_solved_turn"] == "3"
     assert found["recode_level"] == "L1"
     assert found["recode_cost_usd"] == "0.0"
+    identity = [found[f"recode_{name}"] for name in ("task", "model", "policy", "attempt")]
+    assert identity == ["tiny", "tiny_agents:THIRD_TIME", "escalate", "1"]
+    assert Path(found["recode_transcript"] or "").is_file()
 
 
 def test_summary_has_a_row_per_policy_and_the_count_per_turn(
