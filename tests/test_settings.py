@@ -45,6 +45,9 @@ OF_THE_RUN = {
     "validate",
     "validate_seeds",
     "fail_under",
+    "baseline",
+    "fail_on",
+    "markdown",
     "given",
 }
 """Settings that an episode does not depend on, or that every machine has its own values of."""
