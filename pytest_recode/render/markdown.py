@@ -22,6 +22,7 @@ from pytest_recode.verdict import legible
 _MARKUP = str.maketrans({char: f"\\{char}" for char in string.punctuation if char not in ",%/;'?=^"})
 _MOST_TASKS = 100
 _MOST_CHARACTERS = 400
+_OF_A_LIST = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +64,9 @@ def summary(
     return "\n\n".join(blocks) + "\n"
 
 
-def text(words: str) -> str:
-    """`words` as they are, on one line: no markup, link, HTML, formula or control character of theirs has an effect."""
-    shown = words if len(words) <= _MOST_CHARACTERS else f"{words[:_MOST_CHARACTERS]} …"
+def text(words: str, most: int = _MOST_CHARACTERS) -> str:
+    """`words` as they are, on one line of at most `most` characters: no markup, link, HTML, formula or control character of theirs has an effect."""
+    shown = words if len(words) <= most else f"{words[:most]} …"
     return legible(" ".join(shown.split()), keep="").translate(_MARKUP)
 
 
@@ -93,7 +94,9 @@ def _gate(found: Gate) -> Iterator[str]:
     heads = ["row", "verdict", "tasks", "% before", "% now", "difference", "95 %", "p", "lost", "gained"]
     yield _table(heads, [list(_row(row)) for row in found.rows])
     listed = [
-        f"- {text(name(row.key))}: {text(line)}" for row in found.rows for line in gate_lines.details(row, _MOST_TASKS)
+        f"- {text(name(row.key))}: {text(line, _OF_A_LIST)}"
+        for row in found.rows
+        for line in gate_lines.details(row, _MOST_TASKS)
     ]
     listed += [f"- {text(line)}" for line in gate_lines.others(found)]
     if listed:

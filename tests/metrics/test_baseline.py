@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -145,3 +146,20 @@ def test_what_cannot_be_blessed_is_refused(tmp_path: Path, capsys: pytest.Captur
     refused([record("a", digest="1"), record("a", digest="2", attempt=2)], "a", "different files")
     assert main(["bless", str(tmp_path / "none"), "-o", str(tmp_path / "b.json")]) == 2
     assert_message(capsys.readouterr().err, "none", "results.jsonl")
+
+
+def test_the_reference_names_every_key(blessed: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/records.md").read_text("utf-8")
+    section = page[page.index("## Baselines") : page.index("## Disk errors")]
+    told = set(re.findall(r"`(\w+)`", section)) - {"solved", "unsolved", "error"}
+    whole = json.loads(blessed.read_text())
+    rows = whole["rows"]
+    tasks = [task for row in rows for task in row["tasks"].values()]
+    objects = [
+        whole,
+        *rows,
+        *tasks,
+        *(task["attempts"][0] for task in tasks),
+        *(task.get("snippet", {}) for task in tasks),
+    ]
+    assert {key for each in objects for key in each} == told

@@ -13,12 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.cli import main
+from pytest_recode.metrics import baseline
+from pytest_recode.metrics.fail_on import conditions
+from pytest_recode.metrics.gate import gate
 from pytest_recode.metrics.score import scores
 from pytest_recode.plugin import github
 from pytest_recode.records.episode_summary import episode_summary
 from pytest_recode.render import markdown
 from tests.messages import assert_line
-from tests.metrics.samples import record
+from tests.metrics.samples import record, run
 
 from .conftest import words
 
@@ -155,3 +158,15 @@ def test_a_page_has_every_row_and_every_error_once() -> None:
     assert len([line for line in page.splitlines() if line.startswith("| directory")]) == 2
     assert page.count(": died") == 1
     assert "2 episodes, first c/task" in page
+
+
+def test_all_lost_tasks_are_named(tmp_path: Path) -> None:
+    names = [f"task-{place:03}" for place in range(90)]
+    run(tmp_path / "before", [record(name, digest="1") for name in names])
+    run(tmp_path / "now", [record(name, (1,), digest="1") for name in names])
+    before, now = (baseline.of_run(tmp_path / which) for which in ("before", "now"))
+    page = markdown.summary([], [], wanted=0, gate=gate(now, before, conditions(["worse"], "")), tests=[])
+    assert "**failed**: baseline " in page
+    assert "| worse | 90 | 100.0 | 0.0 | -100.0 |" in page
+    [line] = [line for line in page.splitlines() if "lost\\: " in line]
+    assert line.count("task\\-") == 90
