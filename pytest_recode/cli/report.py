@@ -123,74 +123,28 @@ def _share(value: str) -> float:
 
 def _report(given: argparse.Namespace) -> str:
     # Imported here, because --help and errors of argparse do not need these modules
-    from pytest_recode.metrics.passing import passed
-    from pytest_recode.metrics.reading import read
-    from pytest_recode.metrics.rows import rows
-    from pytest_recode.render import (
-        report,
-        report_calls,
-        report_dates,
-        report_episodes,
-        report_faults,
-        report_feedback,
-        report_pairs,
-        report_snippets,
-        report_table,
-    )
+    from pytest_recode.cli import report_tables
+    from pytest_recode.render import report, report_pairs, report_table
 
-    sources = read(given.files)
-    notes = [note for source in sources for note in source.notes]
-    attempts = [attempt for source in sources for attempt in source.attempts]
-    everything = rows([attempt for attempt in attempts if attempt.replay is None])
-    replays = rows([attempt for attempt in attempts if attempt.replay is not None])
-    shown, replayed = _chosen(everything, given.model), _chosen(replays, given.model)
-    if not shown and not replayed:
-        models = ", ".join(dict.fromkeys(row.model for row in [*everything, *replays]))
-        if models:
-            raise UserError(f"--model={given.model[0]}: no such row; the models are {models}")
-        others = [f"and {len(notes) - 2} more"] if len(notes) > 2 else []
-        reason = "; ".join([*notes[:2], *others])
-        raise UserError("no episode to report" + (f" ({reason})" if reason else ""))
-    notes += _left_out([*everything, *replays], [*shown, *replayed], given.model)
+    found = report_tables.rows_of(given.files, given.model)
+    notes = list(found.notes)
     tasks = _tasks(given.tasks)
     notes += [f"--tasks: {note}" for note in tasks.notes]
     if given.common:
-        before = shown
-        shown = {**report_table.common(shown)}
-        if not any(shown.values()):
-            raise UserError("--common: no task has episodes of every row; remove --common, or give fewer files")
-        notes.append("--common: only tasks that every row of the same benchmark has")
-        notes += [
-            f"--common: {report_table.plural(lost, 'task')} of {report_table.name(row)} omitted"
-            for row in shown
-            if (lost := len(report_table.tasks(before[row]) - report_table.tasks(shown[row])))
-        ]
-    with_lines = {row: group for row, group in shown.items() if group and all(attempt.snippet for attempt in group)}
-    own = {row: group for row, group in shown.items() if group and not row.published}
-    best = max(with_lines, key=lambda row: passed(with_lines[row]).scaled or 0, default=None)
-    detail = list(shown) if given.model else [row for row in with_lines if not row.published]
-    # --common also removes the tasks that it omits from the expected tasks
-    known = {} if given.common else tasks.names
+        before = len(found.notes)
+        found = report_tables.only_common(found)
+        notes += found.notes[before:]
+    shown = found.shown
     makers = {
-        **report_snippets.tables(
-            with_lines,
-            everything={row: group for row, group in everything.items() if row in with_lines or row.published},
-            detail=detail or ([best] if best else []),
-            hard_threshold=given.hard_threshold,
-            known=known,
-        ),
-        **report_dates.tables(with_lines, own),
-        **report_episodes.tables(own, known),
-        **report_faults.tables(own, known),
-        **report_calls.tables(own),
-        **report_feedback.tables(own, _judge(given) if given.adoption_model else None),
-        **report_pairs.tables(
-            {row: group for row, group in shown.items() if group},
-            replayed,
-            [one for one in attempts if one.replay is None],
+        **report_tables.makers(
+            found,
+            # --common also removes the tasks that it omits from the expected tasks
+            known={} if given.common else tasks.names,
             base=report_pairs.base_row(shown, given.base) if given.base else None,
+            hard_threshold=given.hard_threshold,
+            judge=_judge(given) if given.adoption_model else None,
         ),
-        **_code(given, own, tasks, notes),
+        **_code(given, found.own, tasks, notes),
     }
     if given.base and given.table and "comparisons" not in given.table:
         raise UserError("--base requires the table comparisons: add --table=comparisons, or remove --base or --table")
@@ -206,10 +160,8 @@ def _report(given: argparse.Namespace) -> str:
         )
         raise UserError(f"--table={names[0]}: these files have no data for it{hint}")
     notes += report_table.changed_files(shown)
-    if any(row.simulated for row in [*shown, *replayed]):
-        notes.append(
-            "* simulated: an offline model that breaks and repairs the reference; its results say nothing about real models"
-        )
+    if found.simulated:
+        notes.append(report_tables.SIMULATED)
     if given.format == "csv":
         if len(given.table) > 1:
             raise UserError("--format=csv writes one table: give --table once")
@@ -221,22 +173,6 @@ def _report(given: argparse.Namespace) -> str:
     if given.format == "markdown":
         return report.markdown(chosen, notes)
     return report.text(chosen, notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
-
-
-def _chosen(rows: Mapping[Row, Sequence[Attempt]], models: Sequence[str]) -> dict[Row, Sequence[Attempt]]:
-    return {
-        row: attempts
-        for row, attempts in rows.items()
-        if not models or any(text.lower() in row.model.lower() for text in models)
-    }
-
-
-def _left_out(rows: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) -> list[str]:
-    names = list(dict.fromkeys(row.model for row in rows if row not in shown))
-    if not names:
-        return []
-    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return [f"--model={' --model='.join(models)}: {len(rows) - len(shown)} of {len(rows)} rows omitted: {listed}"]
 
 
 def _tasks(paths: Sequence[Path]) -> Found:

@@ -1,0 +1,147 @@
+"""The rows of runs, and the tables of them: for `pytest-recode report` and `pytest-recode html`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_recode.faults import UserError
+from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.metrics.passing import passed
+from pytest_recode.metrics.reading import read
+from pytest_recode.metrics.rows import rows
+from pytest_recode.render import (
+    report_calls,
+    report_dates,
+    report_episodes,
+    report_faults,
+    report_feedback,
+    report_pairs,
+    report_snippets,
+    report_table,
+)
+from pytest_recode.render.report_table import Rows, Table
+
+Makers = Mapping[str, Callable[[], Table | None]]
+"""Functions that create tables, by name. They return None without data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsOfRuns:
+    """The rows of the given files. `everything` and `replays` have all of them, `shown` and `replayed` those whose model was chosen.
+
+    `chosen`: whether models were chosen by name. `notes` are for the reader of the report.
+    """
+
+    attempts: tuple[Attempt, ...]
+    everything: Rows
+    shown: Rows
+    replayed: Rows
+    chosen: bool
+    notes: tuple[str, ...]
+
+    @property
+    def own(self) -> dict[Row, Sequence[Attempt]]:
+        """The shown rows of runs, without published results."""
+        return {row: group for row, group in self.shown.items() if group and not row.published}
+
+    @property
+    def simulated(self) -> bool:
+        return any(row.simulated for row in [*self.shown, *self.replayed])
+
+
+SIMULATED = (
+    "* simulated: an offline model that breaks and repairs the reference; its results say nothing about real models"
+)
+
+
+def rows_of(files: Sequence[Path], models: Sequence[str] = ()) -> RowsOfRuns:
+    """Read the files. `models`: show only rows whose model contains one of these texts. Raises `UserError` if no row is left."""
+    sources = read(files)
+    notes = [note for source in sources for note in source.notes]
+    attempts = [attempt for source in sources for attempt in source.attempts]
+    everything = rows([attempt for attempt in attempts if attempt.replay is None])
+    replays = rows([attempt for attempt in attempts if attempt.replay is not None])
+    shown, replayed = _chosen(everything, models), _chosen(replays, models)
+    if not shown and not replayed:
+        names = ", ".join(dict.fromkeys(row.model for row in [*everything, *replays]))
+        if names:
+            raise UserError(f"--model={models[0]}: no such row; the models are {names}")
+        others = [f"and {len(notes) - 2} more"] if len(notes) > 2 else []
+        reason = "; ".join([*notes[:2], *others])
+        raise UserError("no episode to report" + (f" ({reason})" if reason else ""))
+    notes += _left_out([*everything, *replays], [*shown, *replayed], models)
+    return RowsOfRuns(
+        attempts=tuple(attempts),
+        everything=everything,
+        shown=shown,
+        replayed=replayed,
+        chosen=bool(models),
+        notes=tuple(notes),
+    )
+
+
+def only_common(found: RowsOfRuns) -> RowsOfRuns:
+    """Keep only the tasks that every row of a benchmark has. Raises `UserError` if there is none."""
+    shown = report_table.common(found.shown)
+    if not any(shown.values()):
+        raise UserError("--common: no task has episodes of every row; remove --common, or give fewer files")
+    notes = ["--common: only tasks that every row of the same benchmark has"]
+    notes += [
+        f"--common: {report_table.plural(lost, 'task')} of {report_table.name(row)} omitted"
+        for row in shown
+        if (lost := len(report_table.tasks(found.shown[row]) - report_table.tasks(shown[row])))
+    ]
+    return replace(found, shown=shown, notes=(*found.notes, *notes))
+
+
+def makers(
+    found: RowsOfRuns,
+    *,
+    known: Mapping[str, Set[str]],
+    base: Row | None = None,
+    hard_threshold: float = 1 / 3,
+    judge: report_feedback.Judge | None = None,
+) -> dict[str, Callable[[], Table | None]]:
+    """The tables by name, except `code`. `known`: format -> its expected tasks; `base`: the row that the others are compared with."""
+    shown, own = found.shown, found.own
+    with_lines = {row: group for row, group in shown.items() if group and all(attempt.snippet for attempt in group)}
+    best = max(with_lines, key=lambda row: passed(with_lines[row]).scaled or 0, default=None)
+    detail = list(shown) if found.chosen else [row for row in with_lines if not row.published]
+    return {
+        **report_snippets.tables(
+            with_lines,
+            everything={row: group for row, group in found.everything.items() if row in with_lines or row.published},
+            detail=detail or ([best] if best else []),
+            hard_threshold=hard_threshold,
+            known=known,
+        ),
+        **report_dates.tables(with_lines, own),
+        **report_episodes.tables(own, known),
+        **report_faults.tables(own, known),
+        **report_calls.tables(own),
+        **report_feedback.tables(own, judge),
+        **report_pairs.tables(
+            {row: group for row, group in shown.items() if group},
+            found.replayed,
+            [one for one in found.attempts if one.replay is None],
+            base=base,
+        ),
+    }
+
+
+def _chosen(found: Rows, models: Sequence[str]) -> dict[Row, Sequence[Attempt]]:
+    return {
+        row: attempts
+        for row, attempts in found.items()
+        if not models or any(text.lower() in row.model.lower() for text in models)
+    }
+
+
+def _left_out(found: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) -> list[str]:
+    names = list(dict.fromkeys(row.model for row in found if row not in shown))
+    if not names:
+        return []
+    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return [f"--model={' --model='.join(models)}: {len(found) - len(shown)} of {len(found)} rows omitted: {listed}"]
