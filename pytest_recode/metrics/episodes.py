@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -126,7 +126,21 @@ def most_attempts(attempts: Sequence[Attempt]) -> int:
     return max(Counter(attempt.task for attempt in attempts if attempt.played).values(), default=0)
 
 
-def _interval(played: Sequence[Attempt]) -> Interval | None:
+def share_of(attempts: Sequence[Attempt], solved: Callable[[Attempt], bool]) -> tuple[float, Interval] | None:
+    """The share of played attempts for which `solved` holds, with its interval; None if nothing was played."""
+    played = [attempt for attempt in attempts if attempt.played]
+    interval = _interval(played, solved)
+    return None if interval is None else (sum(map(solved, played)) / len(played), interval)
+
+
+def solved_level(attempt: Attempt) -> str | None:
+    """The one of LEVELS with whose feedback the attempt was solved; None if it is unsolved or its turns are unknown."""
+    if attempt.solved_turn is None or len(attempt.turns) < attempt.solved_turn:
+        return None
+    return attempt.turns[attempt.solved_turn - 1].level or "none"
+
+
+def _interval(played: Sequence[Attempt], solved: Callable[[Attempt], bool] = Attempt.solved_within) -> Interval | None:
     """The interval of the solved share, by tasks; by papers if the tasks are snippets of enough papers."""
     if not played:
         return None
@@ -135,17 +149,13 @@ def _interval(played: Sequence[Attempt]) -> Interval | None:
     sums: dict[str, tuple[int, int]] = {}
     for attempt in played:
         cluster = attempt.snippet.paper if by_papers and attempt.snippet else attempt.task
-        solved, total = sums.get(cluster, (0, 0))
-        sums[cluster] = (solved + attempt.solved_within(), total + 1)
+        known, total = sums.get(cluster, (0, 0))
+        sums[cluster] = (known + solved(attempt), total + 1)
     return of_share(sums.values(), tasks=len({attempt.task for attempt in played}), attempts=len(played))
 
 
 def _solved_at(played: Sequence[Attempt]) -> tuple[int, ...]:
-    counts = Counter(
-        attempt.turns[attempt.solved_turn - 1].level or "none"
-        for attempt in played
-        if attempt.solved_turn is not None and len(attempt.turns) >= attempt.solved_turn
-    )
+    counts = Counter(map(solved_level, played))
     return tuple(counts[level] for level in LEVELS)
 
 

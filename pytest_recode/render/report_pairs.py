@@ -85,7 +85,7 @@ def _contrast_columns(first: str, second: str, did: str, *, adjusted: bool) -> t
 
 def _comparisons(rows: Rows, base: Row | None) -> Table | None:
     found = []
-    for one, other in _against(base, rows) if base else _pairs(rows):
+    for one, other in _against(base, rows) if base else default_pairs(rows):
         first_turn = one.published or other.published
         result = compare(rows[one], rows[other], within=1 if first_turn else None)
         if result is not None:
@@ -136,7 +136,7 @@ def _against(base: Row, rows: Rows) -> list[tuple[Row, Row]]:
     return [(base, row) for row in rows if row is not base and row.format == base.format]
 
 
-def _pairs(rows: Rows) -> list[tuple[Row, Row]]:
+def default_pairs(rows: Rows) -> list[tuple[Row, Row]]:
     """The default pairs: rows that differ in one thing (model, level, paper, run, a setting), the first such row against each other one.
 
     A row that differs from all others in more than one thing is compared with the first row of its format. A published row is compared with

@@ -105,7 +105,7 @@ def _heading(episode: PlayedEpisode) -> Iterator[Line]:
         f"sandbox {facts['sandbox']}, {facts['isolation']} judging",
     ]
     if record is not None:
-        known += [*_costs(record["usage"]), f"{record['seconds']:.1f} s"]
+        known += [*costs(record["usage"]), f"{record['seconds']:.1f} s"]
         known += [f"{waited:.1f} s of it waiting" for waited in [record.get("waited", 0)] if waited >= 0.1]
     yield Line(" · ".join(known))
     if facts["replay"] is not None:
@@ -115,7 +115,8 @@ def _heading(episode: PlayedEpisode) -> Iterator[Line]:
         )
 
 
-def _costs(usage: Mapping[str, object]) -> list[str]:
+def costs(usage: Mapping[str, object]) -> list[str]:
+    """The tokens and the dollars of a usage."""
     tokens = [f"{usage['prompt_tokens']:,} + {usage['completion_tokens']:,} tokens"]
     cost = usage["cost_usd"]
     return [*tokens, "cost unknown" if cost is None else f"{cost:.4f} USD"]
@@ -139,7 +140,7 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
     else:
         level = f"with feedback {judged['level']}" if judged["level"] else "before any feedback"
         yield Line(f"Turn {turn.number}  {level}  {judged['passed']} of {judged['total']} cases pass", "head")
-        yield Line("  " + " · ".join([*_costs(judged["usage"]), f"{judged['seconds']:.1f} s"]), "dim")
+        yield Line("  " + " · ".join([*costs(judged["usage"]), f"{judged['seconds']:.1f} s"]), "dim")
         if judged["shared"]:
             yield Line(f"  shared with {judged['shared']}, which has its steps", "dim")
     if not view.diff:
@@ -162,23 +163,25 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
 
 
 def _step(step: PlayedStep) -> Iterator[Line]:
-    yield Line(f"  step {step.number}  {'; '.join(map(_action, step.actions)) or 'no action'}")
+    yield Line(f"  step {step.number}  {'; '.join(map(action_line, step.actions)) or 'no action'}")
     if step.error:
-        yield Line(f"    the answer was not executed: {_first_line(step.error)}", "bad")
+        yield Line(f"    the answer was not executed: {first_line(step.error)}", "bad")
     if planning := step.parts.get("planning"):
-        yield Line(f"    plan: {_first_line(planning)}", "dim")
+        yield Line(f"    plan: {first_line(planning)}", "dim")
 
 
-def _action(action: ActionResult) -> str:
+def action_line(action: ActionResult) -> str:
+    """An action on one line: its kind, what it is about, and whether it failed."""
     subject = next((str(action.arguments[key]) for key in _SUBJECTS if action.arguments.get(key)), "")
     failed = {True: "", False: " (failed)", None: " (no result)"}[action.ok]
-    return f"{action.kind}{' ' if subject else ''}{_first_line(subject)}{failed}"
+    return f"{action.kind}{' ' if subject else ''}{first_line(subject)}{failed}"
 
 
 _SUBJECTS = ("path", "command", "pattern", "query")
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """The first line of a text, shortened to 100 characters."""
     rows = text.strip().splitlines() or [""]
     return rows[0] if len(rows) == 1 and len(rows[0]) <= 100 else f"{rows[0][:100]} …"
 
@@ -239,14 +242,15 @@ def _ending(episode: PlayedEpisode) -> Iterator[Line]:
     else:
         solved = record["outcome"] == "solved"
         yield Line(
-            f"solved in turn {record['solved_turn']}" if solved else f"unsolved: {_stop(record)}",
+            f"solved in turn {record['solved_turn']}" if solved else f"unsolved: {stop_reason(record)}",
             "good" if solved else "bad",
         )
     if episode.dropped:
         yield Line(f"started and not judged, because of an error or a stop: {plural(episode.dropped, 'turn')}", "dim")
 
 
-def _stop(record: Record) -> str:
+def stop_reason(record: Record) -> str:
+    """Why an unsolved episode ended."""
     return {"turns": "all turns were used", "time": "the time limit passed"}.get(
         record["stop"], f"stopped by {record['stop']}"
     )

@@ -1,0 +1,115 @@
+"""The command `pytest-recode html`: a report of runs for a browser, as one file that loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_recode.faults import UserError
+
+if TYPE_CHECKING:
+    from pytest_recode.cli import Commands
+
+_PARTS = ("tests", "reference", "prompts")
+
+
+def add_to(commands: Commands) -> None:
+    html = commands.add_parser(
+        "html",
+        help="a report for a browser: overview, matrix of tasks, comparisons, every episode",
+        description="Write a report of runs as one HTML file that loads nothing from elsewhere. If it would be larger than 20 MB, write a"
+        " directory instead.",
+    )
+    html.set_defaults(command=_html)
+    html.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="the directory of a run, or a results.jsonl, as for report"
+    )
+    html.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="default: report.html; a directory of this name without .html if the report is too large for one file",
+    )
+    html.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="show only rows whose model contains TEXT (repeatable)",
+    )
+    html.add_argument(
+        "--without",
+        type=_parts,
+        action="extend",
+        default=[],
+        metavar="PARTS",
+        help=f"remove what must not be shared: {', '.join(_PARTS)}, separated by commas",
+    )
+
+
+def _parts(value: str) -> list[str]:
+    parts = value.split(",")
+    for part in parts:
+        if part not in _PARTS:
+            raise argparse.ArgumentTypeError(f"{part!r} cannot be removed: choose from {', '.join(_PARTS)}")
+    return parts
+
+
+def need_packages(command: str) -> None:
+    """Raise `UserError` with the command that installs what is missing."""
+    missing = [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise UserError(
+            f"{command} requires {' and '.join(missing)}, which {verb} not installed: pip install 'pytest-recode[html]'"
+        )
+
+
+def _html(given: argparse.Namespace) -> str:
+    need_packages("pytest-recode html")
+    from pytest_recode.cli.report_tables import SIMULATED, makers, rows_of
+    from pytest_recode.render.html import build
+    from pytest_recode.render.html.page import files
+    from pytest_recode.render.html.redaction import Without
+    from pytest_recode.render.report_table import changed_files
+
+    found = rows_of(given.runs, given.model)
+    if not found.own:
+        raise UserError(
+            "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"
+        )
+    without = Without(**dict.fromkeys(given.without, True))
+    tables = [table for make in makers(found, known={}).values() if (table := make()) is not None]
+    notes = [*found.notes, *changed_files(found.shown), *([SIMULATED] if found.simulated else [])]
+    roots = [(run if run.is_dir() else run.parent).resolve() / "episodes" for run in given.runs]
+
+    def readable(path: Path) -> bool:
+        return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
+
+    report = build.report(found.own, tables, notes, without)
+    return _written(files(report, list(build.episode_pages(found.own, without, readable))), given.output)
+
+
+def _written(contents: Mapping[str, str], output: Path) -> str:
+    """Write the files, and say where."""
+    if len(contents) == 1:
+        places = {output: next(iter(contents.values()))}
+        shown = output
+    else:
+        directory = output.with_suffix("") if output.suffix == ".html" else output
+        places = {directory / name: text for name, text in contents.items()}
+        shown = directory / "index.html"
+    for path, text in places.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        except OSError as error:
+            raise UserError(f"{path} cannot be written ({error.strerror or error}): give another -o") from None
+    size = sum(path.stat().st_size for path in places)
+    files = "" if len(places) == 1 else f", {len(places)} files"
+    return f"{shown} ({size / 1e6:.1f} MB{files})\n"

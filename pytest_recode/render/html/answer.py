@@ -1,0 +1,110 @@
+"""Which row is better, and how certain is that: the sentences at the top of the overview."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_recode.metrics.attempt import Row
+from pytest_recode.metrics.compare import Comparison, compare
+from pytest_recode.metrics.episodes import share_of
+from pytest_recode.metrics.intervals import Interval, holm
+from pytest_recode.metrics.rows import differences
+from pytest_recode.render.report import shown
+from pytest_recode.render.report_table import Rows, plural
+
+CERTAIN = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """The best row against another one. `differ`: what else than the name distinguishes them. `p`: adjusted; None: no common task."""
+
+    other: str
+    differ: str
+    text: str
+    certain: bool
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer for the rows of one benchmark."""
+
+    benchmark: str
+    headline: str
+    contrasts: tuple[Contrast, ...]
+
+
+def answers(rows: Rows, names: Mapping[Row, str]) -> tuple[Answer, ...]:
+    """One answer for each benchmark with a played episode of the user's own rows."""
+    found = []
+    for benchmark in dict.fromkeys(row.format for row in rows):
+        shares = {
+            row: share
+            for row, attempts in rows.items()
+            if row.format == benchmark and (share := share_of(attempts, lambda each: each.solved_within())) is not None
+        }
+        if shares:
+            found.append(_answer(benchmark, rows, shares, names))
+    return tuple(found)
+
+
+def _answer(
+    benchmark: str, rows: Rows, shares: Mapping[Row, tuple[float, Interval]], names: Mapping[Row, str]
+) -> Answer:
+    # The first of equally good rows, so that the order of the files decides and no accident does
+    best = max(shares, key=lambda row: shares[row][0])
+    share, (low, high) = shares[best]
+    played = sum(attempt.played for attempt in rows[best])
+    result = (
+        f"{names[best]} solved {round(share * played)} of {plural(played, 'episode')}: {100 * share:.1f} %"
+        f" (95 % interval: {shown('interval', (100 * low, 100 * high))})."
+    )
+    others = sorted((row for row in shares if row is not best), key=lambda row: -shares[row][0])
+    contrasts = _contrasts(best, others, rows, names)
+    return Answer(benchmark=benchmark, headline=f"{result} {_verdict(names[best], contrasts)}", contrasts=contrasts)
+
+
+def _verdict(best: str, contrasts: Sequence[Contrast]) -> str:
+    if not contrasts:
+        return "There is no other row to compare it with."
+    certain = [each.other for each in contrasts if each.certain]
+    open_ = [each.other for each in contrasts if not each.certain]
+    if not certain:
+        return f"It is not certain that it is better than {_listed(open_, 'or')}: differences of this size also occur by chance."
+    if not open_:
+        return f"It is better than {_listed(certain, 'and')}; this is not a chance result (p < {CERTAIN})."
+    return f"It is better than {_listed(certain, 'and')} (p < {CERTAIN}); it is not certain that it is better than {_listed(open_, 'or')}."
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    return names[0] if len(names) == 1 else f"{'; '.join(names[:-1])}; {last} {names[-1]}"
+
+
+def _contrasts(best: Row, others: Sequence[Row], rows: Rows, names: Mapping[Row, str]) -> tuple[Contrast, ...]:
+    results = [compare(rows[other], rows[best]) for other in others]
+    tested = [result.p for result in results if result is not None]
+    # The best row was chosen among all pairs, so the p values are adjusted for all of them
+    everything = (len(others) + 1) * len(others) // 2
+    adjusted = iter(holm([*tested, *[1.0] * (everything - len(tested))]))
+    return tuple(
+        _contrast(
+            names[other],
+            "; ".join(differences((best, rows[best]), (other, rows[other]))),
+            result,
+            next(adjusted) if result is not None else None,
+        )
+        for other, result in zip(others, results, strict=True)
+    )
+
+
+def _contrast(other: str, differ: str, result: Comparison | None, p: float | None) -> Contrast:
+    if result is None or p is None:
+        return Contrast(other=other, differ=differ, text="no task was played by both", certain=False, p=None)
+    text = (
+        f"{shown('points', 100 * result.difference)} points on {plural(result.pairs, 'task')} that both played (95 %:"
+        f" {shown('interval', (100 * result.interval[0], 100 * result.interval[1]))}); solved more often: {len(result.only_second)},"
+        f" less often: {len(result.only_first)}; p = {shown('p', p)}"
+    )
+    return Contrast(other=other, differ=differ, text=text, certain=p < CERTAIN, p=p)

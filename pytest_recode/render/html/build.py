@@ -1,0 +1,116 @@
+"""The contents of a report from rows: every value of its pages, and the page of each episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_recode.faults import UserError
+from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.metrics.episodes import episodes as totals
+from pytest_recode.records.transcript_turns import read_episode
+from pytest_recode.render.html.answer import answers
+from pytest_recode.render.html.charts import charts
+from pytest_recode.render.html.episode_view import EpisodeView, episode_view, without_transcript
+from pytest_recode.render.html.matrix import matrix
+from pytest_recode.render.html.names import Pages, episode_key, labels
+from pytest_recode.render.html.page import EpisodePage, Report, episode_page
+from pytest_recode.render.html.pairs_view import pair_views
+from pytest_recode.render.html.provenance import caveats, settings_table, tasks_table
+from pytest_recode.render.html.redaction import Without
+from pytest_recode.render.html.table_view import table_view
+from pytest_recode.render.report_table import Rows, Table, columns, missing
+
+
+def report(rows: Rows, tables: Sequence[Table], notes: Sequence[str], without: Without) -> Report:
+    """The report of the user's own rows. `tables`: those of `pytest-recode report`."""
+    names, pages = labels(rows), page_keys(rows)
+    sources = ", ".join(dict.fromkeys(row.source for row in rows))
+    return Report(
+        title=f"pytest-recode report: {sources}",
+        answers=answers(rows, names),
+        caveats=caveats(rows, names),
+        overview=table_view(_overview(rows, names)),
+        charts=charts(rows, names),
+        matrix=matrix(rows, names, pages),
+        pairs=pair_views(rows, names, pages),
+        provenance=(table_view(settings_table(rows, names)), table_view(tasks_table(rows))),
+        tables=tuple(map(table_view, tables)),
+        notes=tuple(notes),
+        without=without,
+    )
+
+
+def page_keys(rows: Rows) -> Pages:
+    """The keys of the episodes' pages: e1, e2 … in the order of rows and tasks."""
+    ordered = [
+        episode_key(attempt)
+        for attempts in rows.values()
+        for attempt in sorted(attempts, key=lambda each: (each.task, each.number))
+    ]
+    return {key: f"e{number}" for number, key in enumerate(ordered, 1)}
+
+
+def episode_pages(rows: Rows, without: Without, readable: Callable[[Path], bool]) -> Iterator[EpisodePage]:
+    """The pages of all episodes. `readable`: whether a transcript belongs to the run, because records are hostile."""
+    names, pages = labels(rows), page_keys(rows)
+    found = {episode_key(attempt): attempt for attempts in rows.values() for attempt in attempts}
+    keys = [*pages.values()]
+    for place, (identity, key) in enumerate(pages.items()):
+        view = _view(key, found[identity], names[identity[0]], without, readable)
+        before = keys[place - 1] if place else ""
+        after = keys[place + 1] if place + 1 < len(keys) else ""
+        yield episode_page(view, before, after)
+
+
+def _view(key: str, attempt: Attempt, who: str, without: Without, readable: Callable[[Path], bool]) -> EpisodeView:
+    path = attempt.transcript
+    if path is None or not readable(path):
+        return without_transcript(key, attempt, who, "its transcript is missing, or is not a file of the run")
+    try:
+        return episode_view(key, attempt, who, read_episode(path), without)
+    except UserError as error:
+        return without_transcript(key, attempt, who, str(error))
+
+
+def _overview(rows: Rows, names: Mapping[Row, str]) -> Table:
+    """What a reader asks first of each row."""
+    found = {row: totals(attempts) for row, attempts in rows.items()}
+    lacking = missing(rows, {})
+    priced = any(one.cost_usd for one in found.values())
+    return Table(
+        name="overview",
+        title="Solved episodes, turns and cost of each row",
+        columns=(
+            *columns("text", row="row"),
+            *columns("count", solved="solved", played="of"),
+            *columns("percent", recall="solved %"),
+            *columns("interval", interval="95 %"),
+            *columns("number", mean_turns="mean turns of solved"),
+            *columns("percent", cases_last="cases that pass at the end %"),
+            *columns("money", cost="cost $", **({"cost_per_solved": "$ per solved"} if priced else {})),
+            *columns("count", tokens="tokens", tokens_per_solved="tokens per solved"),
+            *columns("count", errors="errors", missing="missing tasks"),
+        ),
+        rows=tuple(
+            {
+                "row": names[row],
+                "solved": one.solved,
+                "played": one.played,
+                "recall": 100 * one.recall[-1] if one.recall else None,
+                "interval": None if one.interval is None else (100 * one.interval[0], 100 * one.interval[1]),
+                "mean_turns": one.mean_turns,
+                "cases_last": None if one.cases_last is None else 100 * one.cases_last,
+                "cost": one.cost_usd,
+                "cost_per_solved": one.cost_per_solved,
+                "tokens": one.tokens,
+                "tokens_per_solved": one.tokens_per_solved,
+                "errors": one.errors,
+                "missing": lacking[row],
+            }
+            for row, one in found.items()
+        ),
+        notes=("cost -: the price of at least one call is unknown",)
+        if any(one.cost_usd is None for one in found.values())
+        else (),
+    )

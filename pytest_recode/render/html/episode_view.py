@@ -1,0 +1,255 @@
+"""An episode as values for a template: turn by turn what changed, what failed, and what the feedback said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_recode.metrics.attempt import Attempt
+from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
+from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
+from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
+from pytest_recode.render.html.redaction import Without, knows_reference, shows_tests
+from pytest_recode.render.report_table import plural
+from pytest_recode.render.show import action_line, costs, diff, first_line, stop_reason
+from pytest_recode.render.words import error_kind_text, essence, status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepView:
+    number: int
+    actions: str
+    error: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetView:
+    """A target after a turn. `blocks`: its text in pieces of one kind: "same", "added", "removed", "place" (the head of a hunk).
+
+    `whole`: the text is complete, and no diff.
+    """
+
+    path: str
+    summary: str
+    blocks: tuple[tuple[str, str], ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    id: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterfaceView:
+    """An interface with failed cases."""
+
+    name: str
+    summary: str
+    cases: tuple[CaseView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackView:
+    level: str
+    by: str
+    cut: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnView:
+    """A turn. Texts that `--without` removes are None."""
+
+    number: int
+    level: str
+    passed: int
+    total: int
+    judged: bool
+    facts: tuple[str, ...]
+    shared: str
+    steps: tuple[StepView, ...] | None
+    retries: tuple[str, ...]
+    targets: tuple[TargetView, ...] | None
+    failures: tuple[InterfaceView, ...]
+    tampering: tuple[str, ...]
+    feedback: FeedbackView | None
+    messages: tuple[PromptMessage, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeView:
+    """An episode. `missing`: why there is no transcript to show; "" if there is one."""
+
+    id: str
+    task: str
+    who: str
+    nodeid: str
+    outcome: str
+    status: str
+    facts: tuple[str, ...]
+    brief: str | None
+    turns: tuple[TurnView, ...]
+    ending: str
+    missing: str = ""
+
+
+def episode_view(key: str, attempt: Attempt, who: str, episode: PlayedEpisode, without: Without) -> EpisodeView:
+    """The view of an episode. `key`: the id of its page; `who`: the name of its row."""
+    facts, record = episode.facts, episode.record
+    befores: list[PlayedTurn | None] = [None, *episode.turns]
+    return EpisodeView(
+        id=key,
+        task=attempt.task,
+        who=who,
+        nodeid=facts["nodeid"],
+        outcome=attempt.outcome,
+        status=status(record) if record is not None else "NOT ENDED",
+        facts=tuple(_facts(facts, record, episode)),
+        brief=None if without.prompts else episode.brief,
+        turns=tuple(
+            _turn(episode, turn, before, without) for turn, before in zip(episode.turns, befores[:-1], strict=True)
+        ),
+        ending=_ending(episode, without),
+    )
+
+
+def without_transcript(key: str, attempt: Attempt, who: str, reason: str) -> EpisodeView:
+    """The view of an episode whose transcript cannot be read."""
+    solved = f"SOLVED@{attempt.solved_turn}"
+    return EpisodeView(
+        id=key,
+        task=attempt.task,
+        who=who,
+        nodeid=attempt.nodeid,
+        outcome=attempt.outcome,
+        status={"solved": solved, "unsolved": "UNSOLVED"}.get(attempt.outcome, "ERROR"),
+        facts=(plural(len(attempt.turns), "turn"),),
+        brief="",
+        turns=(),
+        ending="",
+        missing=reason,
+    )
+
+
+def _facts(facts: EpisodeFacts, record: Record | None, episode: PlayedEpisode) -> Iterator[str]:
+    yield f"agent {facts['agent']}"
+    yield f"feedback {facts['feedback']}"
+    yield f"attempt {facts['attempt']}"
+    yield f"turns {len(episode.turns)} of {facts['settings']['turns']}"
+    yield f"sandbox {facts['sandbox']}, {facts['isolation']} judging"
+    if record is not None:
+        yield from costs(record["usage"])
+        yield f"{record['seconds']:.1f} s"
+    if facts["digest"]:
+        yield f"task files {facts['digest']}"
+    if episode.dropped:
+        yield f"started and not judged: {plural(episode.dropped, 'turn')}"
+
+
+def _ending(episode: PlayedEpisode, without: Without) -> str:
+    record = episode.record
+    if record is None:
+        return "The episode has not ended, or was interrupted."
+    if record["error"] is not None:
+        error = record["error"]
+        # The message of a grader's error quotes the tests
+        quoted = without.tests and error["kind"] in ("grader", "internal", "user")
+        return f"Error: {error_kind_text(error['kind'])}" + ("" if quoted else f": {error['message']}")
+    if record["outcome"] == "solved":
+        return f"Solved in turn {record['solved_turn']}."
+    return f"Unsolved: {stop_reason(record)}."
+
+
+def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, without: Without) -> TurnView:
+    judged = turn.judged
+    facts = episode.facts
+    private = without.reference and knows_reference(episode, turn)
+    # Prompts contain the feedback, and so what is removed of it
+    prompts = without.prompts or private or (without.tests and shows_tests(facts))
+    return TurnView(
+        number=turn.number,
+        level=(judged["level"] or "") if judged else "",
+        passed=judged["passed"] if judged else 0,
+        total=judged["total"] if judged else 0,
+        judged=judged is not None,
+        facts=(*costs(judged["usage"]), f"{judged['seconds']:.1f} s", f"seed {judged['seed']}") if judged else (),
+        shared=(judged["shared"] or "") if judged else "",
+        steps=None if private else tuple(map(_step, turn.steps)),
+        retries=tuple(f"{retry['error']}: {retry['message']}" for retry in turn.retries),
+        targets=None if private else tuple(_targets(judged, before.judged if before else None)) if judged else (),
+        failures=tuple(_failures(judged, private=without.tests)) if judged else (),
+        tampering=tuple(judged["tampering"]) if judged else (),
+        feedback=_feedback(turn.feedback, facts, without) if turn.feedback else None,
+        messages=None if prompts else turn.messages,
+    )
+
+
+def _step(step: PlayedStep) -> StepView:
+    return StepView(
+        number=step.number,
+        actions="; ".join(map(action_line, step.actions)) or "no action",
+        error=first_line(step.error) if step.error else "",
+        plan=first_line(step.parts.get("planning", "")),
+    )
+
+
+def _targets(judged: TurnLine, before: TurnLine | None) -> Iterator[TargetView]:
+    for path, text in judged["targets"].items():
+        if before is None:
+            lines = plural(len(text.splitlines()), "line")
+            yield TargetView(path=path, summary=f"wrote {lines}", blocks=(("same", text),) if text else (), whole=True)
+            continue
+        changes = diff(before["targets"].get(path, ""), text)
+        added, removed = (sum(row.startswith(sign) for row in changes) for sign in "+-")
+        summary = f"{added} lines added, {removed} removed" if changes else "unchanged"
+        yield TargetView(path=path, summary=summary, blocks=_blocks(changes), whole=False)
+
+
+_KINDS = {"+": "added", "-": "removed", "@": "place"}
+
+
+def _blocks(changes: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Consecutive lines of a diff of one kind, as one text."""
+    blocks: list[tuple[str, list[str]]] = []
+    for row in changes:
+        kind = _KINDS.get(row[:1], "same")
+        if not blocks or blocks[-1][0] != kind:
+            blocks.append((kind, []))
+        blocks[-1][1].append(row)
+    return tuple((kind, "\n".join(rows)) for kind, rows in blocks)
+
+
+def _failures(judged: TurnLine, *, private: bool) -> Iterator[InterfaceView]:
+    messages: Mapping[str, str] = {case["id"]: case["message"] for case in judged["verdict"]["cases"]}
+    interfaces: dict[str, list[CaseRecord]] = {}
+    for case in judged["cases"]:
+        interfaces.setdefault(case["interface"], []).append(case)
+    for interface, group in interfaces.items():
+        failed = [case for case in group if case["outcome"] != "passed"]
+        if failed:
+            yield InterfaceView(
+                name=interface,
+                summary=f"{len(failed)} of {len(group)} cases fail",
+                cases=tuple(
+                    CaseView(
+                        id=case["id"],
+                        kind=case["exception"] or case["kind"],
+                        message="" if private else "\n".join(essence(messages.get(case["id"], ""))),
+                    )
+                    for case in failed
+                ),
+            )
+
+
+def _feedback(feedback: FeedbackLine, facts: EpisodeFacts, without: Without) -> FeedbackView:
+    removed = (without.reference and feedback["level"] == "L4") or (without.tests and shows_tests(facts))
+    return FeedbackView(
+        level=feedback["level"],
+        by=f"model {feedback['model']}" if feedback["model"] else f"source {feedback['source']}",
+        cut=feedback["audit"]["cut"],
+        text=None if removed else feedback["text"],
+    )

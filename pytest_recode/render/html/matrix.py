@@ -1,0 +1,98 @@
+"""The matrix of tasks and rows, whose cells lead to episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.render.html.names import Pages, episode_key
+from pytest_recode.render.report_table import Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An episode in a cell. `page`: the key of its page."""
+
+    page: str
+    outcome: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixCell:
+    """The episodes of a row at a task. `sort`: solved earlier is more, then unsolved by cases, then errors, then none."""
+
+    entries: tuple[Entry, ...]
+    sort: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixLine:
+    """A task. `solved`: the number of rows that solved it. `kinds`: what a filter asks for."""
+
+    task: str
+    cells: tuple[MatrixCell, ...]
+    solved: int
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    heads: tuple[str, ...]
+    lines: tuple[MatrixLine, ...]
+
+
+def matrix(rows: Rows, names: Mapping[Row, str], pages: Pages) -> Matrix:
+    """The matrix of `rows`. `pages`: the key of each episode's page."""
+    by_task: dict[tuple[str, str], dict[Row, list[Attempt]]] = {}
+    for row, attempts in rows.items():
+        for attempt in attempts:
+            by_task.setdefault((row.format, attempt.task), {}).setdefault(row, []).append(attempt)
+    several = len({row.format for row in rows}) > 1
+    lines = [
+        _line(f"{task} ({task_format})" if several else task, [found.get(row, []) for row in rows], pages)
+        for (task_format, task), found in sorted(by_task.items(), key=lambda item: item[0])
+    ]
+    return Matrix(heads=tuple(names[row] for row in rows), lines=tuple(lines))
+
+
+def _line(task: str, cells: Sequence[Sequence[Attempt]], pages: Pages) -> MatrixLine:
+    played = [any(each.solved_within() for each in cell) for cell in cells if any(each.played for each in cell)]
+    kinds = []
+    if len(set(played)) > 1:
+        kinds.append("differ")
+    if played and not any(played):
+        kinds.append("unsolved")
+    if any(not each.played for cell in cells for each in cell):
+        kinds.append("error")
+    return MatrixLine(
+        task=task, cells=tuple(_cell(cell, pages) for cell in cells), solved=sum(played), kinds=tuple(kinds)
+    )
+
+
+def _cell(attempts: Sequence[Attempt], pages: Pages) -> MatrixCell:
+    entries = tuple(
+        Entry(page=pages[episode_key(each)], outcome=each.outcome, text=outcome_text(each)) for each in attempts
+    )
+    return MatrixCell(entries=entries, sort=sum(map(_worth, attempts)) / len(attempts) if attempts else -2.0)
+
+
+def outcome_text(attempt: Attempt) -> str:
+    """The outcome in a few characters: the turn that solved it, or the cases that pass after the last turn."""
+    if attempt.outcome == "error":
+        return "error"
+    if attempt.solved_turn is not None:
+        level = attempt.turns[attempt.solved_turn - 1].level if len(attempt.turns) >= attempt.solved_turn else None
+        return f"solved in turn {attempt.solved_turn}{f', {level}' if level else ''}"
+    last = attempt.turns[-1] if attempt.turns else None
+    return f"{last.passed} of {last.total} cases" if last else "unsolved"
+
+
+def _worth(attempt: Attempt) -> float:
+    if attempt.outcome == "error":
+        return -1.0
+    if attempt.solved_turn is not None:
+        return 1.0 + 1.0 / attempt.solved_turn
+    last = attempt.turns[-1] if attempt.turns else None
+    return last.passed / last.total if last and last.total else 0.0

@@ -1,0 +1,127 @@
+"""Make the pages of a report from their values, as one file or, above a size, as a directory of files.
+
+Templates escape every text, and show control and direction characters as escapes. Script and style are allowed by their hashes, so that
+a script that got into a text nevertheless would not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from pytest_recode import VERSION
+from pytest_recode.render.html.answer import Answer
+from pytest_recode.render.html.charts import Chart
+from pytest_recode.render.html.episode_view import EpisodeView
+from pytest_recode.render.html.figure_files import inline
+from pytest_recode.render.html.matrix import Matrix
+from pytest_recode.render.html.pairs_view import Pair
+from pytest_recode.render.html.provenance import Caveat
+from pytest_recode.render.html.redaction import PARTS, Without
+from pytest_recode.render.html.table_view import TableView, table_view
+from pytest_recode.verdict import legible
+
+MOST_BYTES = 20_000_000
+"""The size above which a report is a directory."""
+INDEX, EPISODES = "index.html", "episodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The contents of a report, without its episodes."""
+
+    title: str
+    answers: tuple[Answer, ...]
+    caveats: tuple[Caveat, ...]
+    overview: TableView
+    charts: tuple[Chart, ...]
+    matrix: Matrix
+    pairs: tuple[Pair, ...]
+    provenance: tuple[TableView, ...]
+    tables: tuple[TableView, ...]
+    notes: tuple[str, ...]
+    without: Without
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodePage:
+    """The page of an episode, for a file or a directory. `before`, `after`: the keys of the pages beside it, or ""."""
+
+    key: str
+    title: str
+    body: Markup
+    before: str = ""
+    after: str = ""
+
+
+def episode_page(view: EpisodeView, before: str, after: str) -> EpisodePage:
+    body = _environment().get_template("episode.html.j2").render(episode=view)
+    title = f"{view.task}: {view.who}, {view.status}"
+    return EpisodePage(key=view.id, title=title, body=Markup(body), before=before, after=after)
+
+
+def files(report: Report, episodes: Sequence[EpisodePage], most_bytes: int = MOST_BYTES) -> dict[str, str]:
+    """The contents of the report's files, by name: index.html, and a file for each episode if one file would be too large."""
+    if sum(len(each.body) for each in episodes) <= most_bytes:
+        return {INDEX: _index(report, episodes, link="#{}")}
+    found = {INDEX: _index(report, [], link=EPISODES + "/{}.html")}
+    for each in episodes:
+        found[f"{EPISODES}/{each.key}.html"] = _framed(
+            "single.html.j2", title=each.title, episode=each, link="{}.html".format, home=f"../{INDEX}"
+        )
+    return found
+
+
+def _index(report: Report, episodes: Sequence[EpisodePage], *, link: str) -> str:
+    # ElementTree has escaped the texts of figures
+    figures = [(chart, Markup(inline(chart)), table_view(chart.table)) for chart in report.charts]
+    return _framed(
+        "report.html.j2",
+        title=report.title,
+        report=report,
+        figures=figures,
+        episodes=episodes,
+        link=link.format,
+        removed=[(name, PARTS[name]) for name in report.without.parts],
+    )
+
+
+def _framed(template: str, **values: Any) -> str:
+    style, script = _resource("style.css"), _resource("script.js")
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    own = {"style": Markup(style), "script": Markup(script)}
+    return _environment().get_template(template).render(policy=policy, version=VERSION, **own, **values)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _resource(name: str) -> str:
+    return resources.files(__package__).joinpath("templates", name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FunctionLoader(_resource),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+
+
+def _shown(value: Any) -> Any:
+    """A text without characters that a browser would not show, or that would change the order of others."""
+    return legible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,142 @@
+"""Where the numbers come from, and whether they can be trusted: warnings, settings, versions, digests of the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.render.report_table import Column, Rows, Table, changed_files, columns, missing, plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caveat:
+    """A reason to trust a number less. `what`: in a few words."""
+
+    what: str
+    text: str
+
+
+def caveats(rows: Rows, names: Mapping[Row, str]) -> tuple[Caveat, ...]:
+    """What weakens the numbers of these rows; empty if nothing does."""
+    return tuple(_caveats(rows, names))
+
+
+def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
+    simulated = [names[row] for row in rows if row.simulated]
+    if simulated:
+        yield Caveat(
+            what="Simulated models",
+            text=f"{'; '.join(simulated)}: an offline model that breaks and repairs the reference. Its results say nothing about real models.",
+        )
+    attempts = [attempt for group in rows.values() for attempt in group]
+    shared = sum(each.isolation == "shared" and bool(each.turns) for each in attempts)
+    if shared:
+        yield Caveat(
+            what="Shared judging",
+            text=f"{plural(shared, 'episode')} of {len(attempts)} were judged in one process with the tests; such verdicts are weaker evidence.",
+        )
+    unprotected = sum(each.isolation == "process" and bool(each.turns) for each in attempts)
+    if unprotected:
+        yield Caveat(
+            what="No sandbox",
+            text=f"{plural(unprotected, 'episode')} of {len(attempts)} ran without a sandbox, so a candidate could reach its judge.",
+        )
+    tampered = sum(bool(each.tampering) for each in attempts)
+    if tampered:
+        yield Caveat(
+            what="Tampering",
+            text=f"In {plural(tampered, 'episode')}, a candidate interfered with its judge. Such a turn does not count as solved.",
+        )
+    flagged = [f"{each.task}: {'; '.join(each.flagged)}" for each in attempts if each.flagged]
+    if flagged:
+        yield Caveat(
+            what="Passed but flagged",
+            text=f"{plural(len(flagged), 'episode')} passed all cases and count as unsolved only because of findings: {' | '.join(flagged)}",
+        )
+    errors = sum(not each.played for each in attempts)
+    if errors:
+        yield Caveat(
+            what="Errors",
+            text=f"{plural(errors, 'episode')} of {len(attempts)} ended with an error of a model or of infrastructure. They are in no share.",
+        )
+    lacking = {row: number for row, number in missing(rows, {}).items() if number}
+    if lacking:
+        text = "; ".join(f"{names[row]}: {number}" for row, number in lacking.items())
+        yield Caveat(
+            what="Missing tasks",
+            text=f"Tasks that another row has, and this one has not: {text}. Pairs leave them out.",
+        )
+    changed = changed_files(rows)
+    if changed:
+        yield Caveat(what="Changed tasks", text="; ".join(changed))
+    few = [names[row] for row, group in rows.items() if len({each.task for each in group if each.played}) < _FEW]
+    if few:
+        yield Caveat(
+            what="Few tasks",
+            text=f"Fewer than {_FEW} tasks were played by: {'; '.join(few)}. Intervals are wide, and small differences cannot be seen.",
+        )
+
+
+_FEW = 20
+
+
+def settings_table(rows: Rows, names: Mapping[Row, str]) -> Table:
+    """One column for each row, one line for each setting and recorded value."""
+    facts = {row: _facts(row, group) for row, group in rows.items()}
+    keys = list(dict.fromkeys(key for found in facts.values() for key in found))
+    return Table(
+        name="settings",
+        title="Settings and recorded values of each row",
+        columns=(
+            Column(key="setting", head="setting"),
+            *(Column(key=f"row_{place}", head=names[row]) for place, row in enumerate(rows)),
+        ),
+        rows=tuple(
+            {"setting": key, **{f"row_{place}": facts[row].get(key) for place, row in enumerate(rows)}} for key in keys
+        ),
+    )
+
+
+def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
+    found: dict[str, dict[str, None]] = {}
+    for attempt in attempts:
+        for key, value in (*attempt.made, ("knowledge cutoff", attempt.cutoff)):
+            if value:
+                found.setdefault(key, {})[value] = None
+    seeds = {seed for attempt in attempts for seed in attempt.seeds}
+    return {
+        "run": row.source,
+        "model": row.model,
+        "simulated": "yes" if row.simulated else "no",
+        "agent": row.agent,
+        "feedback": row.feedback,
+        "paper in the prompt": "yes" if row.paper else "no",
+        "benchmark format": row.format,
+        **dict(row.settings),
+        **{key: " + ".join(sorted(values)) for key, values in found.items()},
+        "attempts at a task": str(max((attempt.number for attempt in attempts), default=0)),
+        "seeds of gradings": f"{len(seeds)} different" if len(seeds) > 1 else "".join(map(str, seeds)),
+    }
+
+
+def tasks_table(rows: Rows) -> Table:
+    """The digest of each task's files, with the number of its episodes. Several digests: the files changed."""
+    found: dict[tuple[str, str], tuple[dict[str, None], int]] = {}
+    for row, attempts in rows.items():
+        for attempt in attempts:
+            digests, number = found.get((row.format, attempt.task), ({}, 0))
+            found[row.format, attempt.task] = (digests | ({attempt.digest: None} if attempt.digest else {}), number + 1)
+    return Table(
+        name="tasks",
+        title="Tasks, with the digest of their files",
+        columns=(
+            *columns("text", task="task", format="format"),
+            *columns("count", episodes="episodes"),
+            *columns("text", digest="digest"),
+        ),
+        rows=tuple(
+            {"task": task, "format": task_format, "episodes": number, "digest": " + ".join(digests) or None}
+            for (task_format, task), (digests, number) in sorted(found.items(), key=lambda item: item[0])
+        ),
+    )

@@ -1,0 +1,46 @@
+"""What `--without` removes from a report that is shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_recode.records.record import EpisodeFacts
+from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedTurn
+
+PARTS = {
+    "tests": "the messages of hidden tests, which quote their source, and feedback that quotes them",
+    "reference": "corrections (feedback L4), and all code and text that a model wrote after one; all code of simulated models, whose answers"
+    " are parts of the reference",
+    "prompts": "briefs, and all messages to and from the models",
+}
+"""The parts that can be removed, with what they contain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Without:
+    """The parts that are removed."""
+
+    tests: bool = False
+    reference: bool = False
+    prompts: bool = False
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(name for name in PARTS if getattr(self, name))
+
+
+def shows_tests(facts: EpisodeFacts) -> bool:
+    """Whether feedback and prompts of the episode quote the output of hidden tests (--recode-test-output=full)."""
+    return facts["settings"]["test_output"] == "full"
+
+
+def knows_reference(episode: PlayedEpisode, turn: PlayedTurn) -> bool:
+    """Whether the code of a turn may contain the reference: its author has it, or a correction (L4) came before."""
+    facts = episode.facts
+    if facts["simulated"] or facts["model"] is None:
+        return True
+    return any(
+        each.feedback is not None and each.feedback["level"] == "L4"
+        for each in episode.turns
+        if each.number < turn.number
+    )

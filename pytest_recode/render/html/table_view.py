@@ -1,0 +1,77 @@
+"""Tables of a report as values for a template: texts of cells, with the values by which a script sorts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_recode.render.report import shown
+from pytest_recode.render.report_table import Column, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    text: str
+    number: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """`sort`: the value for sorting; "" if there is none. `items`: of a list, which is shown collapsed."""
+
+    text: str
+    sort: str = ""
+    number: bool = False
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableView:
+    name: str
+    caption: str
+    heads: tuple[Head, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...]
+
+
+def table_view(table: Table) -> TableView:
+    """All rows of a table. Columns without a value are omitted; a column that may be folded is, into the caption, if all its values are equal."""
+    heads: list[Column] = []
+    folded: list[str] = []
+    for column in table.columns:
+        values = [row.get(column.key) for row in table.rows]
+        if table.rows and not any(value not in (None, "", []) for value in values):
+            continue
+        if column.fold and len(set(values)) == 1:
+            folded.append(f"{column.head} {values[0]}")
+        else:
+            heads.append(column)
+    return TableView(
+        name=table.name,
+        caption=table.title + (f" ({', '.join(folded)})" if folded else ""),
+        heads=tuple(Head(text=column.head, number=_is_number(column)) for column in heads),
+        rows=tuple(tuple(_cell(column, row) for column in heads) for row in table.rows),
+        notes=table.notes,
+    )
+
+
+def _cell(column: Column, row: Mapping[str, Any]) -> Cell:
+    value = row.get(column.key)
+    if value is None:
+        return Cell(text="-", number=_is_number(column))
+    if column.kind == "list":
+        return Cell(text=str(len(value)), sort=str(len(value)), items=tuple(map(str, value)))
+    text = shown(column.kind, value)
+    if column.kind == "text":
+        return Cell(text=_harmless(text), sort=text)
+    return Cell(text=text, sort=repr(value[0] if column.kind == "interval" else value), number=True)
+
+
+def _is_number(column: Column) -> bool:
+    return column.kind not in ("text", "list")
+
+
+def _harmless(text: str) -> str:
+    """A text that a spreadsheet, into which the table is copied, does not take for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and len(text) > 1 else text
