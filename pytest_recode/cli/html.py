@@ -76,7 +76,6 @@ def _html(given: argparse.Namespace) -> str:
     from pytest_recode.render.html import build
     from pytest_recode.render.html.page import files
     from pytest_recode.render.html.redaction import Without
-    from pytest_recode.render.report_table import changed_files
 
     found = rows_of(given.runs, given.model)
     if not found.own:
@@ -85,13 +84,13 @@ def _html(given: argparse.Namespace) -> str:
         )
     without = Without(**dict.fromkeys(given.without, True))
     tables = [table for make in makers(found, known={}).values() if (table := make()) is not None]
-    notes = [*found.notes, *changed_files(found.shown), *([SIMULATED] if found.simulated else [])]
+    table_notes = [SIMULATED] if found.simulated else []
     roots = [(run if run.is_dir() else run.parent).resolve() / "episodes" for run in given.runs]
 
     def readable(path: Path) -> bool:
         return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
 
-    report = build.report(found.own, tables, notes, without)
+    report = build.report(found.own, tables, table_notes, found.notes, without)
     return _written(files(report, list(build.episode_pages(found.own, without, readable))), given.output)
 
 

@@ -22,8 +22,10 @@ from pytest_recode.render.html.table_view import table_view
 from pytest_recode.render.report_table import Rows, Table, columns, missing
 
 
-def report(rows: Rows, tables: Sequence[Table], notes: Sequence[str], without: Without) -> Report:
-    """The report of the user's own rows. `tables`: those of `pytest-recode report`."""
+def report(
+    rows: Rows, tables: Sequence[Table], table_notes: Sequence[str], notes: Sequence[str], without: Without
+) -> Report:
+    """The report of the user's own rows. `tables`: those of `pytest-recode report`, with notes on all of them."""
     names, pages = labels(rows), page_keys(rows)
     sources = ", ".join(dict.fromkeys(row.source for row in rows))
     return Report(
@@ -36,6 +38,7 @@ def report(rows: Rows, tables: Sequence[Table], notes: Sequence[str], without: W
         pairs=pair_views(rows, names, pages),
         provenance=(table_view(settings_table(rows, names)), table_view(tasks_table(rows))),
         tables=tuple(map(table_view, tables)),
+        table_notes=tuple(table_notes),
         notes=tuple(notes),
         without=without,
     )

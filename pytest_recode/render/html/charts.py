@@ -187,7 +187,7 @@ def _cost(one: Episodes, *, dollars: bool) -> float:
 
 def _legend(axes: Axes, rows: int) -> None:
     # Below the axes, where it covers no point
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.24), ncols=1, frameon=False, borderaxespad=0)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=1, frameon=False, borderaxespad=0)
 
 
 Points = Mapping[Row, Sequence[tuple[float, Interval] | None]]
@@ -216,12 +216,15 @@ def _by_level(rows: Rows, found: Mapping[Row, Episodes], names: Mapping[Row, str
         known = LEVELS[: LEVELS.index(level) + 1]
         return lambda attempt: solved_level(attempt) in known
 
-    points: Points = {row: [share_of(rows[row], up_to(level)) for level in LEVELS] for row in found}
+    points: dict[Row, Sequence[tuple[float, Interval] | None]] = {}
+    for row in found:
+        given = {turn.level or "none" for attempt in rows[row] for turn in attempt.turns}
+        points[row] = [share_of(rows[row], up_to(level)) if level in given else None for level in LEVELS]
     return _lines(
         "levels",
         "Solved with feedback of at most this level",
         "The share of played episodes that were solved without feedback, or with feedback of at most each level, with 95 % intervals."
-        " The step from one level to the next is what the level added.",
+        " The step from one level to the next is what the level added. A row has no point at a level that it never gave.",
         list(LEVELS),
         "feedback level",
         points,

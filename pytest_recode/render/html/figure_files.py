@@ -44,7 +44,7 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 
 
 @contextmanager
-def _drawn(chart: Chart) -> Iterator[Figure]:
+def _drawn(chart: Chart, *, titled: bool) -> Iterator[Figure]:
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -53,21 +53,24 @@ def _drawn(chart: Chart) -> Iterator[Figure]:
         style: Any = {**matplotlib.rcParamsDefault, **_STYLE}  # a matplotlibrc of the user changes nothing
         matplotlib.rcParams.update(style)
         figure = Figure(figsize=chart.size, layout="constrained")
-        chart.draw(figure.add_subplot())
+        axes = figure.add_subplot()
+        chart.draw(axes)
+        if titled:
+            axes.set_title(chart.title, loc="left")
         yield figure
 
 
 def png(chart: Chart) -> bytes:
     """The figure on white, with 144 dots per inch."""
     data = io.BytesIO()
-    with _drawn(chart) as figure:
+    with _drawn(chart, titled=True) as figure:
         figure.savefig(data, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
     return data.getvalue()
 
 
 def svg(chart: Chart) -> bytes:
     """The figure as a file of its own, on white, with its title and description."""
-    root = _tree(chart, facecolor="white")
+    root = _tree(chart, facecolor="white", titled=True)
     _describe(root, chart)
     ElementTree.register_namespace("", _SVG[1:-1])
     data: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
@@ -76,7 +79,7 @@ def svg(chart: Chart) -> bytes:
 
 def inline(chart: Chart) -> str:
     """The figure as an element of a page: without style attributes, which the page forbids, and with classes instead of colours."""
-    root = _tree(chart, facecolor="none")
+    root = _tree(chart, facecolor="none", titled=False)
     _without_styles(root)
     _own_ids(root, f"figure-{chart.name}")
     _describe(root, chart)
@@ -92,10 +95,10 @@ def inline(chart: Chart) -> str:
     return text
 
 
-def _tree(chart: Chart, *, facecolor: str) -> ElementTree.Element:
+def _tree(chart: Chart, *, facecolor: str, titled: bool) -> ElementTree.Element:
     data = io.BytesIO()
     metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with _drawn(chart) as figure:
+    with _drawn(chart, titled=titled) as figure:
         figure.savefig(data, format="svg", facecolor=facecolor, metadata=metadata)
     root = ElementTree.fromstring(data.getvalue())
     for parent in list(root.iter()):

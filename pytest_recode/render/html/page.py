@@ -47,6 +47,7 @@ class Report:
     pairs: tuple[Pair, ...]
     provenance: tuple[TableView, ...]
     tables: tuple[TableView, ...]
+    table_notes: tuple[str, ...]
     notes: tuple[str, ...]
     without: Without
 

@@ -1,0 +1,60 @@
+"""The command `pytest-recode plot`: the figures of a report as files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_recode.cli.html import need_packages
+from pytest_recode.faults import UserError
+
+if TYPE_CHECKING:
+    from pytest_recode.cli import Commands
+
+
+def add_to(commands: Commands) -> None:
+    plot = commands.add_parser("plot", help="the figures of a report, each as SVG and PNG")
+    plot.set_defaults(command=_plot)
+    plot.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="the directory of a run, or a results.jsonl, as for report"
+    )
+    plot.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("figures"),
+        metavar="DIR",
+        help="directory for the files; default: figures",
+    )
+    plot.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="show only rows whose model contains TEXT (repeatable)",
+    )
+
+
+def _plot(given: argparse.Namespace) -> str:
+    need_packages("pytest-recode plot")
+    from pytest_recode.cli.report_tables import rows_of
+    from pytest_recode.render.html.charts import charts
+    from pytest_recode.render.html.figure_files import png, svg
+    from pytest_recode.render.html.names import labels
+
+    rows = rows_of(given.runs, given.model).own
+    found = charts(rows, labels(rows))
+    if not found:
+        raise UserError("no episode to plot: all ended with an error, or the files have only published results")
+    written = []
+    for chart in found:
+        for suffix, data in ((".svg", svg(chart)), (".png", png(chart))):
+            path = given.output / f"{chart.name}{suffix}"
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            except OSError as error:
+                raise UserError(f"{path} cannot be written ({error.strerror or error}): give another -o") from None
+            written.append(path)
+    return "".join(f"{path}\n" for path in written)
