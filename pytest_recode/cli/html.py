@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,19 +44,18 @@ def add_to(commands: Commands) -> None:
     )
     html.add_argument(
         "--without",
-        type=_parts,
-        action="extend",
+        action="append",
         default=[],
         metavar="PARTS",
         help=f"remove what must not be shared: {', '.join(_PARTS)}, separated by commas",
     )
 
 
-def _parts(value: str) -> list[str]:
-    parts = value.split(",")
+def _removed(values: Sequence[str]) -> list[str]:
+    parts = [part for value in values for part in value.split(",")]
     for part in parts:
         if part not in _PARTS:
-            raise argparse.ArgumentTypeError(f"{part!r} cannot be removed: choose from {', '.join(_PARTS)}")
+            raise UserError(f"--without={part}: there is no such part: choose from {', '.join(_PARTS)}")
     return parts
 
 
@@ -82,7 +81,7 @@ def _html(given: argparse.Namespace) -> str:
         raise UserError(
             "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"
         )
-    without = Without(**dict.fromkeys(given.without, True))
+    without = Without(**dict.fromkeys(_removed(given.without), True))
     tables = [table for make in makers(found, known={}).values() if (table := make()) is not None]
     table_notes = [SIMULATED] if found.simulated else []
     roots = [(run if run.is_dir() else run.parent).resolve() / "episodes" for run in given.runs]

@@ -76,7 +76,12 @@ def files(report: Report, episodes: Sequence[EpisodePage], most_bytes: int = MOS
     found = {INDEX: _index(report, [], link=EPISODES + "/{}.html")}
     for each in episodes:
         found[f"{EPISODES}/{each.key}.html"] = _framed(
-            "single.html.j2", title=each.title, episode=each, link="{}.html".format, home=f"../{INDEX}"
+            "single.html.j2",
+            title=each.title,
+            episode=each,
+            link="{}.html".format,
+            home=f"../{INDEX}",
+            without=report.without,
         )
     return found
 
@@ -91,15 +96,17 @@ def _index(report: Report, episodes: Sequence[EpisodePage], *, link: str) -> str
         figures=figures,
         episodes=episodes,
         link=link.format,
-        removed=[(name, PARTS[name]) for name in report.without.parts],
+        without=report.without,
     )
 
 
-def _framed(template: str, **values: Any) -> str:
+def _framed(template: str, *, without: Without, **values: Any) -> str:
     style, script = _resource("style.css"), _resource("script.js")
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
-    own = {"style": Markup(style), "script": Markup(script)}
-    return _environment().get_template(template).render(policy=policy, version=VERSION, **own, **values)
+    own: dict[str, Any] = {"style": Markup(style), "script": Markup(script)}
+    own["removed"] = [(name, PARTS[name]) for name in without.parts]
+    text: str = _environment().get_template(template).render(policy=policy, version=VERSION, **own, **values)
+    return text
 
 
 def _hash(text: str) -> str:
@@ -113,7 +120,7 @@ def _resource(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FunctionLoader(_resource),
         autoescape=True,
         undefined=StrictUndefined,
@@ -121,8 +128,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
+    environment.filters["cell"] = _cell
+    return environment
 
 
 def _shown(value: Any) -> Any:
     """A text without characters that a browser would not show, or that would change the order of others."""
     return legible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _cell(text: str) -> str:
+    """A text that a spreadsheet, into which a table is copied, does not take for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and len(text) > 1 else text

@@ -64,14 +64,9 @@ def _cell(column: Column, row: Mapping[str, Any]) -> Cell:
         return Cell(text=str(len(value)), sort=str(len(value)), items=tuple(map(str, value)))
     text = shown(column.kind, value)
     if column.kind == "text":
-        return Cell(text=_harmless(text), sort=text)
+        return Cell(text=text, sort=text)
     return Cell(text=text, sort=repr(value[0] if column.kind == "interval" else value), number=True)
 
 
 def _is_number(column: Column) -> bool:
     return column.kind not in ("text", "list")
-
-
-def _harmless(text: str) -> str:
-    """A text that a spreadsheet, into which the table is copied, does not take for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and len(text) > 1 else text

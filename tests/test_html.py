@@ -1,0 +1,508 @@
+"""`pytest-recode html` and `plot`: what the pages say, that they load nothing and run no script of a record, and what `--without` removes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_recode.cli.report_tables import rows_of
+from pytest_recode.metrics.episodes import LEVELS, share_of, solved_level
+from pytest_recode.records.line_check import transcript_fault, verdict_fault
+from pytest_recode.records.record_check import fault
+from pytest_recode.render.html import build
+from pytest_recode.render.html.charts import charts
+from pytest_recode.render.html.figure_files import inline, png, svg
+from pytest_recode.render.html.names import labels
+from pytest_recode.render.html.page import files
+from pytest_recode.render.html.redaction import PARTS, Without
+from pytest_recode.render.words import essence
+from tests.made_once import made_once
+from tests.messages import assert_message
+from tests.plugin.conftest import FILES, MANIFEST
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+MODEL = "sim/graduate"
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory, quick_python: tuple[str, ...]) -> Path:
+    """A directory with a run of two tasks with feedback L0 and L4."""
+
+    def play(place: Path) -> None:
+        for task in ("one", "two"):
+            for path, text in {"task.yaml": MANIFEST.format(id=task, domain="ml"), **FILES}.items():
+                (place / "tasks" / task / path).parent.mkdir(parents=True, exist_ok=True)
+                (place / "tasks" / task / path).write_text(text)
+        (place / "pytest.ini").write_text("[pytest]\n")
+        command = [
+            *(*quick_python, "-m", "pytest", "tasks", "-p", "no:cacheprovider", "--recode-sandbox=process"),
+            *(f"--recode-model={MODEL}", "--recode-feedback=L0", "--recode-feedback=L4", "--recode-seed=5"),
+            *("--recode-turns=2", "--recode-out=run"),
+        ]
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+
+    return made_once(tmp_path_factory, "html", play)
+
+
+@pytest.fixture
+def project(played: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return shutil.copytree(played, tmp_path / "project")
+
+
+@pytest.fixture
+def command(quick_python: tuple[str, ...]) -> Command:
+    def run(place: Path, *args: object) -> subprocess.CompletedProcess[str]:
+        whole = [*quick_python, "-m", "pytest_recode.cli", *map(str, args)]
+        return subprocess.run(whole, cwd=place, capture_output=True, text=True, check=False)
+
+    return run
+
+
+class Page(HTMLParser):
+    """A parsed page: its start tags with attributes, its text, and the texts of its `script` and `style` elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.own: dict[str, list[str]] = {"script": [], "style": [], "title": []}
+        self._within = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {key: value or "" for key, value in attrs}))
+        if tag in self.own and (tag != "title" or not self.own["title"]):
+            self.own[tag].append("")
+            self._within = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = "" if tag == self._within else self._within
+
+    def handle_data(self, data: str) -> None:
+        if self._within:
+            self.own[self._within][-1] += data
+        else:
+            self.text += data
+
+    def values(self, name: str, tag: str = "") -> list[str]:
+        return [attrs[name] for each, attrs in self.tags if name in attrs and tag in ("", each)]
+
+
+def page_of(place: Path, command: Command, *args: object) -> Page:
+    done = command(place, "html", "run", "-o", "report.html", *args)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("report.html (")
+    return Page((place / "report.html").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def page(played: Path, tmp_path_factory: pytest.TempPathFactory, quick_python: tuple[str, ...]) -> Page:
+    """The page of the whole run."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    command = [*quick_python, "-m", "pytest_recode.cli", "html", "run", "-o", str(path)]
+    subprocess.run(command, cwd=played, check=True, capture_output=True)
+    return Page(path.read_text("utf-8"))
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def rewrite(path: Path, content: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(line) + "\n" for line in content))
+
+
+def transcripts(place: Path) -> list[Path]:
+    return sorted((place / "run/episodes").glob("*.jsonl"))
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_page_loads_nothing_and_allows_only_its_own_script(page: Page) -> None:
+    assert page.values("src") == []
+    assert {each[0] for each in page.values("href")} == {"#"}
+    [policy] = [attrs["content"] for _, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; ")
+    for name in ("script", "style"):
+        [text] = page.own[name]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+    assert page.values("style") == []
+
+
+def test_links_lead_to_parts_of_the_page_and_tables_can_be_read_aloud(page: Page) -> None:
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert {each[1:] for each in page.values("href")} <= set(ids)
+    assert {each for value in page.values("aria-labelledby") for each in value.split()} <= set(ids)
+    names = [tag for tag, _ in page.tags]
+    assert names.count("table") == names.count("caption") > 10
+    assert all("scope" in attrs for tag, attrs in page.tags if tag == "th")
+    drawings = [attrs for tag, attrs in page.tags if tag == "svg"]
+    assert len(drawings) == 4
+    assert {attrs["role"] for attrs in drawings} == {"img"}
+
+
+def test_the_overview_has_the_numbers_of_the_report(played: Path, page: Page, command: Command) -> None:
+    tables = json.loads(command(played, "report", "run", "--format=json").stdout)["tables"]
+    [rows] = [table["rows"] for table in tables if table["name"] == "episodes"]
+    best = max(rows, key=lambda row: row["recall"])
+    text = squeezed(page.text)
+    assert (
+        f"{MODEL} (simulated), {best['feedback']} solved {best['solved']} of {best['played']} episodes: {best['recall']:.1f} %"
+        in text
+    )
+    assert "an offline model that breaks and repairs the reference" in text
+    for record in lines(played / "run/results.jsonl"):
+        assert record["nodeid"] in text
+        assert (record["digest"] or "") in text
+    for table in tables:
+        assert f"table-{table['name']}" in page.values("id")
+
+
+def test_an_episode_is_shown_turn_by_turn(played: Path, page: Page) -> None:
+    text = page.text
+    for path in transcripts(played):
+        for line in lines(path):
+            if line["event"] == "feedback":
+                assert line["text"].strip() in text
+            elif line["event"] == "message":
+                assert line["content"] in text
+            elif line["event"] == "turn":
+                assert f"Turn {line['turn']}: {line['passed']} of {line['total']} cases pass" in text
+                for case in line["verdict"]["cases"]:
+                    if case["outcome"] != "passed":
+                        assert case["id"] in text
+                        assert "\n".join(essence(case["message"])) in text
+
+
+def test_equal_runs_give_equal_files(played: Path, tmp_path: Path, command: Command) -> None:
+    written = []
+    for name in ("one", "other"):
+        place = shutil.copytree(played, tmp_path / name)
+        page_of(place, command)
+        done = command(place, "plot", "run", "-o", "figures")
+        assert done.returncode == 0, done.stderr
+        figures = sorted((place / "figures").iterdir())
+        assert [str(path.relative_to(place)) for path in figures] == sorted(done.stdout.split())
+        written.append([(path.name, path.read_bytes()) for path in [place / "report.html", *figures]])
+    assert written[0] == written[1]
+    for name, data in written[0][1:]:
+        if name.endswith(".png"):
+            assert data.startswith(b"\x89PNG")
+        else:
+            assert ElementTree.fromstring(data).find("{http://www.w3.org/2000/svg}title") is not None
+
+
+def test_what_must_not_be_shared_is_removed_and_the_page_says_so(project: Path, page: Page, command: Command) -> None:
+    place, before = project, page.text
+    page = page_of(place, command, "--without=tests,reference", "--without=prompts")
+    text = page.text
+    for name, contents in PARTS.items():
+        assert f"{name}: {contents}" in text
+    private = []
+    for path in transcripts(place):
+        for line in lines(path):
+            if line["event"] == "message":
+                private.append(line["content"])
+            elif line["event"] == "turn":
+                private += [row for row in line["targets"]["answer.py"].splitlines() if len(row) > 30]
+                private += [
+                    row
+                    for case in line["verdict"]["cases"]
+                    if case["outcome"] != "passed"
+                    for row in essence(case["message"])
+                    if row.startswith((">", "E "))
+                ]
+            elif line["event"] == "feedback" and line["level"] == "L4":
+                private.append(line["text"].strip())
+    reference = (place / "tasks/one/reference/answer.py").read_text()
+    private += [row for row in reference.splitlines() if len(row) > 30]
+    assert len(private) > 10
+    assert any(row in before for row in private)
+    assert [row for row in private if row in text] == []
+    assert "hidden tests:" in text or "Feedback on turn" in text  # feedback below L4 stays
+
+
+def test_code_before_a_correction_of_a_real_model_stays(project: Path, command: Command) -> None:
+    """A real model does not have the reference, so that only what it wrote after L4 can repeat it."""
+    for path in [project / "run/results.jsonl", *transcripts(project)]:
+        content = lines(path)
+        for line in content:
+            if "simulated" in line:
+                line.update(simulated=False, model="real")
+        rewrite(path, content)
+    text = page_of(project, command, "--without=reference").text
+    kept = removed = 0
+    for path in transcripts(project):
+        for line in lines(path):
+            if line["event"] == "turn":
+                shown = line["targets"]["answer.py"] in text
+                if line["turn"] == 1:
+                    assert shown
+                    kept += 1
+                elif line["level"] == "L4":
+                    removed += 1
+    assert kept == 4
+    assert text.count("which may repeat the reference") == removed > 0
+
+
+def test_tests_that_feedback_quotes_are_removed(project: Path, command: Command) -> None:
+    quoted = "assert candidate.secret == 1"
+    for path in [project / "run/results.jsonl", *transcripts(project)]:
+        content = lines(path)
+        for line in content:
+            if "settings" in line:
+                line["settings"]["test_output"] = "full"
+            if line.get("event") == "feedback":
+                line["text"] += quoted
+            if line.get("event") == "message" and line["turn"] > 1:
+                line["content"] += quoted
+        rewrite(path, content)
+    assert quoted in page_of(project, command).text
+    assert quoted not in page_of(project, command, "--without=tests").text
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda path: path.unlink(), "its transcript is missing"),
+        (lambda path: path.write_text("{}\n"), "is damaged"),
+    ],
+)
+def test_an_episode_without_a_readable_transcript(
+    project: Path, command: Command, change: Callable[[Path], object], reason: str
+) -> None:
+    change(transcripts(project)[0])
+    text = page_of(project, command).text
+    assert text.count("There are no turns to show") == 1
+    assert reason in text
+
+
+def test_a_record_cannot_name_a_file_outside_of_its_run(project: Path, command: Command) -> None:
+    private = project / "private.jsonl"
+    shutil.copy(transcripts(project)[0], private)
+    content = lines(project / "run/results.jsonl")
+    for record, path in zip(content, ["../private.jsonl", str(private)], strict=False):
+        record["transcript"] = path
+    rewrite(project / "run/results.jsonl", content)
+    assert page_of(project, command).text.count("is not a file of the run") == 2
+
+
+def test_a_large_report_is_a_directory(played: Path) -> None:
+    own = rows_of([played / "run"]).own
+    without = Without(tests=True)
+    report = build.report(own, [], [], [], without)
+    pages = list(build.episode_pages(own, without, Path.is_file))
+    contents = files(report, pages, most_bytes=1000)
+    assert len(contents) == 5
+    parsed = {name: Page(text) for name, text in contents.items()}
+    for name, page in parsed.items():
+        assert "Removed from this report:" in page.text
+        for link in page.values("href"):
+            path, _, part = link.partition("#")
+            target = (Path("/") / name).parent / path if path else Path("/") / name
+            found = parsed[target.resolve().relative_to("/").as_posix()]
+            assert not part or part in found.values("id"), (name, link)
+    assert {link for link in parsed["index.html"].values("href") if link.startswith("episodes/")} == {
+        name for name in contents if name != "index.html"
+    }
+
+
+def test_levels_add_up_in_the_figure(played: Path) -> None:
+    own = rows_of([played / "run"]).own
+    [chart] = [chart for chart in charts(own, labels(own)) if chart.name == "levels"]
+    for (row, attempts), cells in zip(own.items(), chart.table.rows, strict=True):
+        known = [cells.get(f"share_{level}") for level in LEVELS]
+        assert known[0] is not None
+        assert known[LEVELS.index(row.feedback)] == 100 * sum(each.solved_within() for each in attempts) / len(attempts)
+        assert sum(share is not None for share in known) == 2
+    everything = [attempt for attempts in own.values() for attempt in attempts]
+    assert share_of(everything, lambda each: solved_level(each) is not None) == share_of(
+        everything, lambda each: each.solved_within()
+    )
+
+
+HOSTILE = (
+    "\"'><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\"></pre></title></style></svg>"
+    "<svg onload=\"document.title='pwned'\"> {{7*7}} $\\frac{$ javascript:alert(1) \x1b[2J\x1b]0;title\x07\u202egnp.exe\x00 & &lt;b&gt; -->"
+)
+FORMULA = '=HYPERLINK("http://example.org","x")'
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place of a text: its container, with the key or index."""
+    for key, each in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        if isinstance(each, str):
+            yield value, key
+        elif isinstance(each, dict | list):
+            yield from places(each)
+
+
+def poisoned(line: dict[str, Any], wrong: Callable[[dict[str, Any]], str], text: str) -> int:
+    """Put a hostile text into every text of `line` that a reader of it accepts. Returns the number of them."""
+    count = 0
+    for container, key in places(line):
+        before = container[key]
+        if key in ("transcript", "event"):
+            continue
+        container[key] = text
+        if wrong(line):
+            container[key] = before
+        else:
+            count += 1
+    return count
+
+
+def wrong_line(line: dict[str, Any]) -> str:
+    events = ("episode", "resumed", "usage", "retry", "turn", "end", "feedback")
+    return transcript_fault(line, events) or (verdict_fault(line) if line["event"] == "turn" else "")
+
+
+def poison(place: Path) -> None:
+    """Make every text of a run hostile: the records, each line of the transcripts, and the names of targets."""
+    numbers = itertools.count()
+    records = lines(place / "run/results.jsonl")
+    for number, record in enumerate(records):
+        # Episodes of one row need different tasks
+        assert poisoned(record, fault, f"{HOSTILE if number % 2 else FORMULA} {number}") > 20
+    rewrite(place / "run/results.jsonl", records)
+    for path in transcripts(place):
+        content = lines(path)
+        for line in content:
+            poisoned(line, wrong_line, f"{HOSTILE} {next(numbers)}")
+            if line["event"] == "turn":
+                line["targets"] = {f"{HOSTILE} {next(numbers)}": text for text in line["targets"].values()}
+        rewrite(path, content)
+
+
+def assert_harmless(page: Page, title: str) -> None:
+    names = [tag for tag, _ in page.tags]
+    assert names.count("script") == 1
+    assert not {"img", "iframe", "object", "embed", "base", "form"} & set(names) - {"form"}
+    assert [key for _, attrs in page.tags for key in attrs if key.startswith("on")] == []
+    assert {each[0] for each in page.values("href")} == {"#"}
+    assert page.own["title"] == [title]
+
+
+def test_hostile_records_stay_text(project: Path, command: Command) -> None:
+    poison(project)
+    page = page_of(project, command)
+    assert_harmless(page, "pytest-recode report: run")
+    assert page.text.count("<script>document.title='pwned'</script>") > 20
+    assert "{{7*7}}" in page.text
+    assert "&lt;b&gt;" in page.text
+    assert "\\x1b[2J" in page.text
+    assert set(page.text) & set("\x1b\x07\u202e\x00") == set()
+    cells = re.findall(r"<t[dh][^>]*>(=[^<]*)", (project / "report.html").read_text())
+    assert cells == []  # a spreadsheet would compute them
+
+
+def test_hostile_names_in_figures(project: Path) -> None:
+    poison(project)
+    own = rows_of([project / "run"]).own
+    for chart in charts(own, labels(own)):
+        page = Page(inline(chart))
+        assert "script" not in [tag for tag, _ in page.tags]
+        assert page.values("style") == []
+        assert ElementTree.fromstring(svg(chart)).tag.endswith("svg")
+        assert png(chart).startswith(b"\x89PNG")
+
+
+def dom(path: Path) -> str:
+    """The page after its scripts ran in a browser."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("needs chromium: apt-get install chromium")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path.parent / 'browser'}"]
+    done = subprocess.run(
+        [browser, *options, "--dump-dom", path.as_uri()], capture_output=True, text=True, check=True, timeout=300
+    )
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_hostile_records_in_a_browser(project: Path, command: Command) -> None:
+    poison(project)
+    page_of(project, command)
+    shown = Page(dom(project / "report.html"))
+    assert_harmless(shown, "pytest-recode report: run")
+    assert shown.tags[0][1].get("class") == "script"  # the page's own script ran
+    assert [attrs["id"] for _, attrs in shown.tags if "current" in attrs.get("class", "").split()] == ["overview"]
+
+
+@pytest.mark.slow
+def test_a_script_that_got_into_the_page_does_not_run(project: Path, command: Command) -> None:
+    page_of(project, command)
+    path = project / "report.html"
+    evil = "<script>document.title = 'pwned'</script><img src=x onerror=\"document.title = 'pwned'\">"
+    text = path.read_text()
+    path.write_text(text.replace("</main>", f"{evil}</main>"))
+    assert Page(dom(path)).own["title"] == ["pytest-recode report: run"]
+    # The same page without its policy: the check can fail
+    path.write_text(re.sub(r"<meta http-equiv=[^>]*>", "", path.read_text()))
+    assert Page(dom(path)).own["title"] == ["pwned"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject", "step"),
+    [
+        (["html", "nowhere"], "nowhere: no such file", "give a results.jsonl"),
+        (["html", "run", "--model=gpt"], "--model=gpt: no such row", "the models are"),
+        (
+            ["html", "run", "-o", "pytest.ini/report.html"],
+            "pytest.ini/report.html cannot be written",
+            "give another -o",
+        ),
+        (["plot", "run", "-o", "pytest.ini"], "cannot be written", "give another -o"),
+        (
+            ["html", "run", "--without=everything"],
+            "--without=everything: there is no such part",
+            "choose from tests, reference, prompts",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    played: Path, command: Command, arguments: list[str], subject: str, step: str
+) -> None:
+    done = command(played, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_message(done.stderr, subject, step)
+
+
+@pytest.mark.parametrize("name", ["html", "plot"])
+def test_a_missing_package_is_one_line(played: Path, name: str) -> None:
+    code = f"import sys; sys.modules['jinja2'] = None; from pytest_recode.cli import main; sys.exit(main(['{name}', 'run']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=played, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_message(done.stderr, "requires jinja2, which is not installed", "pip install 'pytest-recode[html]'")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_commands_of_the_guide(project: Path, command: Command) -> None:
+    """They are of a run in `run`."""
+    page = Path(__file__).resolve().parents[1] / "docs/how-to/share-a-report.md"
+    commands = re.findall(r"^\$ pytest-recode (.*)$", page.read_text(), re.MULTILINE)
+    assert len(commands) >= 3
+    for each in commands:
+        done = command(project, *shlex.split(each))
+        assert done.returncode == 0, done.stderr
