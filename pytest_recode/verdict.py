@@ -89,4 +89,6 @@ def legible(text: str, keep: str = "\n\t") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+    # A text has few different characters, and `translate` is much faster than a look at each of them
+    escapes = {ord(c): c.encode("unicode_escape").decode() for c in set(text) if not c.isprintable() and c not in keep}
+    return text.translate(escapes) if escapes else text

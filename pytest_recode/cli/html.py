@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pytest_recode.cli import Commands
 
 _PARTS = ("tests", "reference", "prompts")
+_SLOW_TABLES = ("adoption", "adoption-categories")
+_MOST_ANALYSED = 200
+"""With more episodes, `_SLOW_TABLES` would take longer than the rest of the report."""
 
 
 def add_to(commands: Commands) -> None:
@@ -82,14 +85,22 @@ def _html(given: argparse.Namespace) -> str:
             "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"
         )
     without = Without(**dict.fromkeys(_removed(given.without), True))
-    tables = [table for make in makers(found, known={}).values() if (table := make()) is not None]
+    made = makers(found, known={})
+    notes = list(found.notes)
+    if sum(map(len, found.own.values())) > _MOST_ANALYSED:
+        for name in _SLOW_TABLES:
+            made.pop(name, None)
+        notes.append(
+            f"left out, because they analyse the code of every turn: {', '.join(_SLOW_TABLES)}; pytest-recode report has them"
+        )
+    tables = [table for make in made.values() if (table := make()) is not None]
     table_notes = [SIMULATED] if found.simulated else []
-    roots = [(run if run.is_dir() else run.parent).resolve() / "episodes" for run in given.runs]
+    roots = [((run if run.is_dir() else run.parent) / "episodes").resolve() for run in given.runs]
 
     def readable(path: Path) -> bool:
         return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
 
-    report = build.report(found.own, tables, table_notes, found.notes, without)
+    report = build.report(found.own, tables, table_notes, notes, without)
     return _written(files(report, list(build.episode_pages(found.own, without, readable))), given.output)
 
 

@@ -72,7 +72,9 @@ def episode_page(view: EpisodeView, before: str, after: str) -> EpisodePage:
 def files(report: Report, episodes: Sequence[EpisodePage], most_bytes: int = MOST_BYTES) -> dict[str, str]:
     """The contents of the report's files, by name: index.html, and a file for each episode if one file would be too large."""
     if sum(len(each.body) for each in episodes) <= most_bytes:
-        return {INDEX: _index(report, episodes, link="#{}")}
+        whole = _index(report, episodes, link="#{}")
+        if len(whole.encode()) <= most_bytes:
+            return {INDEX: whole}
     found = {INDEX: _index(report, [], link=EPISODES + "/{}.html")}
     for each in episodes:
         found[f"{EPISODES}/{each.key}.html"] = _framed(
