@@ -31,7 +31,9 @@ def add_to(commands: Commands) -> None:
         metavar="FILE",
         help="a results.jsonl, a directory that contains one, or the overall_stats.json of ResearchCodeBench",
     )
-    report.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text", help="default: text")
+    report.add_argument(
+        "--format", choices=("text", "markdown", "csv", "json", "latex"), default="text", help="default: text"
+    )
     report.add_argument(
         "--table",
         action="append",
@@ -124,7 +126,7 @@ def _share(value: str) -> float:
 def _report(given: argparse.Namespace) -> str:
     # Imported here, because --help and errors of argparse do not need these modules
     from pytest_recode.cli import report_tables
-    from pytest_recode.render import report, report_pairs, report_table
+    from pytest_recode.render import report, report_latex, report_pairs, report_table
 
     found = report_tables.rows_of(given.files, given.model)
     notes = list(found.notes)
@@ -172,6 +174,8 @@ def _report(given: argparse.Namespace) -> str:
         return report.as_json(chosen, notes)
     if given.format == "markdown":
         return report.markdown(chosen, notes)
+    if given.format == "latex":
+        return report_latex.latex(chosen, notes)
     return report.text(chosen, notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
 
 

@@ -21,13 +21,13 @@ def text(tables: Sequence[Table], notes: Sequence[str], width: int | None = None
     """Tables as text, wrapped to `width` characters except for longer words; None: no limit."""
     blocks = []
     for table in tables:
-        columns, folded, rows = _folded(table)
+        columns, folded, rows = folded_columns(table)
         if width is not None and rows:
             columns, folded, rows = narrowed(columns, folded, rows, width)
-        lines = [*within(_caption(table, folded), width), ""]
+        lines = [*within(caption(table, folded), width), ""]
         if rows:
             lines += aligned(columns, rows) if width is None else in_parts(columns, rows, width)
-        blocks.append("\n".join([*lines, *(line for note in _notes(table) for line in within(note, width))]))
+        blocks.append("\n".join([*lines, *(line for note in notes_of(table) for line in within(note, width))]))
     lines = [line for note in notes for line in within(note, width)]
     return legible("\n\n\n".join([*blocks, *(["\n".join(lines)] if lines else [])])) + "\n"
 
@@ -35,14 +35,14 @@ def text(tables: Sequence[Table], notes: Sequence[str], width: int | None = None
 def markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
     blocks = []
     for table in tables:
-        columns, folded, rows = _folded(table)
-        lines = [f"## {_escaped(_caption(table, folded))}", ""]
+        columns, folded, rows = folded_columns(table)
+        lines = [f"## {_escaped(caption(table, folded))}", ""]
         if rows:
             lines.append("| " + " | ".join(column.head for column in columns) + " |")
             lines.append("|" + "|".join("---" if column.kind in LEFT else "--:" for column in columns) + "|")
             lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows]
             lines.append("")
-        blocks.append("\n".join([*lines, *(f"- {_escaped(note)}" for note in _notes(table))]).rstrip())
+        blocks.append("\n".join([*lines, *(f"- {_escaped(note)}" for note in notes_of(table))]).rstrip())
     return legible("\n\n".join([*blocks, *(f"- {_escaped(note)}" for note in notes)])) + "\n"
 
 
@@ -85,7 +85,7 @@ def as_json(tables: Sequence[Table], notes: Sequence[str]) -> str:
     return json.dumps(whole, indent=1, ensure_ascii=True) + "\n"
 
 
-def _folded(table: Table) -> tuple[list[Column], list[str], Cells]:
+def folded_columns(table: Table) -> tuple[list[Column], list[str], Cells]:
     """The columns in which rows differ; the common values of the other columns; the formatted cells."""
     rows = [row for row in table.rows if table.shown is None or row["row"] in table.shown]
     columns, folded = [], []
@@ -102,11 +102,13 @@ def _folded(table: Table) -> tuple[list[Column], list[str], Cells]:
     return columns, folded, [[_cell(column, row.get(column.key)) for column in columns] for row in rows]
 
 
-def _caption(table: Table, folded: Sequence[str]) -> str:
+def caption(table: Table, folded: Sequence[str]) -> str:
+    """The title of a table, with the values that all its rows share."""
     return table.title + (f" ({', '.join(folded)})" if folded and table.rows else "")
 
 
-def _notes(table: Table) -> list[str]:
+def notes_of(table: Table) -> list[str]:
+    """The lines below a table: its lists of names, its notes, and how to see more."""
     hidden = table.shown is not None and any(row["row"] not in table.shown for row in table.rows)
     more = [table.more] if hidden else []
     heads = [column.head for column in table.columns if column.kind == "list"]

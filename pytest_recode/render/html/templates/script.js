@@ -1,9 +1,10 @@
 "use strict";
-(() => {
+// Before the body is read, so that the browser lays out only the page that is shown
+document.documentElement.classList.add("script");
+addEventListener("DOMContentLoaded", () => {
   const all = (selector, root) => Array.from((root || document).querySelectorAll(selector));
   const pages = all(".page");
   const links = all("header nav a");
-  document.documentElement.classList.add("script");
   all("form.filter, .tools, .keys").forEach((each) => { each.hidden = false; });
   all("form.filter").forEach((form) => form.addEventListener("submit", (event) => event.preventDefault()));
 
@@ -88,4 +89,4 @@
     else if (/^[1-9]$/.test(event.key) && links[event.key - 1]) links[event.key - 1].click();
     else if (event.key === "/" && filter) { event.preventDefault(); location.hash = "#tasks"; show(); filter.focus(); }
   });
-})();
+});
