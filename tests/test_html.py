@@ -266,6 +266,27 @@ def test_code_before_a_correction_of_a_real_model_stays(project: Path, command: 
     assert text.count("which may repeat the reference") == removed > 0
 
 
+def test_feedback_that_may_contain_code_is_removed(project: Path, command: Command) -> None:
+    """--recode-feedback-code=L1 lets code of the reference into feedback of each level from L1 on; L0 has none."""
+    for path in [project / "run/results.jsonl", *transcripts(project)]:
+        content = lines(path)
+        for line in content:
+            if "settings" in line:
+                line["settings"]["feedback_code"] = "L1"
+            if line.get("event") == "feedback" and line["level"] == "L4":
+                line["level"] = "L2"
+        rewrite(path, content)
+    text = page_of(project, command, "--without=reference").text
+    shown = [
+        (line["level"], line["text"].strip() in text)
+        for path in transcripts(project)
+        for line in lines(path)
+        if line["event"] == "feedback"
+    ]
+    assert {level for level, _ in shown} == {"L0", "L2"}
+    assert all(there == (level == "L0") for level, there in shown)
+
+
 def test_tests_that_feedback_quotes_are_removed(project: Path, command: Command) -> None:
     quoted = "assert candidate.secret == 1"
     for path in [project / "run/results.jsonl", *transcripts(project)]:

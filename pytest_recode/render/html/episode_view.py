@@ -9,7 +9,7 @@ from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
-from pytest_recode.render.html.redaction import Without, knows_reference, shows_tests
+from pytest_recode.render.html.redaction import Without, corrects, knows_reference, shows_tests
 from pytest_recode.render.report_table import plural
 from pytest_recode.render.show import action_line, costs, diff, first_line, stop_reason
 from pytest_recode.render.words import error_kind_text, essence, status
@@ -246,7 +246,7 @@ def _failures(judged: TurnLine, *, private: bool) -> Iterator[InterfaceView]:
 
 
 def _feedback(feedback: FeedbackLine, facts: EpisodeFacts, without: Without) -> FeedbackView:
-    removed = (without.reference and feedback["level"] == "L4") or (without.tests and shows_tests(facts))
+    removed = (without.reference and corrects(feedback, facts)) or (without.tests and shows_tests(facts))
     return FeedbackView(
         level=feedback["level"],
         by=f"model {feedback['model']}" if feedback["model"] else f"source {feedback['source']}",

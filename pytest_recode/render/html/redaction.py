@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_recode.records.record import EpisodeFacts
+from pytest_recode.records.transcript_lines import FeedbackLine
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedTurn
 
 PARTS = {
     "tests": "the messages of hidden tests, which quote their source, and feedback that quotes them",
-    "reference": "corrections (feedback L4), and all code and text that a model wrote after one; all code of simulated models, whose answers"
+    "reference": "corrections (feedback L4, or from the level of --recode-feedback-code on), and all code and text that a model wrote after one; all code of simulated models, whose answers"
     " are parts of the reference",
     "prompts": "briefs, and all messages to and from the models",
 }
@@ -34,13 +35,18 @@ def shows_tests(facts: EpisodeFacts) -> bool:
     return facts["settings"]["test_output"] == "full"
 
 
+def corrects(feedback: FeedbackLine, facts: EpisodeFacts) -> bool:
+    """Whether a feedback may contain code of the reference: L4 does, and with --recode-feedback-code also lower levels."""
+    return feedback["level"] >= min("L4", facts["settings"]["feedback_code"])
+
+
 def knows_reference(episode: PlayedEpisode, turn: PlayedTurn) -> bool:
-    """Whether the code of a turn may contain the reference: its author has it, or a correction (L4) came before."""
+    """Whether the code of a turn may contain the reference: its author has it, or feedback with corrections came before."""
     facts = episode.facts
     if facts["simulated"] or facts["model"] is None:
         return True
     return any(
-        each.feedback is not None and each.feedback["level"] == "L4"
+        each.feedback is not None and corrects(each.feedback, facts)
         for each in episode.turns
         if each.number < turn.number
     )
