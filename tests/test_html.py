@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,15 @@ from pytest_recode.cli.report_tables import rows_of
 from pytest_recode.metrics.episodes import LEVELS, share_of, solved_level
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record_check import fault
+from pytest_recode.records.transcript_turns import read_episode
 from pytest_recode.render.html import build
 from pytest_recode.render.html.charts import charts
 from pytest_recode.render.html.figure_files import inline, png, svg
 from pytest_recode.render.html.names import labels
 from pytest_recode.render.html.page import files
 from pytest_recode.render.html.redaction import PARTS, Without
+from pytest_recode.render.show import View, painted
+from pytest_recode.render.show import shown as show_lines
 from pytest_recode.render.words import essence
 from tests.made_once import made_once
 from tests.messages import assert_message
@@ -414,6 +418,57 @@ def poison(place: Path) -> None:
             if line["event"] == "turn":
                 line["targets"] = {f"{HOSTILE} {next(numbers)}": text for text in line["targets"].values()}
         rewrite(path, content)
+
+
+def variants(content: list[dict[str, Any]]) -> Iterator[None]:
+    """Put values of other types into each field of each kind of line, one at a time, and remove it."""
+    seen = set()
+
+    def walk(value: Any, path: tuple[object, ...]) -> Iterator[tuple[Any, Any, tuple[object, ...]]]:
+        for key, each in list(value.items() if isinstance(value, dict) else enumerate(value)):
+            here = (*path, key if isinstance(key, str) else 0)
+            yield value, key, here
+            if isinstance(each, dict | list):
+                yield from walk(each, here)
+
+    for line in content:
+        for container, key, path in walk(line, (line["event"],)):
+            if path in seen:
+                continue
+            seen.add(path)
+            before = dict(container) if isinstance(container, dict) else list(container)
+            for other in (7, True, None, "x", [], [7], {}):
+                container[key] = other
+                yield
+            if isinstance(container, dict):
+                del container[key]
+                yield
+                container.clear()
+                container.update(before)
+            else:
+                container[:] = before
+
+
+def test_transcripts_with_fields_of_other_types_are_shown_or_said_to_be_damaged(played: Path, tmp_path: Path) -> None:
+    own = rows_of([played / "run"]).own
+    attempt = next(each for row, group in own.items() if row.feedback == "L4" for each in group)
+    assert attempt.transcript is not None
+    content = lines(attempt.transcript)
+    path = tmp_path / "changed.jsonl"
+    changed = replace(attempt, transcript=path)
+    shown = damaged = 0
+    for _ in variants(content):
+        rewrite(path, content)
+        [view] = build.episode_pages({changed.row: [changed]}, Without(tests=True, reference=True), Path.is_file)
+        if "There are no turns to show" in view.body:
+            damaged += 1
+        else:
+            shown += 1
+            assert painted(
+                show_lines(read_episode(path), View(prompts=True)), colour=False
+            )  # the terminal shows it, too
+    assert shown > 100
+    assert damaged > 100
 
 
 def assert_harmless(page: Page, title: str) -> None:

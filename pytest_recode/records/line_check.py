@@ -42,6 +42,12 @@ def verdict_fault(line: Mapping[str, Any]) -> str:
     return _VERDICT(line.get("verdict")).lstrip(".: ")
 
 
+def view_fault(line: Mapping[str, Any]) -> str:
+    """Check the fields of a valid line that only people read, with `pytest-recode show` and `html`; older transcripts may lack them."""
+    check = _VIEWED.get(line["event"])
+    return check(line).lstrip(".: ") if check else ""
+
+
 def checkpoint_fault(line: object) -> str:
     """Check a line of a checkpoint: of a turn, or of feedback that no turn has used yet."""
     turn = isinstance(line, dict) and "turn" in line
@@ -161,4 +167,18 @@ _EVENTS: Mapping[str, Check] = {
     "turn": _turn_line,
     "feedback": object_of(**_FEEDBACK_FIELDS),
     "end": record_check.fault,
+}
+
+_EPISODE_VIEWED = object_of(settings=object_of(turns=whole_number(1)))
+_VIEWED: Mapping[str, Check] = {
+    "episode": _EPISODE_VIEWED,
+    "resumed": _EPISODE_VIEWED,
+    "turn": object_of(
+        cases=list_of(object_of(id=TEXT, kind=TEXT, exception=or_null(TEXT))),
+        tampering=list_of(TEXT),
+        seed=SEED,
+        seconds=NUMBER,
+    ),
+    "feedback": object_of(source=TEXT, model=or_null(TEXT)),
+    "end": object_of(seconds=NUMBER, waited_=NUMBER, error=or_null(object_of(kind=TEXT, message=TEXT))),
 }

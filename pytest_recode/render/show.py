@@ -102,14 +102,13 @@ def _heading(episode: PlayedEpisode) -> Iterator[Line]:
         f"feedback {facts['feedback']}",
         f"attempt {facts['attempt']}",
         f"turns {len(episode.turns)} of {settings['turns']}",
-        f"sandbox {facts['sandbox']}, {facts['isolation']} judging",
+        f"sandbox {facts.get('sandbox', 'unknown')}, {facts['isolation']} judging",
     ]
     if record is not None:
         known += [*costs(record["usage"]), f"{record['seconds']:.1f} s"]
         known += [f"{waited:.1f} s of it waiting" for waited in [record.get("waited", 0)] if waited >= 0.1]
     yield Line(" · ".join(known))
-    if facts["replay"] is not None:
-        replay = facts["replay"]
+    if (replay := facts.get("replay")) is not None:
         yield Line(
             f"a replay of turn {replay['turn']} of {replay['nodeid']} in {replay['run']}, with {replay['level']}"
         )

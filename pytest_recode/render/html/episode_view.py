@@ -140,12 +140,12 @@ def _facts(facts: EpisodeFacts, record: Record | None, episode: PlayedEpisode) -
     yield f"feedback {facts['feedback']}"
     yield f"attempt {facts['attempt']}"
     yield f"turns {len(episode.turns)} of {facts['settings']['turns']}"
-    yield f"sandbox {facts['sandbox']}, {facts['isolation']} judging"
+    yield f"sandbox {facts.get('sandbox', 'unknown')}, {facts['isolation']} judging"
     if record is not None:
         yield from costs(record["usage"])
         yield f"{record['seconds']:.1f} s"
-    if facts["digest"]:
-        yield f"task files {facts['digest']}"
+    if digest := facts.get("digest"):
+        yield f"task files {digest}"
     if episode.dropped:
         yield f"started and not judged: {plural(episode.dropped, 'turn')}"
 

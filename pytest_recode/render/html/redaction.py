@@ -32,12 +32,17 @@ class Without:
 
 def shows_tests(facts: EpisodeFacts) -> bool:
     """Whether feedback and prompts of the episode quote the output of hidden tests (--recode-test-output=full)."""
-    return facts["settings"]["test_output"] == "full"
+    return facts["settings"].get("test_output", "full") != "none"
+
+
+_CODE_LEVELS = ("L1", "L2", "L3", "L4")
+"""Values of --recode-feedback-code; any other is taken for the first."""
 
 
 def corrects(feedback: FeedbackLine, facts: EpisodeFacts) -> bool:
     """Whether a feedback may contain code of the reference: L4 does, and with --recode-feedback-code also lower levels."""
-    return feedback["level"] >= min("L4", facts["settings"]["feedback_code"])
+    code = facts["settings"].get("feedback_code")
+    return feedback["level"] >= (code if code in _CODE_LEVELS else "L1")
 
 
 def knows_reference(episode: PlayedEpisode, turn: PlayedTurn) -> bool:
