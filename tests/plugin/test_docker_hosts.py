@@ -24,6 +24,8 @@ Results = Callable[..., list[dict[str, Any]]]
 FIRST = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
 """The daemon of this machine."""
 NOWHERE = "unix:///nowhere/docker.sock"
+WITH_TESTS = f"import sys\n\nsys.path.append({str(Path(__file__).parents[2])!r})\n"
+"""The tests are not installed, and a session in another directory does not find them."""
 AGENTS = '''\
 import os
 from pathlib import Path
@@ -56,9 +58,7 @@ WRITER = AgentKind(make=Writer, needs_model=False)
 @pytest.fixture
 def session(run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a session on the hosts that it names."""
-    pytester.makepyfile(own_agents=AGENTS)
-    pytester.syspathinsert()
-    pytester.syspathinsert(Path(__file__).parents[2])
+    pytester.makepyfile(own_agents=WITH_TESTS + AGENTS)
 
     def run(*args: str, hosts: tuple[str, ...]) -> pytest.RunResult:
         given = [f"--recode-docker-host={host}" for host in hosts]
@@ -130,7 +130,7 @@ def test_a_worker_whose_host_is_gone_when_it_starts_takes_another(
     """The controller has checked the hosts by then."""
     make_task("a")
     pytester.makeconftest(
-        "from pathlib import Path\n\nimport pytest\n\nfrom tests.second_daemon import kill\n\n\n"
+        f"{WITH_TESTS}from pathlib import Path\n\nimport pytest\n\nfrom tests.second_daemon import kill\n\n\n"
         "@pytest.hookimpl(trylast=True)\ndef pytest_runtest_setup(item):\n"
         f"    kill(Path({str(second_daemon.pidfile)!r}))\n"
     )

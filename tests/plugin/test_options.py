@@ -12,8 +12,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -439,8 +440,23 @@ Way = Callable[[pytest.Pytester, dict[str, tuple[str, ...]]], list[str]]
 
 
 @pytest.fixture
+def everybodys() -> Iterator[Path]:
+    """A file to which the programs of sandboxes may write: if root runs the tests, each of them has a user of its own."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        file = Path(place) / "gradings"
+        file.touch()
+        file.chmod(0o666)
+        yield file
+
+
+@pytest.fixture
 def attempt(
-    make_task: MakeTask, run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    make_task: MakeTask,
+    run_pytest: Run,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    everybodys: Path,
 ) -> Callable[..., Seen]:
     """Runs a session with its options, in one way or the other."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -461,7 +477,7 @@ def attempt(
         if session == "seeds":  # hidden tests leave a mark where they are collected
             make_task(
                 files={
-                    "tests/test_answer.py": f"with open({str(pytester.path / 'gradings')!r}, 'a') as file:\n    file.write('x')\n\n"
+                    "tests/test_answer.py": f"with open({str(everybodys)!r}, 'a') as file:\n    file.write('x')\n\n"
                     + FILES["tests/test_answer.py"]
                 }
             )
@@ -489,6 +505,7 @@ def attempt(
             }
             args = way(pytester, given)
             result = run_pytest(workers, *(each.format(**places) for each in ALWAYS[session]), *args)
+        shutil.copy(everybodys, pytester.path)
         return Seen(root=pytester.path, result=result, requests=servers[0].requests, elsewhere=servers[1].requests)
 
     return run
