@@ -116,8 +116,19 @@ def check_costs(keys: Collection[Key], conditions: Sequence[Condition], baseline
             )
 
 
-def gate(run: Outcomes, baseline: Outcomes, conditions: Sequence[Condition], *, unplayed: int = 0) -> Gate:
-    """Compare `run` with `baseline`. `unplayed`: episodes that should have ended and have no record. Raises `UserError`."""
+def gate(
+    run: Outcomes,
+    baseline: Outcomes,
+    conditions: Sequence[Condition],
+    *,
+    unplayed: int = 0,
+    unmerged: Sequence[str] = (),
+) -> Gate:
+    """Compare `run` with `baseline`. Raises `UserError`.
+
+    `unplayed`: episodes that should have ended and have no record. `unmerged`: shards that were missing when the run was merged;
+    the run fails if it still lacks a task of the baseline.
+    """
     keys = [row.key for row in run.rows]
     check_rows(keys, baseline)
     check_costs(keys, conditions, baseline)
@@ -141,6 +152,11 @@ def gate(run: Outcomes, baseline: Outcomes, conditions: Sequence[Condition], *, 
         failures=(
             *(sentence for row in rows for condition in conditions if (sentence := _failure(row, condition))),
             *([f"{without} episode{'s have' if without > 1 else ' has'} no verdict"] if without else []),
+            *(
+                [f"tasks of the baseline are missing, and so was shard {', '.join(unmerged)} when the run was merged"]
+                if unmerged and (any(row.missing for row in rows) or any(key not in keys for key in before))
+                else []
+            ),
         ),
     )
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Container
 from pathlib import Path
 
+from pytest_recode.records.merge_parts import MERGED
 from pytest_recode.records.results import parse_json
-from pytest_recode.records.run_directory import under_way
+from pytest_recode.records.run_directory import RESULTS, under_way
 from pytest_recode.records.transcript_reader import first_line
 
 
@@ -22,6 +23,23 @@ def unreadable(path: Path) -> list[str]:
     return [
         f"{path.parent}: tasks that could not be read during the run, in no number here: {named}; --tasks counts them as missing"
     ]
+
+
+def unended(run: Path) -> int:
+    """The number of episodes of the run in the directory `run` that started and have no record."""
+    results = run / RESULTS
+    lines = results.read_bytes().split(b"\n")[:-1] if results.is_file() else []
+    ended = {record.get("nodeid") for line in lines if isinstance(record := parse_json(line), dict)}
+    begun = [first for each in run.glob("episodes/*.jsonl") if (first := first_line(each))]
+    return sum(each["nodeid"] not in ended for each in begun)
+
+
+def unmerged(run: Path) -> tuple[str, ...]:
+    """The shards that were missing when the run in the directory `run` was merged; empty for a run that was not."""
+    file = run / MERGED
+    found = parse_json(file.read_bytes()) if file.is_file() else None
+    missing = found.get("missing") if isinstance(found, dict) else None
+    return tuple(map(str, missing)) if isinstance(missing, list) else ()
 
 
 def interrupted(path: Path, ended: Container[str]) -> list[str]:

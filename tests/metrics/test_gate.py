@@ -20,7 +20,7 @@ from pytest_recode.metrics.gate_verdict import Verdict
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.render.report_pairs import tables
-from tests.messages import assert_message
+from tests.messages import assert_line, assert_message
 from tests.metrics.samples import record, run, snippet
 
 Records = Sequence[dict[str, Any]]
@@ -203,6 +203,26 @@ def test_the_command_says_what_it_found_by_its_exit_status(tmp_path: Path, capsy
     for wrong in ("better", "cost:+20", "turns:+1%", "turns:1", "worse,", ""):
         assert main(["gate", str(now), str(file), f"--fail-on={wrong}"]) == 2
         assert_message(capsys.readouterr().err, "--fail-on", "any-lost-task", "cost:+20%", "turns:+1")
+
+
+def test_a_run_with_an_interrupted_episode_or_without_a_shard_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, now = run(tmp_path / "before", episodes("++")), run(tmp_path / "now", episodes("+"))
+    file = tmp_path / "b.json"
+    assert main(["bless", str(before), "-o", str(file)]) == 0
+    assert main(["gate", str(now), str(file)]) == 0, "a run of some of the tasks"
+    (now / "merged.json").write_text(json.dumps({"missing": ["2/2"]}))
+    assert main(["gate", str(now), str(file)]) == 1
+    assert_line(capsys.readouterr().out, "tasks of the baseline are missing", "shard 2/2")
+    (before / "merged.json").write_text(json.dumps({"missing": ["2/2"]}))
+    assert main(["gate", str(before), str(file)]) == 0, "the run was resumed, and has all of them now"
+    (now / "merged.json").unlink()
+    (now / "episodes").mkdir(exist_ok=True)
+    begun = {"event": "episode", "time": 1.0, **episodes("++")[1]}
+    (now / "episodes/t01.jsonl").write_text(json.dumps(begun) + "\n")
+    assert main(["gate", str(now), str(file)]) == 1
+    assert "1 episode has no verdict" in capsys.readouterr().out
 
 
 def test_a_task_of_any_name_stays_on_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

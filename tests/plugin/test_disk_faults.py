@@ -245,7 +245,7 @@ exec unshare -m sh -c 'mount -t tmpfs tmpfs "$0" && exec {python} "$@"' {disk} "
 
 
 @pytest.mark.slow
-def test_a_worker_that_does_not_see_the_directory_says_so(
+def test_workers_that_do_not_see_the_directory_write_to_it_all_the_same(
     make_task: MakeTask, recode: Run, disk: Path, pytester: pytest.Pytester
 ) -> None:
     """Workers whose disk is another one, mounted over the controller's."""
@@ -254,11 +254,12 @@ def test_a_worker_that_does_not_see_the_directory_says_so(
     shell = pytester.path / "elsewhere"
     shell.write_text(ELSEWHERE.format(python=sys.executable, disk=disk))
     shell.chmod(0o755)
-    with ChatServer([]) as server:
-        result = recode(
+    with ChatServer(lambda _: say(RIGHT)) as server:
+        recode(
             "--dist=load", f"--tx=2*popen//python={shell}", "--recode-agent=one-shot", f"--recode-out={disk}/out",
             "--recode-model=local", f"--recode-api-base={server.url}", fresh=True,
         )  # fmt: skip
-        assert not server.requests
-    stopped(result, f"{disk}/out")
-    assert "give --recode-out a directory that all workers share" in words(result)
+        assert len(booked(disk / "out/spending.jsonl")) == len(server.requests) == 2
+    records = [json.loads(line) for line in (disk / "out/results.jsonl").read_text().splitlines()]
+    assert [record["outcome"] for record in records] == ["solved", "solved"]
+    assert all((disk / "out" / record["transcript"]).exists() for record in records)
