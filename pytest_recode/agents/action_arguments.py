@@ -21,7 +21,7 @@ from pytest_recode.agents.action_names import (
 from pytest_recode.agents.actions import Action, ProtocolError, json_type, wrong_use
 from pytest_recode.agents.file_patterns import regular_expression
 from pytest_recode.agents.forms import FORMS, TEXTS
-from pytest_recode.agents.shell_script import is_one_command
+from pytest_recode.agents.shell_script import is_one_command, prompted_commands
 
 RANGES = (
     ("start_line", "end_line"),
@@ -259,6 +259,8 @@ def _checked(kind: str, own: str, value: str) -> str:
     if own == "command" and "\0" in value:
         raise ValueError("`command` of `run` holds a null character, which no command can hold: leave it out")
     if own == "command" and (prompted := re.match(r"\s*\$ +(?=[\w./(\"'])", value)):
+        if commands := prompted_commands(value):
+            return "\n".join(commands)
         if "\n" in value.strip() and not is_one_command(value[prompted.end() :].strip()):
             raise ValueError(
                 "`command` of `run` begins with `$ `, as a shell shows its prompt: write the commands alone, without it"

@@ -68,7 +68,16 @@ def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
     try:
         if not text.strip():
             return ProtocolError(text=f"Your answer was empty. Answer in this form:\n\n{_SHAPE}")
-        return read_actions(text)
+        ended = _END_TOKENS.search(text, max(len(text) - _LONGEST_END, 0))
+        if ended is None:
+            return read_actions(text)
+        step = read_actions(text[: ended.start()])
+        if _ends_in_a_text(step, text[: ended.start()]):
+            raise DamagedError(
+                f"Your answer ends in `{ended[0].strip()}`, and it is unclear whether that belongs to the text before it. Give that text as a"
+                " block with a last line of its own."
+            )
+        return step
     except NoActionError as none:
         what = f"{none.hint} No other action was found." if none.hint else _NO_ACTION
         shape = _shape(plain_lines(text).split("\n"))
@@ -79,6 +88,22 @@ def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
         return ProtocolError(text=f"{damage} Nothing was done.")
     except WrongError as wrong:
         return ProtocolError(text=in_text(wrong.error))
+
+
+_END_TOKENS = re.compile(
+    r"(?:\s*(?:<\|(?:im_end|endoftext|end_of_text|eot_id|eom_id|tool_calls_section_end)\|>"
+    r"|<\uff5c(?:end\u2581of\u2581sentence|tool\u2581calls\u2581end)\uff5c>))+\s*\Z",
+    re.ASCII,
+)
+"""Tokens with which chat templates end an answer, if a server left them in it."""
+_LONGEST_END = 200
+"""Characters in which they are looked for: the pattern takes time of the square of its blanks."""
+
+
+def _ends_in_a_text(step: Step, answer: str) -> bool:
+    """Whether a text of the last action reaches to the end of the answer, so that no line closes it."""
+    texts = [value for name, value in step.actions[-1].arguments.items() if name in TEXTS and value.strip()]
+    return any(answer.rstrip().endswith(text.rstrip()) for text in texts)
 
 
 class NoActionError(DamagedError):

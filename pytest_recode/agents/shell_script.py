@@ -97,6 +97,17 @@ def is_one_command(command: str) -> bool:
     return not is_open(command) and all(is_open("\n".join([first, *rest[:end]])) for end in range(len(rest)))
 
 
+def prompted_commands(text: str) -> list[str]:
+    """The commands of a text in which each line has a prompt and is one whole command; empty for any other text."""
+    rows = text.strip("\n").split("\n")
+    found = [re.fullmatch(r"[ \t]*\$ +([\w./(\"'].*)", row) for row in rows]
+    commands = [each[1] for each in found if each]
+    whole = len(commands) == len(rows) and not any(
+        each.endswith("\\") or HERE.search(each) or is_open(each) for each in commands
+    )
+    return commands if whole else []
+
+
 def continued(lines: Sequence[str], at: int, said: str) -> Value:
     """A command whose lines, except the last, end with a backslash."""
     rows, end = [said], at + 1

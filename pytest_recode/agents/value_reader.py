@@ -256,6 +256,8 @@ def _line(at: int, name: str, tail: str) -> str:
         raise between_marks(name, at + 1, "`")  # a shell would run what the first command prints
     if mark and name == "query":
         return said
+    if mark and name == "include":  # a pattern of file names has no quotes of its own
+        return said[1:-1]
     if mark and name in ("command", "pattern") and (mark == "`" or "\\" not in said):
         return (
             said[1:-1].strip() if name == "command" else said[1:-1]

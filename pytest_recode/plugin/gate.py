@@ -68,9 +68,15 @@ def _not_worse(run: Run, nodeids: Sequence[str], wanted: int) -> Conclusion:
     from pytest_recode.render import gate as shown
 
     nodeid = f"recode::baseline ({', '.join(run.settings.fail_on)})"
+    if not nodeids:
+        without = (
+            "" if run.settings.models else ": name a model with --recode-model, or set no baseline in the ini file"
+        )
+        line = f"baseline: not compared, because no episode was recorded{without}"
+        return Conclusion(report=_report(nodeid, "recode_baseline", [line], passed=False), lines=(line,))
     try:
         found = against_baseline.compared(run, nodeids, wanted)
-    except UserError as error:  # no episode was recorded, or a file was changed during the run
+    except UserError as error:  # a file was changed during the run
         line = f"baseline: not compared: {error}"
         return Conclusion(report=_report(nodeid, "recode_baseline", [line], passed=False), lines=(line,))
     lines = shown.lines(found)

@@ -183,7 +183,7 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, w
         targets=None if private else tuple(_targets(judged, before.judged if before else None)) if judged else (),
         failures=tuple(_failures(judged, private=without.tests)) if judged else (),
         tampering=tuple(judged["tampering"]) if judged else (),
-        feedback=_feedback(turn.feedback, facts, without) if turn.feedback else None,
+        feedback=_feedback(turn.feedback, facts, without, private=private) if turn.feedback else None,
         messages=None if prompts else turn.messages,
     )
 
@@ -245,8 +245,9 @@ def _failures(judged: TurnLine, *, private: bool) -> Iterator[InterfaceView]:
             )
 
 
-def _feedback(feedback: FeedbackLine, facts: EpisodeFacts, without: Without) -> FeedbackView:
-    removed = (without.reference and corrects(feedback, facts)) or (without.tests and shows_tests(facts))
+def _feedback(feedback: FeedbackLine, facts: EpisodeFacts, without: Without, *, private: bool) -> FeedbackView:
+    """`private`: the code of the turn is removed, and so is feedback, which quotes lines of it."""
+    removed = private or (without.reference and corrects(feedback, facts)) or (without.tests and shows_tests(facts))
     return FeedbackView(
         level=feedback["level"],
         by=f"model {feedback['model']}" if feedback["model"] else f"source {feedback['source']}",

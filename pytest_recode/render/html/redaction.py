@@ -11,7 +11,7 @@ from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedTurn
 PARTS = {
     "tests": "the messages of hidden tests, which quote their source, and feedback that quotes them",
     "reference": "corrections (feedback L4, or from the level of --recode-feedback-code on), and all code and text that a model wrote after one; all code of simulated models, whose answers"
-    " are parts of the reference",
+    " are parts of the reference, and the feedback on such code, which quotes it",
     "prompts": "briefs, and all messages to and from the models",
 }
 """The parts that can be removed, with what they contain."""
