@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -146,7 +145,6 @@ class Stage:
     transcript: Transcript
     out: Path
     files: RunFiles = LOCAL
-    graded: Counter[str] = field(default_factory=Counter)  # gradings of equal targets, for a cassette
 
     @property
     def clock(self) -> Clock:
@@ -194,22 +192,26 @@ class Stage:
         """Raises `GraderError` or `SandboxError` if no verdict is possible, before any model call is paid for."""
         check(self.plan.task, self.parts, self.sandbox)
 
-    def judge(self) -> Callable[[Files], Verdict]:
+    def judge(self, turn: Callable[[], int]) -> Callable[[Files], Verdict]:
+        """`turn`: the number of the turn that is graded."""
+
         def judged(targets: Files) -> Verdict:
             self.transcript.grading(list(targets))
             self.meter.settle()
-            return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets))
+            return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets, turn()))
 
         return judged
 
-    def _seed(self, targets: Files) -> int | None:
-        """The seed of a grading: the user's, or the cassette's; None is a new secret. Raises `CassetteError`."""
+    def _seed(self, targets: Files, turn: int) -> int | None:
+        """The seed of a grading: the user's, or the cassette's; None is a new secret. Raises `CassetteError`.
+
+        By the turn, because which of several policies plays their first turn may differ between a run and its replay.
+        """
         gateway = self.cast.gateway
         if self.settings.seed is not None or self.settings.cassette is None or gateway is None:
             return self.settings.seed
         subject = f"{self.plan.task.id} {self.plan.model} {files_digest(targets)}"
-        self.graded[subject] += 1
-        return grading_seed(gateway, self._caller, subject, self.graded[subject])
+        return grading_seed(gateway, self._caller, subject, turn)
 
     @property
     def _caller(self) -> Caller:

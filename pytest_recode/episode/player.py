@@ -81,7 +81,7 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
         brief=stage.brief(),
         agent=agent,
         workspace=workspace,
-        judge=stage.judge(),
+        judge=stage.judge(lambda: len(recorder.turns) + 1),
         researcher=stage.researcher(recorder.stored.feedback, recorder.feedback),
         policy=stage.cast.policy,
         seconds=stage.plan.task.limits.episode_seconds,

@@ -115,7 +115,7 @@ class Cassette:
         self._write(caller, {"call": question.key, "n": number, "request": request, **asdict(recorded)})
 
     def seed(self, caller: Caller, subject: str, number: int, fresh: int) -> int:
-        """The seed of the caller's grading number `number` of `subject`: the recorded one, or `fresh`, which is recorded.
+        """The seed of the caller's grading of `subject` in turn `number`: the recorded one, or `fresh`, which is recorded.
 
         Raises `CassetteError` if there is none.
         """

@@ -125,7 +125,7 @@ def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> Model
 
 
 def grading_seed(address: GatewayAddress, caller: Caller, subject: str, number: int) -> int | None:
-    """The recorded seed of the grading number `number` of `subject`; None if the run has no cassette. Raises what the gateway raised."""
+    """The recorded seed of the grading of `subject` in turn `number`; None if the run has no cassette. Raises what the gateway raised."""
     with _requested(
         address, caller, "grading", "POST", "/v1/gradings", json.dumps({"subject": subject, NUMBER: number})
     ) as response:
