@@ -36,7 +36,7 @@ from pytest_recode.render.show import shown as show_lines
 from pytest_recode.render.words import essence
 from tests.made_once import made_once
 from tests.messages import assert_message
-from tests.plugin.conftest import FILES, MANIFEST
+from tests.projects import make_task
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 MODEL = "sim/graduate"
@@ -48,9 +48,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, quick_python: tuple[str, ..
 
     def play(place: Path) -> None:
         for task in ("one", "two"):
-            for path, text in {"task.yaml": MANIFEST.format(id=task, domain="ml"), **FILES}.items():
-                (place / "tasks" / task / path).parent.mkdir(parents=True, exist_ok=True)
-                (place / "tasks" / task / path).write_text(text)
+            make_task(place, task)
         (place / "pytest.ini").write_text("[pytest]\n")
         command = [
             *(*quick_python, "-m", "pytest", "tasks", "-p", "no:cacheprovider", "--recode-sandbox=process"),

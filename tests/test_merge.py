@@ -22,7 +22,7 @@ from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.run_directory import CONTROLLER
 from tests.made_once import made_once
 from tests.messages import assert_line, assert_message
-from tests.plugin.conftest import FILES, MANIFEST
+from tests.projects import make_task
 
 TASKS = ("one", "three", "two")
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,12 +45,6 @@ def pytest_in(quick_python: tuple[str, ...]) -> Session:
         return done
 
     return run
-
-
-def make_task(place: Path, task: str) -> None:
-    for path, text in {"task.yaml": MANIFEST.format(id=task, domain="ml"), **FILES}.items():
-        (place / "tasks" / task / path).parent.mkdir(parents=True, exist_ok=True)
-        (place / "tasks" / task / path).write_text(text)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.episode_choice import matcher
 from pytest_recode.records.transcript_turns import read_episode
 from tests.messages import assert_message
-from tests.plugin.conftest import FILES, MANIFEST
+from tests.projects import make_task
 
 Show = Callable[..., subprocess.CompletedProcess[str]]
 MODEL = "sim/graduate"
@@ -33,9 +33,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, quick_python: tuple[str, ..
     """A directory with a run of two tasks, which the model solves in a later turn."""
     place = tmp_path_factory.mktemp("project")
     for task in ("one", "two"):
-        for path, text in {"task.yaml": MANIFEST.format(id=task, domain="ml"), **FILES}.items():
-            (place / "tasks" / task / path).parent.mkdir(parents=True, exist_ok=True)
-            (place / "tasks" / task / path).write_text(text)
+        make_task(place, task)
     (place / "pytest.ini").write_text("[pytest]\n")
     command = [
         *(*quick_python, "-m", "pytest", "tasks", "-p", "no:cacheprovider", "--recode-sandbox=process"),

@@ -28,6 +28,7 @@ def add_to(commands: Commands) -> None:
 def _bless(given: argparse.Namespace) -> str:
     from pytest_recode.metrics import baseline
     from pytest_recode.records.run_directory import replaced
+    from pytest_recode.render.report_table import plural
 
     found = baseline.of_run(given.run)
     attempts = [each for row in found.rows for task in row.tasks for each in task.attempts]
@@ -38,14 +39,10 @@ def _bless(given: argparse.Namespace) -> str:
         )
     replaced(given.out, baseline.text(found))
     lines = [
-        f"{given.out}: {_count(len(found.rows), 'row')}, {_count(len(attempts) - errors, 'episode')} with a verdict"
+        f"{given.out}: {plural(len(found.rows), 'row')}, {plural(len(attempts) - errors, 'episode')} with a verdict"
     ]
     if errors:
         lines.append(
-            f"errors: {_count(errors, 'episode')} without a verdict, listed as such and in no number of a comparison"
+            f"errors: {plural(errors, 'episode')} without a verdict, listed as such and in no number of a comparison"
         )
     return "".join(f"{line}\n" for line in [*lines, *found.notes])
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 else "s")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_recode.cli.report_arguments import add_runs, need_packages, write_file
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ def add_to(commands: Commands) -> None:
         " directory instead.",
     )
     html.set_defaults(command=_html)
-    html.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="the directory of a run, or a results.jsonl, as for report"
-    )
+    add_runs(html)
     html.add_argument(
         "-o",
         "--output",
@@ -37,13 +35,6 @@ def add_to(commands: Commands) -> None:
         default=Path("report.html"),
         metavar="FILE",
         help="default: report.html; a directory of this name without .html if the report is too large for one file",
-    )
-    html.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="show only rows whose model contains TEXT (repeatable)",
     )
     html.add_argument(
         "--without",
@@ -60,16 +51,6 @@ def _removed(values: Sequence[str]) -> list[str]:
         if part not in _PARTS:
             raise UserError(f"--without={part}: there is no such part: choose from {', '.join(_PARTS)}")
     return parts
-
-
-def need_packages(command: str) -> None:
-    """Raise `UserError` with the command that installs what is missing."""
-    missing = [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        raise UserError(
-            f"{command} requires {' and '.join(missing)}, which {verb} not installed: pip install 'pytest-recode[html]'"
-        )
 
 
 def _html(given: argparse.Namespace) -> str:
@@ -114,11 +95,7 @@ def _written(contents: Mapping[str, str], output: Path) -> str:
         places = {directory / name: text for name, text in contents.items()}
         shown = directory / "index.html"
     for path, text in places.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8")
-        except OSError as error:
-            raise UserError(f"{path} cannot be written ({error.strerror or error}): give another -o") from None
+        write_file(path, text.encode())
     size = sum(path.stat().st_size for path in places)
     files = "" if len(places) == 1 else f", {len(places)} files"
     return f"{shown} ({size / 1e6:.1f} MB{files})\n"

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.html import need_packages
+from pytest_recode.cli.report_arguments import add_runs, need_packages, write_file
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 def add_to(commands: Commands) -> None:
     plot = commands.add_parser("plot", help="the figures of a report, each as SVG and PNG")
     plot.set_defaults(command=_plot)
-    plot.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="the directory of a run, or a results.jsonl, as for report"
-    )
+    add_runs(plot)
     plot.add_argument(
         "-o",
         "--output",
@@ -26,13 +24,6 @@ def add_to(commands: Commands) -> None:
         default=Path("figures"),
         metavar="DIR",
         help="directory for the files; default: figures",
-    )
-    plot.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="show only rows whose model contains TEXT (repeatable)",
     )
 
 
@@ -51,10 +42,6 @@ def _plot(given: argparse.Namespace) -> str:
     for chart in found:
         for suffix, data in ((".svg", svg(chart)), (".png", png(chart))):
             path = given.output / f"{chart.name}{suffix}"
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
-            except OSError as error:
-                raise UserError(f"{path} cannot be written ({error.strerror or error}): give another -o") from None
+            write_file(path, data)
             written.append(path)
     return "".join(f"{path}\n" for path in written)

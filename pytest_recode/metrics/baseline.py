@@ -16,6 +16,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
+from pytest_recode.metrics.run_notes import unended
 from pytest_recode.records.field_checks import (
     DOLLARS,
     FLAG,
@@ -71,15 +72,19 @@ class RowOutcomes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
-    """A run or a baseline: its rows by key, and notes for the reader."""
+    """A run or a baseline: its rows by key, and notes for the reader. `unended`: episodes of a whole run that have no record."""
 
     source: str
     rows: tuple[RowOutcomes, ...]
     notes: tuple[str, ...] = ()
+    unended: int = 0
 
 
 def of_run(run: Path, *, only: Collection[str] | None = None) -> Outcomes:
-    """The outcomes of the run in the directory `run`; `only`: those of episodes with these node ids. Raises `UserError`."""
+    """The outcomes of the run in the directory `run`; `only`: those of episodes with these node ids, and `unended` is 0.
+
+    Raises `UserError`.
+    """
     [source] = read([run])
     chosen = [each for each in source.attempts if each.replay is None and (only is None or each.nodeid in only)]
     if any(attempt.row.published for attempt in chosen):
@@ -91,7 +96,13 @@ def of_run(run: Path, *, only: Collection[str] | None = None) -> Outcomes:
     if twice := next((key for key, count in keys.items() if count > 1), None):
         raise UserError(f"{run}: has two rows of {name(twice)} with different settings: give a run with one")
     made = sorted((_row(row, attempts) for row, attempts in grouped.items()), key=lambda row: row.key)
-    return Outcomes(source=str(run), rows=tuple(made), notes=source.notes)
+    place, ended = run if run.is_dir() else run.parent, {attempt.nodeid for attempt in source.attempts}
+    return Outcomes(
+        source=str(run),
+        rows=tuple(made),
+        notes=source.notes,
+        unended=len(unended(place, ended)) if only is None else 0,
+    )
 
 
 def name(key: Key) -> str:

@@ -140,6 +140,7 @@ def gate(
     tested_rows = [each.compared.p for each in compared if each.compared]
     adjusted = iter(holm(tested_rows))
     rows = tuple(_row(each, next(adjusted) if each.compared else None, len(tested_rows)) for each in compared)
+    missing = tuple(key for key in before if key not in keys)
     without = (
         sum(each.outcome == "error" for row in run.rows for task in row.tasks for each in task.attempts) + unplayed
     )
@@ -148,13 +149,13 @@ def gate(
         conditions=tuple(conditions),
         rows=rows,
         new=tuple(key for key in keys if key not in before),
-        missing=tuple(key for key in before if key not in keys),
+        missing=missing,
         failures=(
             *(sentence for row in rows for condition in conditions if (sentence := _failure(row, condition))),
             *([f"{without} episode{'s have' if without > 1 else ' has'} no verdict"] if without else []),
             *(
                 [f"tasks of the baseline are missing, and so was shard {', '.join(unmerged)} when the run was merged"]
-                if unmerged and (any(row.missing for row in rows) or any(key not in keys for key in before))
+                if unmerged and (missing or any(row.missing for row in rows))
                 else []
             ),
         ),

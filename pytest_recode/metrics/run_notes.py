@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
+from typing import Any
 
 from pytest_recode.records.merge_parts import MERGED
 from pytest_recode.records.results import parse_json
-from pytest_recode.records.run_directory import RESULTS, under_way
+from pytest_recode.records.run_directory import under_way
 from pytest_recode.records.transcript_reader import first_line
 
 
@@ -25,13 +26,10 @@ def unreadable(path: Path) -> list[str]:
     ]
 
 
-def unended(run: Path) -> int:
-    """The number of episodes of the run in the directory `run` that started and have no record."""
-    results = run / RESULTS
-    lines = results.read_bytes().split(b"\n")[:-1] if results.is_file() else []
-    ended = {record.get("nodeid") for line in lines if isinstance(record := parse_json(line), dict)}
-    begun = [first for each in run.glob("episodes/*.jsonl") if (first := first_line(each))]
-    return sum(each["nodeid"] not in ended for each in begun)
+def unended(run: Path, ended: Container[str]) -> list[Mapping[str, Any]]:
+    """The first lines of the transcripts of the run in the directory `run` whose episodes are not among `ended`."""
+    found = [begun for each in sorted(run.glob("episodes/*.jsonl")) if (begun := first_line(each))]
+    return [begun for begun in found if begun["nodeid"] not in ended]
 
 
 def unmerged(run: Path) -> tuple[str, ...]:
@@ -47,8 +45,7 @@ def interrupted(path: Path, ended: Container[str]) -> list[str]:
 
     During the run, they are under way and not interrupted.
     """
-    found = [begun for each in sorted(path.parent.glob("episodes/*.jsonl")) if (begun := first_line(each))]
-    cut = [begun for begun in found if begun["nodeid"] not in ended]
+    cut = unended(path.parent, ended)
     if not cut:
         return []
     rows = Counter(f"{begun.get('model') or begun.get('agent')} {begun.get('feedback')}" for begun in cut)

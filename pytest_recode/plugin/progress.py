@@ -52,7 +52,7 @@ def chosen(run: Run) -> str:
 def _on_a_terminal(config: pytest.Config) -> bool:
     """Whether only pytest writes to a terminal."""
     alone = config.option.capture != "no" and not config.option.usepdb
-    return alone and sys.stdout.isatty() and sys.stdout.fileno() >= 0
+    return alone and sys.stdout.isatty()
 
 
 def watch(run: Run) -> None:
@@ -117,7 +117,7 @@ class ProgressPlugin:
             self._area.close()
 
     def _watch(self) -> None:
-        told = 0  # judged turns that were told of, or are too old
+        told = 0  # judged turns at the last line
         while not self._end.wait(EVERY if self._area is not None else LOG_EVERY):
             with self._lock:
                 playing = [follower.look() for follower in self._playing.values()]

@@ -15,15 +15,14 @@ from typing import Any
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.transcript import name
 
-STARTING, MODEL, SANDBOX, TESTS, RESEARCHER, RETRY, LIMIT = (
-    *("starting", "model", "sandbox", "hidden tests", "feedback", "retry", "rate limit"),
-)
+STARTING, MODEL, SANDBOX, TESTS = "starting", "model", "sandbox", "hidden tests"
+RESEARCHER, RETRY, LIMIT = "feedback", "retry", "rate limit"
 """What an episode waits for."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """State of an episode by its transcript. `since`: Unix time from which it waits for `waiting`. `finished_turns`: in this look."""
+    """State of an episode by its transcript. `since`: Unix time from which it waits for `waiting`."""
 
     task: str = ""
     model: str = ""

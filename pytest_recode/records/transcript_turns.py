@@ -1,4 +1,4 @@
-"""Read a transcript as the turns of an episode, for people: what the model was asked, what it did, how it was judged, what it was told.
+"""Read a transcript as the turns of an episode, for people: what the model was asked, what it did, how it was judged, which feedback it got.
 
 Called by `pytest-recode show` and `pytest-recode html`, also while the episode is being played. Only the lines of the project
 itself are checked. An agent's lines may have any fields; a field of another type than expected is read as empty.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -107,7 +107,7 @@ def read_episode(path: Path) -> PlayedEpisode:
         elif event == "feedback" and _is_feedback(line):
             turn = line["turn"]
             if turn in turns:
-                turns[turn] = _with_feedback(turns[turn], cast("FeedbackLine", line))
+                turns[turn] = replace(turns[turn], feedback=cast("FeedbackLine", line))
         elif event == "end":
             record = cast("Record", _facts(line))
         else:
@@ -206,18 +206,6 @@ def _step(line: Mapping[str, Any]) -> PlayedStep:
 
 
 _PARTS = ("observation", "reflection", "planning")
-
-
-def _with_feedback(turn: PlayedTurn, feedback: FeedbackLine) -> PlayedTurn:
-    return PlayedTurn(
-        number=turn.number,
-        steps=turn.steps,
-        messages=turn.messages,
-        judged=turn.judged,
-        feedback=feedback,
-        usages=turn.usages,
-        retries=turn.retries,
-    )
 
 
 def _is_feedback(line: Mapping[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from pytest_recode.render.html.pairs_view import pair_views
 from pytest_recode.render.html.provenance import caveats, settings_table, tasks_table
 from pytest_recode.render.html.redaction import Without
 from pytest_recode.render.html.table_view import table_view
-from pytest_recode.render.report_table import Rows, Table, columns, missing
+from pytest_recode.render.report_table import Rows, Table, columns, missing, percent, percents
 
 
 def report(
@@ -100,10 +100,10 @@ def _overview(rows: Rows, names: Mapping[Row, str]) -> Table:
                 "row": names[row],
                 "solved": one.solved,
                 "played": one.played,
-                "recall": 100 * one.recall[-1] if one.recall else None,
-                "interval": None if one.interval is None else (100 * one.interval[0], 100 * one.interval[1]),
+                "recall": percent(one.recall[-1] if one.recall else None),
+                "interval": percents(one.interval),
                 "mean_turns": one.mean_turns,
-                "cases_last": None if one.cases_last is None else 100 * one.cases_last,
+                "cases_last": percent(one.cases_last),
                 "cost": one.cost_usd,
                 "cost_per_solved": one.cost_per_solved,
                 "tokens": one.tokens,

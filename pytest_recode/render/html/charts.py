@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.episodes import LEVELS, Episodes, episodes, share_of, solved_level
 from pytest_recode.metrics.intervals import Interval
-from pytest_recode.render.report_table import COUNTS, Column, Rows, Table, columns, counts
+from pytest_recode.render.report_table import COUNTS, Column, Rows, Table, columns, counts, percents
 from pytest_recode.verdict import legible
 
 if TYPE_CHECKING:
@@ -105,17 +105,13 @@ def _solved(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
                     "solved": one.solved,
                     "played": one.played,
                     "recall": 100 * one.recall[-1] if one.recall else 0.0,
-                    "interval": _percents(one.interval),
+                    "interval": percents(one.interval),
                     "errors": one.errors,
                 }
                 for row, one in found.items()
             ),
         ),
     )
-
-
-def _percents(interval: Interval | None) -> tuple[float, float] | None:
-    return None if interval is None else (100 * interval[0], 100 * interval[1])
 
 
 def _pareto(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
@@ -301,7 +297,7 @@ def _lines(
                         if found is not None
                         for key, value in (
                             (f"share_{tick}", 100 * found[0]),
-                            (f"interval_{tick}", _percents(found[1])),
+                            (f"interval_{tick}", percents(found[1])),
                         )
                     },
                     **counts(rows[row], 0),
