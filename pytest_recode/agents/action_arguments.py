@@ -32,11 +32,13 @@ RANGES = (
 )
 """Names of the first and the last line of a `read`, as two arguments."""
 RANGE_NAMES = frozenset(name for pair in (*RANGES, ("offset", "limit")) for name in pair)
+SWITCHES = ("replace_all", "ignore_case", "case_sensitive")
+"""Arguments that are true or false."""
 _MAY_BE = {
     "lines": "the first and the last line, such as 1-40",
     "command": "a string or an array of a program and its arguments",
     "timeout": "a number of seconds",
-    "replace_all": "true or false",
+    **dict.fromkeys(SWITCHES, "true or false"),
 }
 """What an argument may be that need not be a string."""
 MAX_UNKNOWN = 8
@@ -161,12 +163,12 @@ def seconds_of(value: str) -> float:
     return float(found["seconds"])
 
 
-def true_or_false(value: str) -> bool:
-    """The value of `replace_all` of an `edit`. Raises ValueError."""
+def true_or_false(name: str, value: str) -> str:
+    """The value of one of SWITCHES: "true" or "false". Raises ValueError."""
     plain = value.strip().lower()
     if plain not in ("true", "false"):
-        raise ValueError(f"`replace_all` must be true or false, and is `{value[:80]}`")
-    return plain == "true"
+        raise ValueError(f"`{name}` must be true or false, and is `{value[:80]}`")
+    return plain
 
 
 def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError:
@@ -218,9 +220,10 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
             return wrong_use(kind, f"`{own}` of {called} is empty.{more}")
     try:
         made = {own: _checked(kind, own, given[own]) for own in (*form.takes, *form.accepts) if own in given}
+        made = _with_case(made) if kind == "grep" else made
     except ValueError as error:
         return wrong_use(kind, f"{error}.")
-    if made.get("replace_all") == "":  # false: what is done anyway
+    if made.get("replace_all") == "false":  # what is done anyway
         del made["replace_all"]
     if "/" in made.get("include", "").removeprefix("**/") and made.get("path", ".") not in (".", "./"):
         text = "`include` of `grep` names directories, and so does `path`: it is unclear where they begin. Write all of it as `include`."
@@ -228,6 +231,15 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
     if kind == "edit" and made["old"] == made["new"]:
         return wrong_use(kind, "`old` and `new` of `edit` are the same text, so that nothing would be changed.")
     return Action(kind=kind, arguments=made)
+
+
+def _with_case(made: Mapping[str, str]) -> dict[str, str]:
+    """The arguments of a `grep` with `ignore_case` or without it, also where `case_sensitive` says so. Raises ValueError."""
+    ignored, sensitive = made.get("ignore_case"), made.get("case_sensitive")
+    if ignored is not None and ignored == sensitive:
+        raise ValueError("`ignore_case` and `case_sensitive` of `grep` contradict each other. Give one of them")
+    rest = {own: value for own, value in made.items() if own not in ("ignore_case", "case_sensitive")}
+    return {**rest, "ignore_case": "true"} if ignored == "true" or sensitive == "false" else rest
 
 
 def _unknown(kind: str, arguments: Mapping[str, object]) -> str:
@@ -243,7 +255,8 @@ def _unknown(kind: str, arguments: Mapping[str, object]) -> str:
 
 def _taken(kind: str) -> str:
     takes = ", ".join(f"`{each}`" for each in FORMS[kind].takes)
-    return f"its arguments are {takes}" if takes else "it needs no arguments"
+    more = ", ".join(f"`{each}`" for each in sorted(FORMS[kind].accepts))
+    return f"its arguments are {takes}{f' ({more} too)' if more else ''}" if takes else "it needs no arguments"
 
 
 def _checked(kind: str, own: str, value: str) -> str:
@@ -274,14 +287,14 @@ def _checked(kind: str, own: str, value: str) -> str:
         lines_of(value)
     if own == "timeout":
         seconds_of(value)
-    if own == "replace_all":
-        return "true" if true_or_false(value) else ""
+    if own in SWITCHES:
+        return true_or_false(own, value)
     return value
 
 
 def _written(own: str, value: object) -> object:
     """A number, or the pair of numbers of `lines`, as text."""
-    if own == "replace_all" and isinstance(value, bool):
+    if own in SWITCHES and isinstance(value, bool):
         return "true" if value else "false"
     if own == "lines" and (line := whole_number(value)) is not None:
         return str(line)

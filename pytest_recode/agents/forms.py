@@ -78,7 +78,7 @@ FORMS: Mapping[str, Form] = {
         does="Show the lines that match a Python regular expression.",
         takes={"pattern": "regular expression", "path": "file or directory; default: all of the workspace"},
         optional=frozenset({"path"}),
-        accepts=frozenset({"include"}),
+        accepts=frozenset({"include", "ignore_case", "case_sensitive"}),
         main="pattern",
     ),
     "write": Form(

@@ -99,8 +99,6 @@ def translated(kind: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
                 made[name] = _shell_text(made[name])
         _translate_milliseconds(made)
         _translate_directory(made)
-    if kind == "grep":
-        _translate_case(made)
     if kind == "read":
         for name in ("paths", "files", "file_paths"):
             one = made.get(name)
@@ -140,17 +138,6 @@ def _shell_text(command: object) -> object:
     if any(character.isspace() for character in command[0]):
         return command  # no program: it seems to be a list of commands, and is refused
     return shlex.join(command)
-
-
-def _translate_case(made: dict[str, Any]) -> None:
-    """Put `-i: true` of a `grep` into its pattern."""
-    names = [name for name, value in made.items() if plain_name(name) in ("_i", "ignore_case") and value is True]
-    patterns = [
-        name for name, value in made.items() if argument_of("grep", name) == "pattern" and isinstance(value, str)
-    ]
-    if len(names) == 1 == len(patterns):
-        del made[names[0]]
-        made[patterns[0]] = f"(?i){made[patterns[0]]}"
 
 
 def _translate_milliseconds(made: dict[str, Any]) -> None:

@@ -77,7 +77,8 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
         return search(given["query"])
     if action.kind == "grep":
         files = regular_expression(given["include"]) if "include" in given else ""
-        return "\n".join(workspace.grep(given["pattern"], path, files)) or "No line matches."
+        pattern = f"(?i){given['pattern']}" if given.get("ignore_case") == "true" else given["pattern"]
+        return "\n".join(workspace.grep(pattern, path, files)) or "No line matches."
     if action.kind == "write":
         text, said = given["text"], ""
         if (inner := unfenced(path, text)) != text:

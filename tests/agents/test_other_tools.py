@@ -26,7 +26,14 @@ LS = {"command": "ls"}
         ("edit", {**SWAP, "command": "str_replace"}, "edit", SWAP),
         ("read", {**A, "command": "view"}, "read", A),
         ("read", {**A, "lines": "L10-L20"}, "read", {**A, "lines": "L10-L20"}),
-        ("grep", {"pattern": "x", "-i": True}, "grep", {"pattern": "(?i)x"}),
+        ("grep", {"pattern": "x", "-i": True}, "grep", {"pattern": "x", "ignore_case": "true"}),
+        ("grep", {"pattern": "x", "case_sensitive": False}, "grep", {"pattern": "x", "ignore_case": "true"}),
+        (
+            "grep",
+            {"pattern": "x", "ignoreCase": True, "caseSensitive": "false"},
+            "grep",
+            {"pattern": "x", "ignore_case": "true"},
+        ),
         ("grep", {"pattern": "x", "-i": False}, "grep", {"pattern": "x"}),
         ("list", {"max_depth": 2}, "list", {}),
         ("run", {**LS, "timeout": "None"}, "run", LS),
@@ -201,6 +208,17 @@ def test_the_message_of_a_submit_is_kept() -> None:
             "`command` of `run` must be a string or an array of a program and its arguments, not a number.",
         ),
         ("grep", {"query": "x", "isRegexp": False}, "`grep` does not take `isRegexp`, except as `true`"),
+        (
+            "grep",
+            {"pattern": "x", "multiline": True},
+            "`grep` does not take `multiline`; its arguments are `pattern`, `path` (`case_sensitive`, `ignore_case`, `include` too)",
+        ),
+        ("grep", {"pattern": "x", "ignore_case": "yes"}, "`ignore_case` must be true or false, and is `yes`"),
+        (
+            "grep",
+            {"pattern": "x", "ignore_case": True, "case_sensitive": True},
+            "`ignore_case` and `case_sensitive` of `grep` contradict each other",
+        ),
         ("edit", {**SWAP, "instruction": ["x"]}, "`edit` does not take `instruction`"),
         (
             "str_replace_editor",

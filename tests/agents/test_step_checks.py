@@ -111,6 +111,17 @@ def test_lines_are_read_as_they_are_asked_for(open_walled: Open, lines: str, tol
 
 
 @pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(("pattern", "found_at"), [("TWO", "a.txt:2:Two"), ("(t", "a.txt:3:(T")])
+def test_grep_can_ignore_case_whether_or_not_its_pattern_is_a_regular_expression(
+    open_walled: Open, pattern: str, found_at: str, native: bool
+) -> None:
+    workspace = open_walled(files={"a.txt": b"one\nTwo\n(T\n"})
+    found = read(workspace, "grep", {"pattern": pattern, "case_sensitive": "false"}, native=native)
+    assert isinstance(found, Step), found
+    assert execute(found.actions[1], workspace, str) == (True, found_at)
+
+
+@pytest.mark.parametrize("native", [False, True])
 def test_a_path_below_the_root_is_the_path_relative_to_it(open_workspace: Open, native: bool) -> None:
     workspace = open_workspace()
     root = workspace.run("pwd").output.strip()
