@@ -24,6 +24,10 @@ exec tar -c --exclude='*/numpy*' --exclude='*/scipy*' --exclude='*/test' --exclu
 """Writes the part of the test image that a grading without numpy needs: a tenth of it."""
 
 
+_LONG = 120
+"""Seconds after which a daemon, or its client, hangs."""
+
+
 class SecondDaemon:
     """Its containers have no network. `image`: with Python and pytest, under the name that it has on the first daemon."""
 
@@ -74,6 +78,7 @@ class SecondDaemon:
             capture_output=True,
             text=True,
             stdin=stdin,  # type: ignore[call-overload]
+            timeout=_LONG,
         )
 
     def containers(self) -> list[str]:
@@ -98,15 +103,29 @@ class SecondDaemon:
 
     def close(self) -> None:
         if self._process is not None:
-            self.start()  # one that was killed left containers and mounts behind
-            if left := self.containers():
-                self.docker("rm", "--force", *left, check=False)
-            self._process.terminate()
-            self._process.wait()
+            try:
+                self._remove_containers()
+            finally:
+                self._kill_all()
         mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
         for mount in reversed([each for each in mounts if Path(each).is_relative_to(self.place)]):
             subprocess.run(["umount", mount], check=True)
         shutil.rmtree(self.place)
+
+    def _remove_containers(self) -> None:
+        """Remove the containers that tests left, and end the daemon in order."""
+        assert self._process is not None
+        self.start()  # one that was killed left containers and mounts behind
+        if left := self.containers():
+            self.docker("rm", "--force", *left, check=False)
+        self._process.terminate()
+        self._process.wait(_LONG)
+
+    def _kill_all(self) -> None:
+        """Kill the daemon and its containerd, if they are still there."""
+        self.kill()
+        with suppress(FileNotFoundError, ProcessLookupError, ValueError):
+            kill(self.place / "exec/containerd/containerd.pid")
 
     def _ended(self) -> bool:
         return self._process is not None and self._process.poll() is not None

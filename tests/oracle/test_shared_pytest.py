@@ -38,7 +38,7 @@ TESTS = {
 
         @pytest.fixture
         def values(rng):
-            return rng.normal(size=6)
+            return 3.0 + rng.normal(size=6)  # a mean near 0 would hide what is added instead of subtracted
         """,
     "canonical.py": """\
         from helpers.norms import one
