@@ -50,6 +50,7 @@ def test_it_keeps_the_rules_of_formats(place: Path, quick_python: tuple[str, ...
     assert python(place, quick_python, "-m", "check") == "kept\n"
 
 
+@pytest.mark.slow
 def test_its_challenge_is_judged(place: Path, quick_python: tuple[str, ...]) -> None:
     validate = ("--recode-validate", "-k", "reference or untouched")
     validated = python(place, quick_python, "-m", "pytest", "-p", "no:cacheprovider", "tasks", *validate)

@@ -110,6 +110,7 @@ def test_in_a_terminal_no_line_is_wider_than_that(report: Report, files: Path, w
     assert any("turns at most 2" in line or "turns at most" in line.split("  ") for line in lines)
 
 
+@pytest.mark.slow
 def test_the_64_numbers_as_text_and_markdown(report: Report, published: Path) -> None:
     for form, between in (("text", r"\s+[\d.]+ to [\d.]+\s+"), ("markdown", r" \| [\d.]+ to [\d.]+ \| ")):
         done = report(published, "--table=scores", f"--format={form}")
@@ -118,6 +119,7 @@ def test_the_64_numbers_as_text_and_markdown(report: Report, published: Path) ->
             assert re.search(rf"{re.escape(model)}[ |]+{plain}{between}{scaled}\b", done.stdout), (form, model)
 
 
+@pytest.mark.slow
 def test_the_64_numbers_as_csv_and_json(report: Report, published: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(report(published, "--format=csv").stdout)))
     assert {row["model"]: (row["scaled_pass_at_1"], row["pass_at_1"]) for row in rows} == figures()
@@ -128,6 +130,7 @@ def test_the_64_numbers_as_csv_and_json(report: Report, published: Path) -> None
     } == figures()
 
 
+@pytest.mark.slow
 def test_an_own_run_is_a_row_among_the_32(report: Report, files: Path, published: Path) -> None:
     done = report(files / "recode-out/gpt-4.1", published, "--table=scores", "--format=csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
@@ -147,6 +150,7 @@ def test_what_the_paper_is_worth(report: Report, files: Path) -> None:
     assert low < row["difference"] < high
 
 
+@pytest.mark.slow
 def test_common_compares_on_what_every_row_played(report: Report, files: Path, published: Path, tmp_path: Path) -> None:
     part = run(tmp_path / "part", own_run("gpt-4.1", "GPT_4_1")[:100])
     alone = report(part, published, "--table=scores")
@@ -157,6 +161,7 @@ def test_common_compares_on_what_every_row_played(report: Report, files: Path, p
     assert rows["gpt-4.1"]["scaled_pass_at_1"] == rows["GPT-4.1"]["scaled_pass_at_1"]
 
 
+@pytest.mark.slow
 def test_hard_needs_the_published_file_and_says_so(report: Report, files: Path, published: Path) -> None:
     mine = files / "recode-out/gpt-4.1"
     assert "HARD needs the published results" in report(mine, "--table=hard").stdout
@@ -164,6 +169,7 @@ def test_hard_needs_the_published_file_and_says_so(report: Report, files: Path, 
     assert "HARD: the 96 snippets" in report(mine, published, "--table=hard", "--hard-threshold=1/4").stdout
 
 
+@pytest.mark.slow
 def test_hard_without_the_own_vote(report: Report, files: Path, published: Path) -> None:
     """What a model fails is likelier to be HARD by its own vote; a run's model has the vote of the published one of its name."""
     done = report(files / "recode-out/gpt-4.1", published, "--table=hard", "--format=json")
@@ -198,6 +204,7 @@ def test_a_curve_ends_with_the_turns_that_the_row_was_given(report: Report, tmp_
     assert recalls == {"ten": [0.0, 0.0, 0.0, 0.0, 100.0], "three": [0.0, 50.0, 50.0, None, None]}
 
 
+@pytest.mark.slow
 def test_timeline_and_years(report: Report, published: Path, tmp_path: Path) -> None:
     done = report(published, "--table=timeline", "--table=cutoffs")
     assert re.search(r"DiffusionDPO +9 +59 +2023-11-22 +2023-12-24 +2025-02-03", done.stdout)
@@ -209,6 +216,7 @@ def test_timeline_and_years(report: Report, published: Path, tmp_path: Path) -> 
     assert "70 and 79, which these lists omit" in report(mine, "--table=years").stdout
 
 
+@pytest.mark.slow
 def test_what_the_paper_did_to_each_snippet(report: Report, files: Path) -> None:
     both = [files / "recode-out/gpt-4.1", files / "recode-out/no-paper"]
     rows = json.loads(report(*both, "--table=impact", "--format=json").stdout)["tables"][0]["rows"]
@@ -226,6 +234,7 @@ def test_errors_stay_in_sight(report: Report, files: Path) -> None:
     assert (row["recall"], row["recall_at_least"]) == (50.0, pytest.approx(100 / 3))
 
 
+@pytest.mark.slow
 def test_recode_h_has_the_published_rows_beside(report: Report, tmp_path: Path) -> None:
     mine = run(tmp_path / "mine", [record("1", (4,), format="recode-h")])
     done = report(mine, "--table=episodes")
@@ -233,6 +242,7 @@ def test_recode_h_has_the_published_rows_beside(report: Report, tmp_path: Path) 
     assert "published" not in report(run(tmp_path / "other", [record("1")]), "--table=episodes").stdout
 
 
+@pytest.mark.slow
 def test_other_settings_than_the_published_runs_had_are_named(report: Report, tmp_path: Path) -> None:
     settings = {**record()["settings"], "turns": 3, "steps": 3, "temperature": 0.0}
     mine = run(tmp_path / "mine", [record("1", format="recode-h", settings=settings, feedback_model="o4-mini")])
@@ -291,6 +301,7 @@ def test_per_model_and_level_beside_the_published_in_every_form(report: Report, 
         assert [(row["model"], row["feedback"]) for row in rows[:6]] == [(m, level) for m in "ab" for level in levels]
 
 
+@pytest.mark.slow
 def test_tasks_say_what_was_not_played_and_give_the_references(report: Report, tmp_path: Path) -> None:
     reference = (ROOT / "tasks/sinkhorn/reference/sinkhorn.py").read_text()
     directory = run(
@@ -351,6 +362,7 @@ def test_replays_are_no_episodes(report: Report, files: Path) -> None:
     assert_line(alone.stdout, "unpaired:", "replayed run", "FILE")
 
 
+@pytest.mark.slow
 def test_what_was_paid_is_a_column_where_turns_are_shared(report: Report, tmp_path: Path) -> None:
     first = record("a", (1, 4))
     both = run(tmp_path / "both", [first, shared(first, feedback="L2")])
@@ -363,6 +375,7 @@ def test_what_was_paid_is_a_column_where_turns_are_shared(report: Report, tmp_pa
     assert "paid" not in report(run(tmp_path / "one", [first]), "--table=costs").stdout
 
 
+@pytest.mark.slow
 def test_what_options_leave_out_is_said(report: Report, files: Path, tmp_path: Path) -> None:
     two = run(tmp_path / "two", [record("a", model=name) for name in ("gpt-5", "gpt-5-mini", "o3")])
     assert "--model=gpt: 1 of 3 rows omitted: o3" in report(two, "--model=gpt").stdout
@@ -371,6 +384,7 @@ def test_what_options_leave_out_is_said(report: Report, files: Path, tmp_path: P
     assert "--common: 1 task of m, L0, with paper, recode (L0) omitted" in common.stdout
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_at_once_stops_no_other(report: Report, files: Path, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     done = report(files / "recode-out/L0", files / "recode-out/killed", tmp_path / "nothing", "--table=episodes")

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from pytest_recode.plugin.options import OPTIONS
@@ -83,6 +84,7 @@ def commands() -> list[str]:
     return re.findall(r"^    (pytest.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_and_then_the_jobs(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     place = Place(tmp_path, quick_python)
     with ChatServer(lambda _: say(CODE)) as server:
@@ -116,6 +118,7 @@ def test_the_commands_of_the_page_and_then_the_jobs(tmp_path: Path, quick_python
         assert (tmp_path / "recode-nightly.json").read_text() == blessed
 
 
+@pytest.mark.slow
 def test_a_pull_request_that_loses_a_task_fails(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     place = Place(tmp_path, quick_python)
     with ChatServer(lambda _: say("I do not know.")) as server:

@@ -197,6 +197,7 @@ def test_an_episode_is_shown_turn_by_turn(played: Path, page: Page) -> None:
                         assert "\n".join(essence(case["message"])) in text
 
 
+@pytest.mark.slow
 def test_equal_runs_give_equal_files(played: Path, tmp_path: Path, command: Command) -> None:
     written = []
     for name in ("one", "other"):
@@ -290,6 +291,7 @@ def test_feedback_that_may_contain_code_is_removed(project: Path, command: Comma
     assert all(there == (level == "L0") for level, there in shown)
 
 
+@pytest.mark.slow
 def test_tests_that_feedback_quotes_are_removed(project: Path, command: Command) -> None:
     quoted = "assert candidate.secret == 1"
     for path in [project / "run/results.jsonl", *transcripts(project)]:
@@ -448,6 +450,7 @@ def variants(content: list[dict[str, Any]]) -> Iterator[None]:
                 container[:] = before
 
 
+@pytest.mark.slow
 def test_transcripts_with_fields_of_other_types_are_shown_or_said_to_be_damaged(played: Path, tmp_path: Path) -> None:
     own = rows_of([played / "run"]).own
     attempt = next(each for row, group in own.items() if row.feedback == "L4" for each in group)
@@ -573,6 +576,7 @@ def test_a_missing_package_is_one_line(played: Path, name: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide(project: Path, command: Command) -> None:
     """They are of a run in `run`."""
     page = Path(__file__).resolve().parents[1] / "docs/how-to/share-a-report.md"

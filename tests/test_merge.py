@@ -579,6 +579,7 @@ def killed_at(project: Path, event: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
+@pytest.mark.slow
 def test_a_merge_that_is_killed_leaves_no_run(project: Path, merge: Merge, capfd: pytest.CaptureFixture[str]) -> None:
     """At every file that it makes, copies or renames."""
     events = 0

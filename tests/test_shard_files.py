@@ -235,6 +235,7 @@ def run(text: str, place: Path, python: tuple[str, ...], given: dict[str, str]) 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["slurm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("github", "kubernetes"))]
 )

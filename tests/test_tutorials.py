@@ -66,6 +66,7 @@ def with_tasks(place: Path, *names: str) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_the_first_run(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     place = with_tasks(tmp_path, "sinkhorn", "soft-nms")
     listing, played, report, table = follow("first-run.md", place, quick_python)

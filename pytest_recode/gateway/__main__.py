@@ -7,6 +7,7 @@ however that ends.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 import warnings
@@ -19,15 +20,19 @@ from pytest_recode.gateway.server import Gateway, serve
 from pytest_recode.stopping import AWAITED
 
 
-async def _run(config: GatewayConfig) -> bool:
-    """Serve. Returns whether the run has ended; if not, another gateway will listen here."""
+async def _run(config: GatewayConfig, *, stopped: bool) -> bool:
+    """Serve. `stopped`: the run stopped before the gateway was there. Returns whether the run has ended; if not, another gateway will
+    listen here."""
     loop = asyncio.get_running_loop()
     ended, terminated = asyncio.Event(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, terminated.set)
 
     async def until(gateway: Gateway) -> None:
+        if stopped:
+            gateway.stop()
+
         def read() -> None:
-            if sys.stdin.buffer.read1(1024):  # type: ignore[union-attr]
+            if os.read(sys.stdin.fileno(), 1024):
                 gateway.stop()
             else:
                 loop.remove_reader(sys.stdin.fileno())
@@ -52,9 +57,19 @@ async def _run(config: GatewayConfig) -> bool:
 
 def main() -> None:
     warnings.simplefilter("ignore")  # of litellm and its dependencies
-    config = GatewayConfig.loaded(sys.stdin.readline())
-    if asyncio.run(_run(config)):
+    line, further = _first_line(sys.stdin.fileno())
+    config = GatewayConfig.loaded(line)
+    if asyncio.run(_run(config, stopped=bool(further))):
         _remove(Path(config.address.socket))
+
+
+def _first_line(descriptor: int) -> tuple[str, bytes]:
+    """The first line, and what was read behind it. Without a buffer, in which a line that follows at once would stay unseen."""
+    data = b""
+    while b"\n" not in data and (more := os.read(descriptor, 65536)):
+        data += more
+    line, _, further = data.partition(b"\n")
+    return line.decode(), further
 
 
 def _remove(listened: Path) -> None:

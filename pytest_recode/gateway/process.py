@@ -61,8 +61,6 @@ class GatewayProcess:
                 start_new_session=True,  # Ctrl-C in the terminal stops the run, which then ends the gateway
             )
         _tell(process, self._config.dumped())
-        if self._stopped:
-            _tell(process, _STOP)
         return process
 
     def _restart(self) -> None:
@@ -85,6 +83,8 @@ class GatewayProcess:
                     self._notify(f"the gateway, which calls the models, cannot be started again ({error.strerror})")
                     self._remove()
                     return
+                if self._stopped:  # asked of the new process: a stop until here went to the one that died
+                    _tell(self._process, _STOP)
 
     def stop(self) -> None:
         """The run stops: the gateway sends no further request. Signal handlers may call it."""

@@ -126,6 +126,7 @@ def worker(tmp_path: Path, quick_python: tuple[str, ...]) -> Iterator[Callable[[
         process.wait()
 
 
+@pytest.mark.slow
 def test_workers_at_the_same_time_pay_once(
     chat_server: Serve, tmp_path: Path, worker: Callable[[ChatServer], subprocess.Popen[str]]
 ) -> None:

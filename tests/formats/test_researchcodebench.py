@@ -252,6 +252,7 @@ def test_what_the_defaults_changed_is_said(pytester: pytest.Pytester, papers: Pa
     )
 
 
+@pytest.mark.slow
 def test_with_workers_it_is_said_once_the_first_has_collected(
     run_pytest: Callable[..., pytest.RunResult], papers: Path, tmp_path: Path
 ) -> None:

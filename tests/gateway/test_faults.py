@@ -208,6 +208,7 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+@pytest.mark.slow
 def test_faults_of_the_provider_cost_nothing_but_time(make_tasks: MakeTasks, start: Start) -> None:
     make_tasks(TASKS)
     provider = Provider({task: [each()] for task, each in zip(TASKS, FAULTS.values(), strict=True)})
@@ -265,6 +266,7 @@ def test_a_provider_that_fails_for_twenty_seconds_costs_nothing_but_time(
         assert set(answered.values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_gateway_that_is_killed_costs_the_calls_in_flight(make_tasks: MakeTasks, start: Start) -> None:
     make_tasks(TASKS)
     provider = Provider(held=2)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.faults import GatewayError, RecordsError
+from pytest_recode.faults import GatewayError, RecordsError, Stopped
 from pytest_recode.gateway import token, worker_of, worker_token
 from pytest_recode.gateway.connection import connected, response_of
 from pytest_recode.gateway.remote_run import RemoteRun
@@ -151,6 +151,15 @@ def test_a_gateway_that_is_started_again_stops_no_worker(gateway: Gateway, run: 
     gateway.process.stop()
     thread.join()
     assert run.read(run.out / "episodes" / "a.jsonl") == b'{"a": 1}\n'
+
+
+def test_a_run_that_stops_before_its_gateway_is_up_is_stopped(gateway: Gateway, run: RemoteRun) -> None:
+    """Of a gateway that is started again, the configuration and the order to stop may come together."""
+    gateway.process.stop()
+    gateway.kill()
+    run.wait_for_stop()
+    with pytest.raises(Stopped):
+        run.ledger("before_call", model="local")
 
 
 def test_a_worker_stops_when_the_gateway_is_lost(gateway: Gateway, run: RemoteRun) -> None:

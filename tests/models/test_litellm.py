@@ -352,6 +352,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_tried_twice_by_one_episode_and_once_by_the_next(
     chat_server: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -367,6 +368,7 @@ def test_a_server_that_hangs_is_tried_twice_by_one_episode_and_once_by_the_next(
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"]
 
 
+@pytest.mark.slow
 def test_another_model_there_is_not_taken_to_hang_and_an_answer_ends_it(chat_server: Serve, tmp_path: Path) -> None:
     server = chat_server(lambda _: silent())
     made = hanging(server, tmp_path / "spent.jsonl")

@@ -469,6 +469,7 @@ def test_what_an_earlier_answer_spoils_is_judged_afresh(bare: Sandbox, how: str)
     assert [case.outcome for case in verdict.cases] == [Outcome.PASSED] * 3
 
 
+@pytest.mark.slow
 def test_memory_that_a_failed_test_leaves_behind(walls: Sandbox) -> None:
     tests = """
         import numpy as np

@@ -352,6 +352,7 @@ def test_a_proxy_is_an_object_like_any_other(bare: Sandbox) -> None:
     assert verdict.passed, [case.message for case in verdict.cases]
 
 
+@pytest.mark.slow
 def test_a_hundred_megabytes_travel(walls: Sandbox) -> None:
     tests = """
         import numpy as np

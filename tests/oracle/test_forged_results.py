@@ -106,6 +106,7 @@ def forged(sandbox: Sandbox, *lines: str, test_seconds: float = 10) -> Verdict:
     return graded(sandbox, code, TESTS, RIGHT, interfaces=("stats.mean",), test_seconds=test_seconds)
 
 
+@pytest.mark.slow
 def test_a_whole_result_with_the_token_arrives(bare: Sandbox) -> None:
     """So the others of this module are refused for what they are."""
     verdict = forged(bare, f"forge({told(FINISHED)!r})")

@@ -100,6 +100,7 @@ TESTS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_slow(one_in=3)
 def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbox: Sandbox) -> None:
     for fresh in (Fresh.INTERFACE, Fresh.CASE):

@@ -88,6 +88,7 @@ def second_turn_hangs(request: Request) -> Answer:
     return silent() if "Feedback on turn" in request.prompt else say(WRONG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["signal", "thread"])
 @pytest.mark.parametrize("graded", [0, 1])
 @pytest.mark.mostly_slow(one_in=5)
@@ -314,6 +315,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "kind", "detail"), BAD.values(), ids=BAD)
 @pytest.mark.mostly_slow(one_in=4)
 def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
@@ -340,6 +342,7 @@ def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
     no_traces(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 404])
 @pytest.mark.mostly_slow(one_in=2)
 def test_resume_asks_again_with_the_key_that_was_corrected(
@@ -372,6 +375,7 @@ def test_resume_waits_anew_for_an_address_that_the_run_before_gave_up(
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"] * 2
 
 
+@pytest.mark.slow
 def test_resume_takes_another_limit_of_a_call(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:

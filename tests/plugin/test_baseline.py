@@ -62,6 +62,7 @@ def told_by_the_command(pytester: pytest.Pytester, capsys: pytest.CaptureFixture
     return status, capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_same_outcomes_pass(
     baseline: Path, recode: Run, pytester: pytest.Pytester, workers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,6 +80,7 @@ def test_the_same_outcomes_pass(
     assert facts["recode_verdict"] == text.splitlines()[1].strip()
 
 
+@pytest.mark.slow
 @pytest.mark.both_ways
 def test_lost_tasks_fail_where_they_are_asked_for(
     baseline: Path, recode: Run, pytester: pytest.Pytester, workers: str, capsys: pytest.CaptureFixture[str]

@@ -110,6 +110,7 @@ def test_a_cassette_has_no_key_and_no_address(recode: Run, pytester: pytest.Pyte
         assert "Bearer" not in text
 
 
+@pytest.mark.slow
 def test_what_is_recorded_is_not_asked_again_and_the_rest_is(recode: Run, pytester: pytest.Pytester) -> None:
     with ChatServer(answers) as server:
         address = f"--recode-api-base={server.url}"
@@ -122,6 +123,7 @@ def test_what_is_recorded_is_not_asked_again_and_the_rest_is(recode: Run, pytest
         assert len(server.requests) == 4
 
 
+@pytest.mark.slow
 def test_a_request_that_is_not_recorded_is_an_error_with_the_first_difference(
     recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -141,6 +143,7 @@ def test_a_request_that_is_not_recorded_is_an_error_with_the_first_difference(
     assert "of message " in record["error"]["message"]
 
 
+@pytest.mark.slow
 def test_an_attempt_has_answers_of_its_own(recode: Run, pytester: pytest.Pytester) -> None:
     numbers = iter(range(100))
     with ChatServer(lambda _: say(f"{RIGHT}# {next(numbers)}\n")) as server:
@@ -222,6 +225,7 @@ def test_an_agents_commands_do_not_see_the_cassette(
         shutil.rmtree(place, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_numbers_of_the_task_are_compared(recode: Run, make_task: MakeTask, pytester: pytest.Pytester) -> None:
     """Durations and addresses in outputs are not."""
     for name, text in (("one", "simulate 10 s from 0x811c9dc5"), ("two", "simulate 60 s from 0xdeadbeef")):

@@ -115,6 +115,7 @@ def booked(path: Path) -> list[dict[str, Any]]:
     return [entry for line in path.read_text().splitlines() if "model" in (entry := json.loads(line))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FAULTS)
 @pytest.mark.mostly_slow(one_in=5)
 def test_a_disk_that_breaks_ends_the_run_before_another_request_is_sent(
@@ -158,6 +159,7 @@ def test_a_disk_without_room_is_found_before_anything_is_asked(make_task: MakeTa
     assert f"--recode-out={disk}/out: 64 KiB are free there" in words(result)
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_gone_when_the_run_ends_is_no_success(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, agents: None, workers: str
 ) -> None:

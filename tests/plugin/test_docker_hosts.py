@@ -77,6 +77,7 @@ def told(records: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_host_that_is_killed_costs_its_running_episode(
     session: Run, make_task: MakeTask, results: Results, second_daemon: SecondDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:

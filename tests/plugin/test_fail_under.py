@@ -32,6 +32,7 @@ def junit(pytester: pytest.Pytester) -> tuple[dict[str, int], dict[str, str]]:
     return counts, ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "status", "end"), [("50", 0, "passed"), ("51", 1, "failure")])
 @pytest.mark.mostly_slow(one_in=4)
 def test_terminal_exit_status_and_junit_agree(
@@ -57,6 +58,7 @@ def test_terminal_exit_status_and_junit_agree(
     assert (f"FAILED recode::at least {limit} % solved" in words(result)) == (status == 1)
 
 
+@pytest.mark.slow
 def test_a_share_is_never_shown_higher_than_it_is(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     make_task()
     result = recode(*HALF, "--recode-feedback=L1", "--recode-fail-under=66.69", "-v")
@@ -67,6 +69,7 @@ def test_a_share_is_never_shown_higher_than_it_is(make_task: MakeTask, recode: R
     assert "133%" not in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_an_error_and_another_test_fail_by_themselves(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
@@ -82,6 +85,7 @@ def test_an_error_and_another_test_fail_by_themselves(
     assert (ends["test_fails"], ends["at least 1 % solved"]) == ("failure", "passed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n2"])
 def test_without_a_model_or_cut_short_it_is_no_success(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
@@ -98,6 +102,7 @@ def test_without_a_model_or_cut_short_it_is_no_success(
     assert "50.0 % solved (2 judged), at least 30 % wanted, and 4 of 6 have no verdict" in words(cut)
 
 
+@pytest.mark.slow
 def test_an_unsolved_episode_does_not_end_the_run(make_task: MakeTask, recode: Run, workers: str) -> None:
     make_task("a")
     make_task("b")

@@ -83,6 +83,7 @@ def told(pytester: pytest.Pytester) -> list[Any]:
     return [json.loads(line) for line in (pytester.path / "told").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_an_agent_and_a_policy_and_who_is_told(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -99,6 +100,7 @@ def test_an_agent_and_a_policy_and_who_is_told(
     ]
 
 
+@pytest.mark.slow
 def test_a_model_by_prefix(make_task: MakeTask, recode: Run, results: Results, workers: str) -> None:
     make_task()
     recode(workers, "--recode-agent=one-shot", "--recode-model=mine/anything", "--recode-out=out")
@@ -114,6 +116,7 @@ def test_an_unknown_name_lists_what_was_added(make_task: MakeTask, recode: Run) 
     )
 
 
+@pytest.mark.slow
 def test_what_others_add_is_not_taken_for_the_projects_own(
     make_task: MakeTask, recode: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +152,7 @@ def test_a_wrong_offer_is_one_line(
     assert "Traceback" not in words(result)
 
 
+@pytest.mark.slow
 def test_an_offer_that_nobody_chose_is_not_imported(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -157,6 +161,7 @@ def test_an_offer_that_nobody_chose_is_not_imported(
     recode("--recode-agent=reference", "--recode-feedback=L0").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_level_that_is_none_is_the_policys_fault(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:

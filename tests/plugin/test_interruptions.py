@@ -152,6 +152,7 @@ def test_ctrl_c_leaves_whole_records_and_nothing_running(
     assert [event["by"] for event in events(pytester) if event["event"] == "interrupted"] == ["KeyboardInterrupt"]
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_slow(one_in=3)
 def test_a_session_that_is_killed_leaves_whole_lines_and_nothing_running(
     cut_off: Callable[..., int], pytester: pytest.Pytester
@@ -160,6 +161,7 @@ def test_a_session_that_is_killed_leaves_whole_lines_and_nothing_running(
     assert events(pytester)[-1]["event"] != "end"
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_slow(one_in=3)
 def test_a_time_out_of_the_users_ends_the_episode_not_the_run(
     make_task: MakeTask, recode: Run, results: Results, at_work: Path, sandbox: tuple[str, ...]
@@ -181,6 +183,7 @@ def test_a_time_out_of_the_users_ends_the_episode_not_the_run(
     gone([pid for pid in left_running() if pid not in before])
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_an_error_of_its_item_alone(
     make_task: MakeTask, pytester: pytest.Pytester, at_work: Path, results: Results, quick_python: tuple[str, ...]
 ) -> None:
@@ -200,6 +203,7 @@ def test_a_worker_that_is_killed_is_an_error_of_its_item_alone(
     gone([pid for pid in left_running() if pid not in before])
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_before_an_episode_begins_is_an_error_of_its_item_alone(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results, recode: Run
 ) -> None:
@@ -222,6 +226,7 @@ def test_a_worker_that_dies_before_an_episode_begins_is_an_error_of_its_item_alo
     assert "crashed while running" in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_slow(one_in=2)
 def test_an_episode_that_is_cut_off_at_work_after_a_graded_turn_is_unsolved(
     make_task: MakeTask, recode: Run, results: Results, at_work: Path, pytester: pytest.Pytester, workers: str

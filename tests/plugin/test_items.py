@@ -64,6 +64,7 @@ def test_selection(make_task: Callable[..., Path], recode: Run, select: list[str
     assert [line.split("/")[1] for line in ids(result)] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n2"])
 def test_a_key_that_no_task_has_is_said_with_those_there_are(
     make_task: Callable[..., Path], recode: Run, workers: str
@@ -95,6 +96,7 @@ def test_without_a_model_items_are_skipped_and_nothing_is_written(
     assert {path.name for path in set(pytester.path.rglob("*")) - before} - own == set()
 
 
+@pytest.mark.slow
 def test_an_existing_suite_beside_the_tasks_is_untouched(
     make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -124,6 +126,7 @@ def test_last_failed_and_stepwise_know_episodes(
     pytester.runpytest_subprocess(*args, "--sw").assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "firsts"),
     [
@@ -148,6 +151,7 @@ def test_neighbouring_items_are_one_workers(
     assert set(began.values()) == firsts
 
 
+@pytest.mark.slow
 def test_a_conftest_has_the_first_word_on_how_items_are_spread(
     make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester
 ) -> None:

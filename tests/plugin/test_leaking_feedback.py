@@ -19,6 +19,7 @@ MakeTask = Callable[..., Path]
 LEAKING = "answer.half:\n  suggestion: 'They say def twice ( x ) colon def half ( x ) : return x / TWO in the end.'\n"
 
 
+@pytest.mark.slow
 def test_validation_warns_and_a_run_cuts(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, agents: None
 ) -> None:
@@ -38,6 +39,7 @@ def test_validation_warns_and_a_run_cuts(
     assert (found["reference_run"], found["cut"]) == (9, 1)
 
 
+@pytest.mark.slow
 def test_model_and_prompt_are_in_record_and_transcript(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, agents: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

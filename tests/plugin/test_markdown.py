@@ -46,6 +46,7 @@ LOUD = AgentKind(make=Loud, needs_model=False)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 @pytest.mark.both_ways
 def test_the_summary_says_what_the_terminal_says(

@@ -74,6 +74,7 @@ def test_a_model_that_makes_nothing_of_it_is_unsolved_not_an_error(
 WRITES = "### Action: write\npath: answer.py\n" + RIGHT.replace(" answer.py", "") + "### Action: submit\n"
 
 
+@pytest.mark.slow
 def test_answers_that_cannot_be_parsed_are_counted_by_model(
     make_task: MakeTask,
     recode: Run,
@@ -106,6 +107,7 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
     ]
 
 
+@pytest.mark.slow
 def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
     make_task: MakeTask, recode: Run, results: Results
 ) -> None:
@@ -197,6 +199,7 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     }
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:

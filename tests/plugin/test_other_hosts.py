@@ -179,6 +179,7 @@ def events(hosts: Hosts, record: dict[str, Any]) -> list[str]:
     return [json.loads(line)["event"] for line in lines]
 
 
+@pytest.mark.slow
 def test_everything_is_recorded_where_the_run_was_started_and_a_resumed_run_plays_only_the_rest(
     make_task: MakeTask, hosts: Hosts, records: Records
 ) -> None:
@@ -305,6 +306,7 @@ def test_the_vectors_of_a_repository_are_asked_for_once(make_task: MakeTask, hos
     assert json.loads(vectors.read_text())["texts"] > 0
 
 
+@pytest.mark.slow
 def test_a_lost_host_costs_its_running_episode_and_no_finished_one(
     make_task: MakeTask, hosts: Hosts, records: Records
 ) -> None:

@@ -128,6 +128,7 @@ def test_validation_finds_a_wrong_reference(make_task: Callable[..., Path], reco
     assert "tiny: the reference fails 1 of 2 cases with seed " in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n0"])
 def test_validation_finds_tests_that_say_nothing(
     make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester

@@ -190,6 +190,7 @@ def test_a_persons_words_that_repeat_the_reference_are_cut_and_marked(
     assert given["audit"]["reference_run"] >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 def test_ctrl_c_ends_the_run_and_resume_asks_again(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results
@@ -411,6 +412,7 @@ WAITING = r"recode: waiting for feedback in (\S+\.yaml): see (\S+\.request\.md) 
 ANSWER = "answer.half:\n  category: T3\n  description: Half is whole.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 @pytest.mark.mostly_slow(one_in=2)
 def test_a_run_waits_for_files_and_goes_on(

@@ -29,6 +29,7 @@ PROVED: dict[str, str | None] = {
 pytestmark = pytest.mark.alone
 
 
+@pytest.mark.slow
 @pytest.mark.mostly_slow(one_in=2)
 def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
     make_task(files=PROVED)

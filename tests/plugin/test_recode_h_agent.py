@@ -82,6 +82,7 @@ def test_and_none_where_it_does_not(asked: Any, make_task: MakeTask) -> None:
     assert SHOWN not in asked.said
 
 
+@pytest.mark.slow
 def test_with_shared_judging_too(asked: Any, make_task: MakeTask) -> None:
     make_task("together", files=dict(FILES), manifest=SHARED)
     requests = asked("--recode-agent=recode-h")

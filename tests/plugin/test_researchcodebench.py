@@ -125,6 +125,7 @@ def test_a_model_that_takes_no_temperature_is_named(ask: Ask, args: tuple[str, .
     assert (line in capfd.readouterr().out) is not bool(args)
 
 
+@pytest.mark.slow
 def test_simulated_attempts_differ(papers: Path, recode: Run, results: Results) -> None:
     result = recode("-k", "decay", "--recode-model=sim/graduate", "--recode-attempts=8", "--recode-out=out")
     result.stdout.no_fnmatch_line("*at temperature 0*")
@@ -181,6 +182,7 @@ def test_the_summary_has_the_share_of_the_lines_too(
     assert f"more numbers: pytest-recode report {pytester.path / 'out'}" in result.outlines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["recode", "one-shot"])
 @pytest.mark.mostly_slow(one_in=2)
 def test_a_simulated_novice_takes_a_correction_for_the_block(

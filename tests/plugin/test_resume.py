@@ -118,6 +118,7 @@ def told(records: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n2"])
 def test_policies_share_the_first_turn(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
@@ -275,6 +276,7 @@ def test_stored_turns_are_replayed_with_another_level(
     assert "solved within turn" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n0"])
 def test_a_run_of_other_tasks_has_nothing_to_replay_and_that_is_said(
     calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, workers: str
@@ -323,6 +325,7 @@ CheckpointWriter.turn = killed
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.mostly_slow(one_in=2)
 def test_a_shared_first_turn_is_paid_for_once_whenever_its_episode_is_killed(

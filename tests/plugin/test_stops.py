@@ -203,6 +203,7 @@ def test_an_answer_that_never_comes_is_awaited_for_a_bounded_time(
     assert "Traceback" not in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["one-shot", "recode", "recode-h"])
 def test_the_answer_that_a_stop_waited_for_counts_as_abandoned(
     make_task: MakeTask, pytester: pytest.Pytester, start: Start, agent: str
@@ -228,6 +229,7 @@ def test_the_answer_that_a_stop_waited_for_counts_as_abandoned(
     assert answers == record["usage"]["prompt_tokens"] / 11
 
 
+@pytest.mark.slow
 def test_what_was_cut_short_is_played_on_and_not_paid_twice(make_task: MakeTask, start: Start) -> None:
     for name in TASKS[:2]:
         make_task(name)
@@ -249,6 +251,7 @@ def test_what_was_cut_short_is_played_on_and_not_paid_twice(make_task: MakeTask,
     assert "interrupted" not in output
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_ends_the_wait(
     make_task: MakeTask, pytester: pytest.Pytester, start: Start, workers: str
 ) -> None:
@@ -309,6 +312,7 @@ def test_a_session_without_a_model_has_its_signals_untouched(
     assert "AFTER True" in text
 
 
+@pytest.mark.slow
 def test_a_handler_of_somebody_elses_is_there_again_after_the_run(
     make_task: MakeTask, pytester: pytest.Pytester, recode: Callable[..., pytest.RunResult]
 ) -> None:

@@ -231,6 +231,7 @@ def test_the_words_of_an_assertion_are_its_own_in_tests(bare: Sandbox, tmp_path:
     assert verdict.solved
 
 
+@pytest.mark.slow
 def test_no_level_of_feedback_shows_what_an_assertion_was_about(
     tmp_path: Path, recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def test_there_are_commands() -> None:
     assert len(COMMANDS) >= 7
 
 
+@pytest.mark.slow
 def test_the_environment_that_is_built_is_asked_for_as_the_page_says(tmp_path: Path) -> None:
     """With this interpreter in its place; the list of packages is made by the page's own command."""
     shutil.copytree(DATASET, tmp_path / "RECODE-H/dataset")

@@ -367,6 +367,7 @@ def with_pytest(place: Path) -> None:
     shutil.copy(Path(pytest.__file__).parents[1] / "py.py", packages)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sandbox", "workers"), [("process", "-n0"), ("bubblewrap", "-n2")])
 @pytest.mark.mostly_slow(one_in=2)
 def test_a_tasks_own_interpreter_is_the_one_that_runs_its_tests(

@@ -152,6 +152,7 @@ def test_an_own_model_against_the_published_one_of_its_name(tmp_path: Path, publ
     assert "temperature 0 / none" in row["differ"]
 
 
+@pytest.mark.slow
 def test_a_model_that_was_not_published_is_compared_with_all(tmp_path: Path, published: Path) -> None:
     found = read_rows(run(tmp_path / "mine", own_run("mine-1", "GPT_4_1_MINI")), published)
     assert len(comparisons(found).rows) == 32

@@ -55,6 +55,7 @@ def read_inside(context: SandboxContext, environment: Environment, path: str) ->
         sandbox.close()
 
 
+@pytest.mark.slow
 def test_a_dockerfile_is_built_with_its_folder(context: SandboxContext, folder: Path) -> None:
     environment = Environment(dockerfile=folder / "Dockerfile")
     assert read_inside(context, environment, "/data.txt") == "one"
@@ -88,6 +89,7 @@ def test_another_content_is_another_image_and_the_same_is_the_same(daemon: Any, 
     assert image_for(daemon, environment, IMAGE) != first
 
 
+@pytest.mark.slow
 def test_requirements_are_installed_on_the_base_image(context: SandboxContext, daemon: Any, folder: Path) -> None:
     environment = Environment(requirements=folder / "requirements.txt")
     try:

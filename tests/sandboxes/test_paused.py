@@ -70,6 +70,7 @@ def graded(run: str, meanwhile: Callable[[Any, list[str]], None]) -> Any:
         sandbox.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whose", [0, 1], ids=["grader", "candidate"])
 @pytest.mark.mostly_slow(one_in=2)
 def test_a_paused_container_is_the_machines_fault(run: str, whose: int) -> None:

@@ -42,6 +42,7 @@ def bench(address: str, run: str) -> Bench:
     return Bench(sandbox=sandbox, environment=Environment(), limits=LIMITS)
 
 
+@pytest.mark.slow
 def test_many_containers_share_one_ssh_connection(ssh: SshServer) -> None:
     run = f"ssh-{uuid4().hex}"
     at = bench(ssh.url, run)

@@ -81,6 +81,7 @@ def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TlsDaemon]:
     made.close()
 
 
+@pytest.mark.slow
 def test_a_grading_with_much_data_each_way(context: SandboxContext, tls: TlsDaemon) -> None:
     usable("docker", context)
     tests = f"""
