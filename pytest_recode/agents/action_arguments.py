@@ -165,7 +165,7 @@ def seconds_of(value: str) -> float:
 
 def true_or_false(name: str, value: str) -> str:
     """The value of one of SWITCHES: "true" or "false". Raises ValueError."""
-    plain = value.strip().lower()
+    plain = {"yes": "true", "1": "true", "no": "false", "0": "false"}.get(value.strip().lower(), value.strip().lower())
     if plain not in ("true", "false"):
         raise ValueError(f"`{name}` must be true or false, and is `{value[:80]}`")
     return plain
@@ -294,7 +294,7 @@ def _checked(kind: str, own: str, value: str) -> str:
 
 def _written(own: str, value: object) -> object:
     """A number, or the pair of numbers of `lines`, as text."""
-    if own in SWITCHES and isinstance(value, bool):
+    if own in SWITCHES and value in (0, 1):  # True and False, too
         return "true" if value else "false"
     if own == "lines" and (line := whole_number(value)) is not None:
         return str(line)

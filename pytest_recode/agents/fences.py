@@ -19,6 +19,12 @@ SHELLS = ("bash", "sh", "shell", "console", "zsh", "ksh", "dash", "shell-session
 """Languages of a fence whose lines are a command."""
 _COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)\s*$", re.IGNORECASE)
 
+_CHANGES = {
+    "a search and replace block": re.compile(r"[<-]{5,9} ?(?:search|original|head)\b.*$", re.IGNORECASE | re.MULTILINE),
+    "a diff": re.compile(r"(?:diff --git .*\n(?:.*\n){0,3})?--- .+\n\+\+\+ .+\n@@ |@@ -\d|\*\*\* Begin Patch"),
+}
+"""How texts begin that describe changes of a file. None is Python."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
@@ -120,6 +126,11 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
                 f"The code that begins in line {piece.line} is the correction of one interface (`interface={interface[:80]}`), and a "
                 f"block replaces the whole of {path}. Write the whole file in a fence without `interface=`: ```python {path}."
             )
+        if form := _changes(piece.text):
+            raise DamagedError(
+                f"The code that begins in line {piece.line} is {form}, and a block replaces the whole of {path}. Write the whole content of "
+                f"{path}: ```python {path}."
+            )
     problems = []
     for path, count in Counter(str(name) for _, name in named if name in chosen).items():
         if count > 1:
@@ -131,6 +142,12 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
             f"Begin the fence with a line such as ```python {missing[0]}"
         )
     return Found(files={path: piece.text for path, piece in chosen.items()}, problems=tuple(problems))
+
+
+def _changes(text: str) -> str:
+    """The form in which a text describes changes of a file, instead of its content; "" if it does not."""
+    begins = text.lstrip("\n")
+    return next((form for form, mark in _CHANGES.items() if mark.match(begins)), "")
 
 
 def _names(piece: Fence, targets: Sequence[str]) -> str | None:

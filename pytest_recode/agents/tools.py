@@ -154,7 +154,7 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
     fault = _ADVICE.split(fault, maxsplit=1)[0].partition(" Nothing was done.")[0]
     how = f"with the arguments {arguments_of(kind)}" if FORMS[kind].takes else "without arguments"
     return ProtocolError(
-        text=f"Your answer calls no tool, and its text cannot be read as actions: {fault} Nothing was done. {called} For example "
+        text=f"Your answer calls no tool, and its text cannot be used as actions: {fault} Nothing was done. {called} For example "
         f"`{kind}` {how}"
     )
 
@@ -164,9 +164,11 @@ def _not_done(text: str) -> str:
     if python := next((line.strip()[:80] for line in text.split("\n") if calls_as_python(line)), ""):
         return f" `{python}` is a call in Python, and is not carried out."
     pieces = fences(text)
-    if any(language(piece) in SHELLS for piece in pieces):
-        return " The command in your text is not run: use `run`."
-    return " The code in your text is written to no file: use `write` or `edit`." if pieces else ""
+    commands = [piece for piece in pieces if language(piece) in SHELLS]
+    told = " The command in your text was not run: use `run`." if commands else ""
+    if len(commands) < len(pieces):
+        told += " The code in your text was written to no file: use `write` or `edit`."
+    return told
 
 
 def _for_each(reply: Reply, text: str) -> ProtocolError:

@@ -294,6 +294,10 @@ def test_what_is_not_done_of_a_text_without_calls_is_told() -> None:
         ),
         ("THOUGHT: I look.\n```bash\nls\n```", ("The command in your text", "not run", "`run`")),
         (
+            "The whole file:\n```python\nx = 1\n```\nNow I check it:\n```bash\npython a.py\n```",
+            ("The command in your text was not run", "The code in your text was written to no file"),
+        ),
+        (
             "read_file(absolute_path='a.py')",
             ("`read_file(absolute_path='a.py')`", "a call in Python", "Call one of: list, read"),
         ),

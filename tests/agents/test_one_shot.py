@@ -15,6 +15,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Reply
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO, USAGE, Logged, Scripted, a_brief, a_context
+from tests.messages import assert_message
 
 ONE = ("solver.py",)
 TWO = ("solver.py", "lib/loss.py")
@@ -75,6 +76,24 @@ def test_the_correction_of_one_interface_is_not_taken_for_the_file() -> None:
     assert "the correction of one interface (`interface=solver.solve`)" in found.problems[0]
     assert "Write the whole file in a fence without `interface=`: ```python solver.py" in found.problems[0]
     assert read(f"{correction}\n```python solver.py\nx = 1\n```", ONE).files == {"solver.py": "x = 1"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "form"),
+    [
+        ("<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE", "a search and replace block"),
+        ("------- SEARCH\nx = 1\n=======\nx = 2\n+++++++ REPLACE", "a search and replace block"),
+        ("--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2", "a diff"),
+        ("diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2", "a diff"),
+        ("*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** End Patch", "a diff"),
+    ],
+)
+def test_changes_of_a_file_are_not_taken_for_the_file(changes: str, form: str) -> None:
+    found = files(f"I change one line.\n\n```python a.py\n{changes}\n```\n", ("a.py",))
+    assert found.files == {}
+    assert_message(
+        found.problems[0], f"line 3 is {form}", "replaces the whole of a.py", "Write the whole content of a.py"
+    )
 
 
 def test_code_may_hold_fences() -> None:

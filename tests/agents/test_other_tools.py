@@ -213,7 +213,7 @@ def test_the_message_of_a_submit_is_kept() -> None:
             {"pattern": "x", "multiline": True},
             "`grep` does not take `multiline`; its arguments are `pattern`, `path` (`case_sensitive`, `ignore_case`, `include` too)",
         ),
-        ("grep", {"pattern": "x", "ignore_case": "yes"}, "`ignore_case` must be true or false, and is `yes`"),
+        ("grep", {"pattern": "x", "ignore_case": "maybe"}, "`ignore_case` must be true or false, and is `maybe`"),
         (
             "grep",
             {"pattern": "x", "ignore_case": True, "case_sensitive": True},
