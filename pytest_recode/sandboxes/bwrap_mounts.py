@@ -51,7 +51,7 @@ def view(python: Interpreter, hide: Sequence[str]) -> View:
         if path in hidden and (
             path in parts or any(system.is_relative_to(path) for system in shown if system in _SYSTEM)
         ):
-            raise _in_the_way(path, python)
+            raise _cannot_hide(path, python)
         if path in hidden and above:
             options += ["--tmpfs", str(path)]
             covers.append(path)
@@ -62,7 +62,7 @@ def view(python: Interpreter, hide: Sequence[str]) -> View:
             shown[path] = True
     for needed in (python.executable, *python.libraries):
         if needed.exists() and _seen(needed.resolve(), shown) is False:
-            raise _in_the_way(_above(needed.resolve(), shown), python)
+            raise _cannot_hide(_above(needed.resolve(), shown), python)
     links: dict[Path, str] = {}
     for path in (python.executable, python.prefix, python.base_prefix):
         links.update({link: target for link, target in _links(path) if not _seen(link, shown)})
@@ -74,7 +74,7 @@ def view(python: Interpreter, hide: Sequence[str]) -> View:
     return View(options=tuple(options), parts=tuple(bound))
 
 
-def _in_the_way(path: Path | None, python: Interpreter) -> UserError:
+def _cannot_hide(path: Path | None, python: Interpreter) -> UserError:
     return UserError(
         f"{path}: contains tasks or records that must be hidden in a sandbox, and also files that {python.executable} needs,"
         " so bubblewrap cannot hide it; move the tasks (or --recode-out) to a directory of their own,"

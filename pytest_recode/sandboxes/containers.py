@@ -70,7 +70,7 @@ class Container:
         self._left = 0  # bytes left of the current frame
         self._wire = False  # whether the current frame is of standard output
         self._line = b""
-        self._heard: dict[str, Any] = {}
+        self._status: dict[str, Any] = {}
         self.id = ""
         self.then: Callable[[], None] | None = None  # called once, after the container's end
         self._started = False
@@ -117,7 +117,7 @@ class Container:
         Raises `UserError` if an import fails, `ContainerGone`, and `SandboxError`.
         """
         deadline = time.monotonic() + WARM_SECONDS
-        while not self._heard:
+        while not self._status:
             try:
                 with self._unless_paused():
                     more = self._more(min(deadline, time.monotonic() + _LOOK_SECONDS))
@@ -129,12 +129,12 @@ class Container:
                 ) from None
             if not more:
                 raise ContainerGone(self._line.decode("utf-8", "replace") or "it wrote no message")
-        if "fault" in self._heard:
+        if "fault" in self._status:
             raise UserError(
-                f"image {self._image} cannot import {self._heard['module']!r}, a module to preload "
-                f"({self._heard['fault']}): add it to the image, or to the requirements of the task's environment"
+                f"image {self._image} cannot import {self._status['module']!r}, a module to preload "
+                f"({self._status['fault']}): add it to the image, or to the requirements of the task's environment"
             )
-        self._heard.clear()
+        self._status.clear()
         try:
             self.send(b"G", time.monotonic() + API_SECONDS)
         except ConnectionError as exc:
@@ -168,11 +168,11 @@ class Container:
     @contextmanager
     def _unless_paused(self) -> Iterator[None]:
         """Raise `SandboxError` instead of `TimeoutError` if the container was paused, which is not the program's fault."""
-        asked = time.monotonic()
+        start = time.monotonic()
         try:
             yield
         except TimeoutError:
-            if time.monotonic() - asked > _GLANCE and self._paused():
+            if time.monotonic() - start > _GLANCE and self._paused():
                 raise SandboxError(
                     f"docker container {self.id[:12]} of {self._image}{on(self._address)} was paused while its program ran:"
                     " find out what pauses containers there, then run this again"
@@ -201,17 +201,17 @@ class Container:
         if self._how is None:
             limit = time.monotonic() + _DRAIN_SECONDS
             with suppress(TimeoutError):  # no more data: the program is running
-                while "how" not in self._heard and time.monotonic() < limit and self._more(time.monotonic()):
+                while "how" not in self._status and time.monotonic() < limit and self._more(time.monotonic()):
                     if self._wire:
                         self._take(_READ)
-            self._how = str(self._heard.get("how", ""))
+            self._how = str(self._status.get("how", ""))
             if self._socket is not None:
                 if self._response is not None:
                     self._response.close()  # otherwise Python 3.13 warns when it is garbage-collected
                 self._socket.close()
                 self._socket = None
             try:
-                if self._begun and self._over and self._reports and "how" not in self._heard:
+                if self._begun and self._over and self._reports and "how" not in self._status:
                     self._account()
             finally:
                 self._finish()
@@ -234,7 +234,7 @@ class Container:
                 continue
             if self._left and here:
                 if not self._wire:
-                    self._hear(self._take(_READ))
+                    self._read_status(self._take(_READ))
                 return True
             if self._socket is None:
                 return False
@@ -250,11 +250,11 @@ class Container:
                 return False
             self._raw, self._at = self._raw[self._at :] + data, 0
 
-    def _hear(self, data: bytes) -> None:
+    def _read_status(self, data: bytes) -> None:
         *lines, self._line = (self._line + data)[-_LINE:].split(b"\n")
         for line in lines:
             with suppress(ValueError):  # output of the interpreter itself if it could not start
-                self._heard.update(json.loads(line))
+                self._status.update(json.loads(line))
 
     def _end(self) -> None:
         """Kill the container. No process of it runs when this returns; the daemon then removes it."""

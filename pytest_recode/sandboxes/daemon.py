@@ -132,8 +132,8 @@ def unanswered(exc: Exception, address: str = "") -> str:
     cause = " ".join(str(exc).split())
     if used.startswith(SSH) and not has_password(used):
         step = f"check that `{ssh_tunnel.by_hand(used)}` works without a question"
-        complaint = ssh_tunnel.complaint(used)
-        cause += f"; ssh: {complaint}" if complaint and complaint not in cause else ""
+        last_error = ssh_tunnel.last_error(used)
+        cause += f"; ssh: {last_error}" if last_error and last_error not in cause else ""
     return f"docker{on(address)}: the daemon does not answer ({cause}); {step}, or {choice}"
 
 

@@ -172,13 +172,13 @@ def _drop(spares: Sequence[_Spare]) -> None:
             each.result()
 
 
-def find_image(image: str, tell: Callable[[str], None], address: str = "") -> None:
-    """Find or pull the image of tasks that name none ("": the default image). `tell` is called with a line before a pull.
+def find_image(image: str, notify: Callable[[str], None], address: str = "") -> None:
+    """Find or pull the image of tasks that name none ("": the default image). `notify` is called with a line before a pull.
 
     Raises `UserError` and `SandboxError`.
     """
     with connected(address) as daemon:
-        base_image(daemon, image, tell)
+        base_image(daemon, image, notify)
 
 
 def check(context: SandboxContext) -> str | None:

@@ -77,20 +77,20 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
     return _layered(client, found, environment.image or base or BASE, environment.requirements)
 
 
-def base_image(client: Any, name: str, tell: Callable[[str], None] = LOG.warning) -> str:
+def base_image(client: Any, name: str, notify: Callable[[str], None] = LOG.warning) -> str:
     """The id of the image for tasks that name none; `name` "" is the default image.
 
-    `tell` is called with a line before a pull. Raises `UserError`.
+    `notify` is called with a line before a pull. Raises `UserError`.
     """
     if name:
         next_step = "build it, or pull it on a machine with a network, or name another image"
-        return _present(client, name, f"--recode-image={name}", next_step, tell)
+        return _present(client, name, f"--recode-image={name}", next_step, notify)
     return _present(
         client,
         BASE,
         f"the default image {BASE}",
         "pull it on a machine with a network, or name another with --recode-image",
-        tell,
+        notify,
     )
 
 
@@ -109,14 +109,14 @@ def _hides(directory: Path, path: Path) -> bool:
     return (directory / "reference").is_dir() and path.relative_to(directory).parts[0] in SECRET
 
 
-def _present(client: Any, name: str, what: str, next_step: str, tell: Callable[[str], None] = LOG.warning) -> str:
+def _present(client: Any, name: str, what: str, next_step: str, notify: Callable[[str], None] = LOG.warning) -> str:
     """The id of a named image, which is pulled if necessary."""
     import docker.errors
 
     try:
         return str(client.inspect_image(name)["Id"])
     except docker.errors.ImageNotFound:
-        tell(f"docker{on(client.address)}: pulling the image {name}, which may take minutes")
+        notify(f"docker{on(client.address)}: pulling the image {name}, which may take minutes")
     try:
         repository, separator, tag = name.rpartition(":")
         if not separator or "/" in tag or "@" in name:

@@ -31,7 +31,7 @@ _OPTIONS = (
     *("-o", "ControlMaster=no", "-o", "ControlPath=none"),
 )
 _READY = b"pytest-recode: forwarded\n"
-_ASK = "docker context inspect --format '{{.Endpoints.docker.Host}}'"
+_INSPECT = "docker context inspect --format '{{.Endpoints.docker.Host}}'"
 _ROOT = "unix://"
 _LONGEST = 40
 """Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
@@ -74,11 +74,11 @@ def _close_all() -> None:
         close(address)
 
 
-def complaint(address: str) -> str:
+def last_error(address: str) -> str:
     """The last line that the open connection to `address` wrote, such as a refused forwarding; "" if there is none."""
     with _lock:
         tunnel = _tunnels.get(address)
-    return tunnel.complaint() if tunnel is not None else ""
+    return tunnel.last_error() if tunnel is not None else ""
 
 
 def by_hand(address: str) -> str:
@@ -99,8 +99,8 @@ def _socket_of(address: str) -> str:
         return path
     if address not in _sockets:
         try:
-            asked = subprocess.run(
-                ["ssh", *_OPTIONS, *_target(address), _ASK],
+            result = subprocess.run(
+                ["ssh", *_OPTIONS, *_target(address), _INSPECT],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -112,12 +112,14 @@ def _socket_of(address: str) -> str:
             raise SshError(f"cannot start ssh: {exc.strerror}") from exc
         except subprocess.TimeoutExpired:
             raise SshError(f"ssh did not connect within {OPEN_SECONDS:g} s") from None
-        said = (asked.stdout.split() or [""])[-1]
-        if asked.returncode != 0:
-            raise SshError(_last_line(asked.stderr) or _silent(asked.returncode))
-        if not said.startswith(_ROOT):
-            raise SshError(f"the docker program there uses {said or 'nothing'}; write ssh://HOST/PATH/TO/docker.sock")
-        _sockets[address] = said.removeprefix(_ROOT)
+        endpoint = (result.stdout.split() or [""])[-1]
+        if result.returncode != 0:
+            raise SshError(_last_line(result.stderr) or _no_message(result.returncode))
+        if not endpoint.startswith(_ROOT):
+            raise SshError(
+                f"the docker program there uses {endpoint or 'nothing'}; write ssh://HOST/PATH/TO/docker.sock"
+            )
+        _sockets[address] = endpoint.removeprefix(_ROOT)
     return _sockets[address]
 
 
@@ -154,16 +156,16 @@ class Tunnel:
         with suppress(BrokenPipeError):  # the end of the output says the same
             process.stdin.write(_READY)
         deadline = time.monotonic() + OPEN_SECONDS
-        heard = b""
-        while not heard.endswith(_READY):
+        received = b""
+        while not received.endswith(_READY):
             if not waiting.ready(process.stdout, select.POLLIN, deadline - time.monotonic()):
                 raise SshError(f"ssh did not connect within {OPEN_SECONDS:g} s")
             data = os.read(process.stdout.fileno(), 1 << 16)
             if not data:
-                raise SshError(self._last_words())
-            heard = (heard + data)[-(1 << 16) :]
+                raise SshError(self._failure())
+            received = (received + data)[-(1 << 16) :]
         if not self.path.exists():
-            raise SshError(self._last_words())
+            raise SshError(self._failure())
 
     def ended(self) -> bool:
         return self._process is None or self._process.poll() is not None
@@ -179,18 +181,18 @@ class Tunnel:
         self._stderr.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def complaint(self) -> str:
+    def last_error(self) -> str:
         if self._stderr.closed:
             return ""
         size = os.fstat(self._stderr.fileno()).st_size
         text = os.pread(self._stderr.fileno(), 2000, max(size - 2000, 0))  # not `seek`, because ssh shares the offset
         return _last_line(text.decode("utf-8", "replace"))
 
-    def _last_words(self) -> str:
+    def _failure(self) -> str:
         assert self._process is not None
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
-        return self.complaint() or _silent(self._process.returncode)
+        return self.last_error() or _no_message(self._process.returncode)
 
 
 def _last_line(stderr: str) -> str:
@@ -198,5 +200,5 @@ def _last_line(stderr: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _silent(status: int | None) -> str:
+def _no_message(status: int | None) -> str:
     return f"ssh ended with status {status} and no message"

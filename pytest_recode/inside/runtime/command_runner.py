@@ -178,7 +178,7 @@ def _follow(output: int, report: int, collected: _Output, deadline: float) -> tu
 
 def _parse(data: bytes) -> dict[str, str]:
     lines = [line.partition(" ") for line in data.decode("utf-8", "replace").splitlines()]
-    return {word: rest for word, _, rest in lines}
+    return {key: rest for key, _, rest in lines}
 
 
 def _end() -> None:

@@ -62,7 +62,9 @@ def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, r
         base = linux_isolation.address_space()
         pid = os.fork()
         if pid == 0:
-            launch.run_payload(main, reader, writer, report, limits, base, jail_kind="container", say=_report_fault)
+            launch.run_payload(
+                main, reader, writer, report, limits, base, jail_kind="container", report_start=_report_fault
+            )
         how = launch.watch(pid, limits, linux_isolation.pids_here, gone=_ended_check(reader, writer))
         if how == linux_isolation.ending(signal.SIGKILL) and _killed_for_memory(before):
             how = f"out of memory ({limits.memory_mb} MiB)"
@@ -115,9 +117,9 @@ def _kills() -> int:
     return 0
 
 
-def _report_fault(report: int, word: str, rest: str) -> None:
+def _report_fault(report: int, key: str, rest: str) -> None:
     """Report a fault of the program's process, before it runs the program."""
-    if word == "fault":
+    if key == "fault":
         _report(report, {"how": f"could not be started: {rest}"})
 
 

@@ -42,7 +42,7 @@ class _Job:
     def report_lines(self) -> dict[str, str]:
         """The lines of the report, by their first words."""
         lines = [line.partition(" ") for line in self.report_data.decode("utf-8", "replace").splitlines()]
-        return {word: rest for word, _, rest in lines}
+        return {key: rest for key, _, rest in lines}
 
 
 class Parent:

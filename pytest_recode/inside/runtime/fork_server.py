@@ -187,13 +187,13 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
     order = json.loads(data)
     number, wire, limits = order["launch"], wires[0], launch.Limits(**order["limits"])
 
-    def say(report: int, word: str, rest: str) -> None:
-        fault = {"how": "", "fault": rest} if word == "fault" else {}
+    def report_start(report: int, key: str, rest: str) -> None:
+        fault = {"how": "", "fault": rest} if key == "fault" else {}
         message = {"ended": number, **fault} if fault else {"up": number}
         socket.socket(fileno=os.dup(report)).send(json.dumps(message).encode())
 
     if limits.persistent:
-        say(control.fileno(), "up", "")
+        report_start(control.fileno(), "up", "")
         launch.wire_on_3_and_4(wire, wire, control.fileno())
         launch.shield("first", limits)
         how = f"exited with status {launch.call(main, 3, 4)}"
@@ -202,7 +202,9 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
         base = linux_isolation.address_space()
         pid = os.fork()
         if pid == 0:
-            launch.run_payload(main, wire, wire, control.fileno(), limits, base, jail_kind="first", say=say)
+            launch.run_payload(
+                main, wire, wire, control.fileno(), limits, base, jail_kind="first", report_start=report_start
+            )
         os.close(wire)
         how = launch.watch(
             pid, limits, linux_isolation.pids_here, gone=lambda: linux_isolation.hung_up(control.fileno())

@@ -47,9 +47,9 @@ class Limits(NamedTuple):
     users: Sequence[Any] = ()  # without namespaces, if root runs pytest: `unprivileged.of_this_process`
 
 
-def write_report(report: int, word: str, rest: str) -> None:
+def write_report(report: int, key: str, rest: str) -> None:
     """Write a line of the report."""
-    os.write(report, f"{word} {rest}".strip().encode("utf-8", "replace") + b"\n")
+    os.write(report, f"{key} {rest}".strip().encode("utf-8", "replace") + b"\n")
 
 
 # With namespaces
@@ -264,7 +264,7 @@ def run_payload(
     base: int,
     *,
     jail_kind: str,
-    say: Callable[[int, str, str], None] = write_report,
+    report_start: Callable[[int, str, str], None] = write_report,
 ) -> None:
     """Become the program: the wire on descriptors 3 and 4, no other descriptor, every limit set. Does not return.
 
@@ -290,9 +290,9 @@ def run_payload(
             if jail_kind != "plain":
                 seccomp.refuse()
             linux_isolation.limit("RLIMIT_AS", base + limits.memory_mb * linux_isolation.MIB)
-        say(report, "up", "")
+        report_start(report, "up", "")
     except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
-        say(report, "fault", f"{type(exc).__name__}: {exc}")
+        report_start(report, "fault", f"{type(exc).__name__}: {exc}")
         os._exit(1)
     status = 1
     try:

@@ -24,7 +24,7 @@ os.wait()
 def check_bytes_arrive_as_sent(bench: Bench) -> None:
     size = 3_000_001
     with bench.probe() as probe:
-        probe.tell(f"data = read(reader, {size}); write(writer, data[::-1])")
+        probe.send(f"data = read(reader, {size}); write(writer, data[::-1])")
         sent = os.urandom(size)
         probe.connection.send(memoryview(sent), time.monotonic() + 60)
         assert probe.read(size, time.monotonic() + 60) == sent[::-1], "the bytes came back changed"
@@ -32,7 +32,7 @@ def check_bytes_arrive_as_sent(bench: Bench) -> None:
 
 def check_deadlines_hold(bench: Bench) -> None:
     with bench.probe() as probe:
-        probe.tell("import time; time.sleep(600)")
+        probe.send("import time; time.sleep(600)")
         for what, call in (
             ("receive", lambda: probe.connection.receive(1, time.monotonic() + 0.05)),
             ("send", lambda: probe.connection.send(bytes(1 << 26), time.monotonic() + 0.3)),
@@ -44,7 +44,7 @@ def check_deadlines_hold(bench: Bench) -> None:
             raise AssertionError(f"{what} did not raise TimeoutError")
 
 
-def check_the_end_is_told(bench: Bench) -> None:
+def check_the_end_is_reported(bench: Bench) -> None:
     for source, expected in (
         ("raise SystemExit(3)", "exited with status 3"),
         ("import os; os._exit(0)", "exited with status 0"),
@@ -60,7 +60,7 @@ def check_the_end_is_told(bench: Bench) -> None:
 
 def check_kill_ends_what_runs(bench: Bench) -> None:
     with bench.probe() as probe:
-        probe.tell("while True: pass")
+        probe.send("while True: pass")
         how = probe.connection.kill()
         assert how == "", f"the program was still running, but kill() returned {how!r}"
         assert probe.connection.kill() == "", "kill() returned something else the second time"
@@ -231,7 +231,7 @@ def check_memory_is_limited_for_all_processes_together(bench: Bench) -> None:
 def check_processes_are_limited(bench: Bench) -> None:
     mark = marked()
     with bench.probe() as probe:
-        probe.tell(
+        probe.send(
             "import os, sys\n"
             "pids = set()\n"
             f"for _ in range({bench.limits.pids * 3}):\n"

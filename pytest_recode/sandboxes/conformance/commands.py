@@ -28,7 +28,7 @@ def _python(probe: Probe, source: str, *arguments: str, seconds: float = 30) -> 
     return _run(probe, f"[{_PYTHON}, '-c', {source!r}, *{list(arguments)!r}]", seconds)
 
 
-def check_a_command_tells_its_status_and_output(bench: Bench) -> None:
+def check_a_command_reports_its_status_and_output(bench: Bench) -> None:
     with bench.probe(persistent=True) as probe:
         assert _sh(probe, "echo out; echo err >&2; exit 3") == [3, "out\nerr\n", False]
         assert _sh(probe, "kill -9 $$") == [-9, "", False]

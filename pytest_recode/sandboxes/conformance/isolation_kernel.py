@@ -86,7 +86,7 @@ def check_files_are_limited(bench: Bench) -> None:
     most = (bench.limits.disk_mb * 256 + 1024) * 2
     for place in (".", "/tmp", "/dev/shm"):
         with bench.probe() as probe:
-            probe.tell(
+            probe.send(
                 f"import os, time\nmade = 0\n"
                 f"try:\n    while made <= {most}: os.close(os.open(f'{place}/empty-{{made}}', os.O_CREAT | os.O_WRONLY)); made += 1\n"
                 "except OSError: pass\n"
@@ -143,7 +143,7 @@ def check_shared_memory_counts(bench: Bench) -> None:
     """Uses memory that is not counted as any process's own."""
     many, each = 64, max(bench.limits.memory_mb // 16, 1)  # fewer than the descriptors a program may have
     with bench.probe() as probe:
-        probe.tell(
+        probe.send(
             "import os, time\n"
             "held = []\n"
             f"for _ in range({many}):\n"
@@ -155,7 +155,7 @@ def check_shared_memory_counts(bench: Bench) -> None:
 
 
 def _answer_or_end(probe: Probe, value: str) -> int | None:
-    """The answer to `value` of a program that still has to answer an earlier `tell`; None if the program ended."""
+    """The answer to `value` of a program that still has to answer an earlier `send`; None if the program ended."""
     try:
         return int(probe.ask(f"result = {value}"))
     except (AssertionError, ConnectionError):

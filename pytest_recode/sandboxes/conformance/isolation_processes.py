@@ -21,7 +21,7 @@ def attempt(call, *args, **kwargs):
 
 def check_signals_stay_inside(bench: Bench) -> None:
     with bench.probe() as bystander, bench.probe() as probe:
-        probe.tell(
+        probe.send(
             "import os, signal\n"
             "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
             "for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGSTOP, signal.SIGKILL):\n"
@@ -134,7 +134,7 @@ def check_commands_cannot_reach_their_program(bench: Bench) -> None:
 def check_the_host_is_usable_throughout(bench: Bench) -> None:
     """`kill` ends a fork bomb, and the host can start processes while it runs."""
     with bench.probe() as probe:
-        probe.tell("import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass")
+        probe.send("import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass")
         pid = os.fork()
         if pid == 0:
             os._exit(0)

@@ -27,14 +27,14 @@ class Probe:
 
     def ask(self, source: str, seconds: float = SECONDS) -> Any:
         """Run `source` in the sandbox and return its `result`. Raises an `AssertionError` with the traceback from the sandbox."""
-        self.tell(source, seconds)
+        self.send(source, seconds)
         deadline = time.monotonic() + seconds
         answer = json.loads(self.read(int.from_bytes(self.read(4, deadline), "big"), deadline))
         if "error" in answer:
             raise AssertionError(f"inside the sandbox:\n{answer['error']}")
         return answer["value"]
 
-    def tell(self, source: str, seconds: float = SECONDS) -> None:
+    def send(self, source: str, seconds: float = SECONDS) -> None:
         data = source.encode()
         self.connection.send(len(data).to_bytes(4, "big") + data, time.monotonic() + seconds)
 
@@ -48,7 +48,7 @@ class Probe:
 
     def ended(self, source: str, seconds: float = SECONDS) -> str:
         """Run `source`, which must end the program, and return how it ended."""
-        self.tell(source, seconds)
+        self.send(source, seconds)
         deadline = time.monotonic() + seconds
         while self.connection.receive(1 << 16, deadline):
             pass
