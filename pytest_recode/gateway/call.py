@@ -74,7 +74,7 @@ class Call:
         if self._throttle.paused > left:
             raise self._waited_too_long(f"; it takes requests again in {self._throttle.paused:.0f} s")
         since = self._now()
-        reminder = asyncio.get_running_loop().call_later(LONG_WAIT, self._tell)
+        reminder = asyncio.get_running_loop().call_later(LONG_WAIT, self._report_wait)
         try:
             async with asyncio.timeout(left):
                 self._started, self._line = await self._reserved()
@@ -86,9 +86,9 @@ class Call:
         self._sent = self._now()
         self._emit({"event": "try"})
 
-    def _tell(self) -> None:
+    def _report_wait(self) -> None:
         """Tell the user that calls wait, once in `LONG_WAIT` seconds for all calls of the model."""
-        if self._throttle.may_tell(LONG_WAIT):
+        if self._throttle.may_report_wait(LONG_WAIT):
             why = f"the provider's last refusal: {self._refused_by}" if self._refused_by else "other calls are first"
             text = f"model {self._model}: a call has waited {LONG_WAIT:g} s for the rate limit or the budget ({why})"
             self._emit({"event": "warning", "text": f"{text}; it waits up to {self._max_wait:g} s (--recode-max-wait)"})

@@ -252,18 +252,18 @@ def _common(one: Sequence[Any], other: Sequence[Any]) -> Iterator[Any]:
         yield left
 
 
-def _difference(recorded: Question, asked: Question) -> str:
+def _difference(recorded: Question, wanted: Question) -> str:
     """The first difference, in words."""
-    for key in sorted({*recorded.parts, *asked.parts}):
-        old, new = recorded.parts.get(key), asked.parts.get(key)
+    for key in sorted({*recorded.parts, *wanted.parts}):
+        old, new = recorded.parts.get(key), wanted.parts.get(key)
         if old != new:
             return f"{key} was {_short(old)} and is {_short(new)}"
-    if list(recorded.tools) != list(asked.tools):
+    if list(recorded.tools) != list(wanted.tools):
         return "the tools are others"
-    same = sum(1 for _ in _common(_steady(recorded.messages), _steady(asked.messages)))
-    if same == len(asked.messages) or same == len(recorded.messages):
-        return f"it had {len(recorded.messages)} messages and has {len(asked.messages)}"
-    old, new = recorded.messages[same], asked.messages[same]
+    same = sum(1 for _ in _common(_steady(recorded.messages), _steady(wanted.messages)))
+    if same == len(wanted.messages) or same == len(recorded.messages):
+        return f"it had {len(recorded.messages)} messages and has {len(wanted.messages)}"
+    old, new = recorded.messages[same], wanted.messages[same]
     where = f"message {same + 1} ({new.get('role')})"
     pairs = zip(_texts(old), _texts(new), strict=False)
     for number, (left, right) in enumerate(pairs, 1):

@@ -51,7 +51,7 @@ class GatewayModel:
         self._address = address
         self._caller = context.caller
         self._temperature = context.temperature
-        self._asked: Counter[bytes] = Counter()
+        self._counts: Counter[bytes] = Counter()
         self._observer: CallObserver = context.observer or _Unobserved()
         found = facts(address, context.name)
         self.native_tools, self.window = found.native_tools, found.window
@@ -72,11 +72,11 @@ class GatewayModel:
         return self._call("/v1/embeddings", {"model": self.name, "input": list(texts)}, _embedded)
 
     def _call(self, path: str, body: Mapping[str, Any], read: Callable[[Any], A]) -> A:
-        asked = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
-        self._asked[asked] += 1
+        digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
+        self._counts[digest] += 1
         self._observer.begin()
         try:
-            answer = self._last_event(path, {**body, NUMBER: self._asked[asked]})
+            answer = self._last_event(path, {**body, NUMBER: self._counts[digest]})
             found = read(answer["body"])
         except (Exception, Stopped):
             self._observer.failed()  # raises Stopped with its reason, if this process has been told

@@ -60,7 +60,7 @@ class GatewayProcess:
                 bufsize=0,
                 start_new_session=True,  # Ctrl-C in the terminal stops the run, which then ends the gateway
             )
-        _tell(process, self._config.dumped())
+        _send(process, self._config.dumped())
         return process
 
     def _restart(self) -> None:
@@ -73,7 +73,7 @@ class GatewayProcess:
                     return
                 left = left - 1 if time.monotonic() - since < _MINUTE else RESTARTS
                 again = "it is started again" if left >= 0 else "it has died too often, and is not started again"
-                self._notify(f"the gateway, which calls the models, died ({_how(status)}): {again}{self._last_words()}")
+                self._notify(f"the gateway, which calls the models, died ({_how(status)}): {again}{self._last_line()}")
                 if left < 0:
                     self._remove()  # workers do not wait for it any longer
                     return
@@ -84,14 +84,14 @@ class GatewayProcess:
                     self._remove()
                     return
                 if self._stopped:  # asked of the new process: a stop until here went to the one that died
-                    _tell(self._process, _STOP)
+                    _send(self._process, _STOP)
 
     def stop(self) -> None:
         """The run stops: the gateway sends no further request. Signal handlers may call it."""
         self._stopped = True
-        _tell(self._process, _STOP)
+        _send(self._process, _STOP)
 
-    def _last_words(self) -> str:
+    def _last_line(self) -> str:
         lines = self._errors.read_text("utf-8", "replace").split("\n") if self._errors.exists() else []
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f"; its last line: {last}" if last else ""
@@ -118,7 +118,7 @@ class GatewayProcess:
 _STOP = "stop"
 
 
-def _tell(process: subprocess.Popen[bytes], line: str) -> None:
+def _send(process: subprocess.Popen[bytes], line: str) -> None:
     """Write a line to the gateway. If it has died, the thread that waits for it reports that."""
     assert process.stdin is not None
     data = f"{line}\n".encode()

@@ -107,12 +107,12 @@ class Gateway:
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = await _body(request)
         try:
-            asked = request_of(body)
+            chat_request = request_of(body)
         except ValueError as error:
             return _refused(400, str(error))
 
         def complete(model: ProviderModel) -> Awaitable[Reply]:
-            return replace(model, temperature=body.get("temperature")).complete(asked)
+            return replace(model, temperature=body.get("temperature")).complete(chat_request)
 
         return await self._respond(request, body, complete)
 

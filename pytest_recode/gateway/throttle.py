@@ -73,14 +73,14 @@ class Throttle:
         self._probe_after = FIRST_PROBE
         self._random = jitter or random.Random()
         self._timer: asyncio.TimerHandle | None = None
-        self._told_until = 0.0
+        self._no_report_before = 0.0
 
-    def may_tell(self, seconds: float) -> bool:
+    def may_report_wait(self, seconds: float) -> bool:
         """Whether the user may be told that calls wait: once in so many seconds."""
         now = asyncio.get_running_loop().time()
-        if now < self._told_until:
+        if now < self._no_report_before:
             return False
-        self._told_until = now + seconds
+        self._no_report_before = now + seconds
         return True
 
     @property

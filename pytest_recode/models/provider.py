@@ -76,12 +76,12 @@ class ProviderModel:
     async def complete(self, request: ChatRequest) -> Reply:
         """Raises what `Model.complete` raises."""
         body = self._request(request)
-        return await self._insist(lambda: self._ask(body))
+        return await self._with_retries(lambda: self._ask(body))
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        return await self._insist(lambda: self._ask_vectors(texts))
+        return await self._with_retries(lambda: self._ask_vectors(texts))
 
-    async def _insist(self, ask: Callable[[], Awaitable[A | Failure]]) -> A:
+    async def _with_retries(self, ask: Callable[[], Awaitable[A | Failure]]) -> A:
         """Call `ask` until it returns an answer or retries are exhausted."""
         start = time.monotonic()
         silent, tried = 0, 0
@@ -93,11 +93,11 @@ class ProviderModel:
             throttled = self.admission is not None and self.admission.ended(answer)
             if not isinstance(answer, Failure):
                 self.ledger.spent(self.name, answer.usage)
-                self._heard()
+                self._set_reachable()
                 return answer
             self.ledger.unanswered(self.name, answer.fault.value)
             if throttled:
-                self._heard()
+                self._set_reachable()
                 continue
             tried += 1
             passed = time.monotonic() - start
@@ -111,26 +111,26 @@ class ProviderModel:
                     self.ledger.fault(error)
                 raise error
             self.ledger.retry(ModelError(answer.fault, self.name, answer.detail), pause)
-            self._tell(answer, pause)
+            self._report_retry(answer, pause)
             await self.wait(pause)
 
     def _lost(self, answer: Failure, tried: int, pause: float | None) -> bool:
         """Whether the run has given up on this address. The first worker that notices an unreachable server reports it."""
         if not (answer.unreachable or answer.silent):
             if answer.fault is not ModelFault.TIMEOUT:
-                self._heard()
+                self._set_reachable()
             return False
-        where = self._where if answer.unreachable else self._asked
+        where = self._where if answer.unreachable else self._model_on_server
         before = self.ledger.reached(where, Reach.LOST if pause is None else Reach.WAITING)
         if answer.unreachable and before is Reach.ANSWERS and pause is not None and tried == 1:
             self.warn(f"model {self.name}: {answer.detail}; trying again for up to {self.retries.knocking:.0f} s")
         return before is Reach.LOST
 
-    def _heard(self) -> None:
-        for where in (self._where, self._asked):
+    def _set_reachable(self) -> None:
+        for where in (self._where, self._model_on_server):
             self.ledger.reached(where, Reach.ANSWERS)
 
-    def _tell(self, answer: Failure, pause: float) -> None:
+    def _report_retry(self, answer: Failure, pause: float) -> None:
         """Log the next try; as a warning, which the user sees in any worker, if the wait may take minutes."""
         if answer.silent:
             self.warn(
@@ -147,22 +147,22 @@ class ProviderModel:
         """Warn once in a run that the first answer is late. A model that has answered before works, however long it takes."""
         if self.ledger.answered(self.name):
             return
-        if self.ledger.reached(self._asked, Reach.WAITING) is Reach.ANSWERS:
+        if self.ledger.reached(self._model_on_server, Reach.WAITING) is Reach.ANSWERS:
             self.warn(
                 f"model {self.name}: no answer in the first {self.late_seconds:g} s (server: {self._where});"
                 f" waiting for up to {self.call_seconds:g} s (--recode-call-seconds)"
             )
 
-    def _request(self, asked: ChatRequest) -> dict[str, Any]:
-        request: dict[str, Any] = {**self.entry.params}
+    def _request(self, request: ChatRequest) -> dict[str, Any]:
+        arguments: dict[str, Any] = {**self.entry.params}
         if self.temperature is not None:
-            request["temperature"] = self.temperature
-        if asked.tools:
-            request["tools"] = list(asked.tools)
-        if asked.schema is not None and litellm().supports_response_schema(self.entry.model):
-            request["response_format"] = response_format(asked.schema)
+            arguments["temperature"] = self.temperature
+        if request.tools:
+            arguments["tools"] = list(request.tools)
+        if request.schema is not None and litellm().supports_response_schema(self.entry.model):
+            arguments["response_format"] = response_format(request.schema)
         address = self._address() | {"timeout": timeout(self.call_seconds, min(_CONNECT, self.call_seconds / 2))}
-        return request | address | {"messages": list(asked.messages)}
+        return arguments | address | {"messages": list(request.messages)}
 
     async def _ask(self, request: Mapping[str, Any]) -> Reply | Failure:
         response = await self._called(lambda: litellm().acompletion(**request, **self._extra))
@@ -220,7 +220,7 @@ class ProviderModel:
         return url._replace(netloc=url.netloc.rpartition("@")[2], query="").geturl()
 
     @property
-    def _asked(self) -> str:
+    def _model_on_server(self) -> str:
         """The key of this model on this server: other models there may work if this one hangs."""
         return f"{self._where} {self.name}"
 
@@ -230,17 +230,17 @@ class ProviderModel:
         if failed.unreachable:
             step = "start the server there, or correct the address" if own else "check the network"
             return replace(failed, detail=f"{self._where} {failed.detail}: {step}")
-        asked = f"asked {'at ' if own else ''}{self._where}"
+        server = f"asked {'at ' if own else ''}{self._where}"
         if failed.fault is ModelFault.AUTH and self.key_env:
             if self.api_key == NO_KEY:
-                return replace(failed, detail=f"{failed.detail} ({asked}, without a key: export {self.key_env})")
+                return replace(failed, detail=f"{failed.detail} ({server}, without a key: export {self.key_env})")
             step = f"check that key and its account, or export another as {self.key_env}"
-            return replace(failed, detail=f"{failed.detail} ({asked}, with the key in {self.key_env}): {step}")
+            return replace(failed, detail=f"{failed.detail} ({server}, with the key in {self.key_env}): {step}")
         if failed.fault is ModelFault.UNKNOWN:
             step = f"check the model's name{', or the address (--recode-api-base)' if own else ''}"
-            return replace(failed, detail=f"{failed.detail} ({asked}): {step}")
+            return replace(failed, detail=f"{failed.detail} ({server}): {step}")
         if failed.fault is ModelFault.AUTH or (own and failed.fault is ModelFault.CONNECTION):
-            return replace(failed, detail=f"{failed.detail} ({asked})")
+            return replace(failed, detail=f"{failed.detail} ({server})")
         return failed
 
     def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply:
@@ -261,8 +261,8 @@ class ProviderModel:
         usage = self._usage(response, sum(len(str(each)) for each in messages), written)
         return Reply(text=text, thoughts=thoughts, tool_calls=calls, usage=usage, finish=choice.finish_reason or "")
 
-    def _usage(self, response: Any, asked: int, written: int) -> Usage:
-        """The usage that the provider reports, else an estimate of four characters for each token."""
+    def _usage(self, response: Any, prompt_size: int, answer_size: int) -> Usage:
+        """The usage that the provider reports, else an estimate of four characters for each token. Sizes are in characters."""
         reported = getattr(response, "usage", None)
         prompt = getattr(reported, "prompt_tokens", None) or 0
         completion = getattr(reported, "completion_tokens", None) or 0
@@ -272,7 +272,7 @@ class ProviderModel:
             )
             prompt = completion = 0
         if not prompt and not completion:
-            prompt, completion = math.ceil(asked / 4), math.ceil(written / 4)
+            prompt, completion = math.ceil(prompt_size / 4), math.ceil(answer_size / 4)
             response = None
         return Usage(
             prompt_tokens=prompt,

@@ -67,7 +67,7 @@ class Retries:
 
     def error(self, model: str, failure: Failure, tried: int, seconds: float, *, lost: bool = False) -> ModelError:
         """The error to raise after the last try; `lost`: the run had already given up on the address."""
-        tries = asked = ""
+        tries = excess = ""
         if lost and failure.silent and tried == 1:
             tries = " (tried once, because this run gave up on this model before)"
         elif lost and not failure.silent:
@@ -75,9 +75,9 @@ class Retries:
         elif failure.fault in RETRIED:
             tries = f" (gave up after {tried} {'try' if tried == 1 else 'tries'} in {seconds:.0f} s)"
         if failure.retry_after is not None and failure.retry_after > self.cap:
-            asked = f" (the server asked to wait {failure.retry_after:.0f} s; this run waits at most {self.cap:.0f} s)"
-        detail = f"{failure.detail}{tries}{asked}"
-        return ModelError(failure.fault, model, detail, cause=f"{failure.detail}{asked}")
+            excess = f" (the server asked to wait {failure.retry_after:.0f} s; this run waits at most {self.cap:.0f} s)"
+        detail = f"{failure.detail}{tries}{excess}"
+        return ModelError(failure.fault, model, detail, cause=f"{failure.detail}{excess}")
 
 
 def failure(error: Exception) -> Failure | None:
