@@ -77,11 +77,11 @@ class Stops:
             self.settled()
 
     @contextmanager
-    def signals(self, outside: Callable[[str], bool], tell: Callable[[str], None]) -> Iterator[None]:
+    def signals(self, outside: Callable[[str], bool], notify: Callable[[str], None]) -> Iterator[None]:
         """Handle SIGTERM and Ctrl-C as requests to stop, in the main thread. Restores the previous handlers on exit.
 
         `outside` is called with the reason if no episode is running, and returns whether it handled the signal; if not, the previous
-        handler is called. `tell` shows one line to the user. A signal that is ignored remains ignored.
+        handler is called. `notify` shows one line to the user. A signal that is ignored remains ignored.
         """
         if threading.current_thread() is not self._main:
             yield
@@ -105,7 +105,7 @@ class Stops:
             else:
                 self.request(f"stopped by {_NAMES[signal.Signals(number)]}")
             if self._busy:
-                tell(f"{self.reason}: waiting up to {AWAITED:.0f} s for the answer under way; Ctrl-C ends the wait")
+                notify(f"{self.reason}: waiting up to {AWAITED:.0f} s for the answer under way; Ctrl-C ends the wait")
                 self.limit(AWAITED)
             elif self._inside:
                 raise Stopped(self.reason)

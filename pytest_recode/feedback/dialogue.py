@@ -28,11 +28,11 @@ CATEGORIES = "The category is the kind of fault: the first in the order T1, T4, 
 
 MOST_DRAFT = 4000
 
-Say = Callable[[str], None]
+Write = Callable[[str], None]
 Read = Callable[[str], str]
 
 
-def dialogue(request: Request, say: Say, read: Read, *, stored: Path, width: int, first: bool) -> Words:
+def dialogue(request: Request, write: Write, read: Read, *, stored: Path, width: int, first: bool) -> Words:
     """Ask for the fields of a request. `read` shows its prompt and returns a line, or raises `EOFError` at the end of the input.
     `stored`: a file for the answers so far; `width`: of the terminal, in characters; `first`: this is the first request of the run.
 
@@ -40,23 +40,23 @@ def dialogue(request: Request, say: Say, read: Read, *, stored: Path, width: int
     """
     words: dict[str, Mapping[str, str]] = dict(_restored(stored, request))
 
-    def tell(text: str) -> None:
-        say("\n".join(_folded(line, width) for line in text.split("\n")))
+    def write_wrapped(text: str) -> None:
+        write("\n".join(_folded(line, width) for line in text.split("\n")))
 
-    say(f"\n{'=' * 20} {request.title} {'=' * 20}\ntask: {request.task}")
-    tell(request.verdict)
-    say(f"\n{request.difference}\n")
-    tell(HELP)
+    write(f"\n{'=' * 20} {request.title} {'=' * 20}\ntask: {request.task}")
+    write_wrapped(request.verdict)
+    write(f"\n{request.difference}\n")
+    write_wrapped(HELP)
     if first:
-        tell("\n".join([CATEGORIES, *(f"  {name}  {meaning}" for name, meaning in MEANINGS.items())]))
+        write_wrapped("\n".join([CATEGORIES, *(f"  {name}  {meaning}" for name, meaning in MEANINGS.items())]))
     try:
         for number, item in enumerate(request.drafts, 1):
             head = f"\nInterface: {item.interface} ({number} of {len(request.drafts)})"
             if item.interface in words:
-                tell(f"{head}: answered before the run was interrupted")
+                write_wrapped(f"{head}: answered before the run was interrupted")
                 continue
-            tell(head)
-            words[item.interface] = _fields(request, item, tell, say, read)
+            write_wrapped(head)
+            words[item.interface] = _fields(request, item, write_wrapped, write, read)
             _store(stored, request, words)
     except EOFError:
         raise UserError(
@@ -67,12 +67,12 @@ def dialogue(request: Request, say: Say, read: Read, *, stored: Path, width: int
     return words
 
 
-def _fields(request: Request, item: FeedbackItem, tell: Say, say: Say, read: Read) -> dict[str, str]:
+def _fields(request: Request, item: FeedbackItem, write_wrapped: Write, write: Write, read: Read) -> dict[str, str]:
     given: dict[str, str] = {}
     for field in request.fields:
         draft = cut(getattr(item, field), MOST_DRAFT)
         if field != "category":  # on separate lines: a long prompt is not visible while typing
-            (say if field == "correction" else tell)(f"draft of the {field}: {draft or '(none)'}")
+            (write if field == "correction" else write_wrapped)(f"draft of the {field}: {draft or '(none)'}")
         while text := _text(field, draft, read):
             given.pop(field, None)
             problem = request.check(field, text)
@@ -82,7 +82,7 @@ def _fields(request: Request, item: FeedbackItem, tell: Say, say: Say, read: Rea
                 if not lost:
                     break
                 problem = f"{lost}: write it differently, or accept it with an empty line"
-            tell(f"  {problem}")
+            write_wrapped(f"  {problem}")
     return given
 
 

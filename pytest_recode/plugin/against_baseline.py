@@ -84,5 +84,5 @@ def compared(run: Run, nodeids: Collection[str], wanted: int) -> Gate:
     before = load(run)
     assert before is not None, "called with --recode-baseline only"
     now = baseline.of_run(run.out, only=frozenset(nodeids))
-    asked = read(run.settings.fail_on, "--recode-fail-on")
-    return gate(now, before, asked, unplayed=wanted - len(nodeids))
+    fail_on = read(run.settings.fail_on, "--recode-fail-on")
+    return gate(now, before, fail_on, unplayed=wanted - len(nodeids))

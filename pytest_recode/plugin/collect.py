@@ -69,9 +69,9 @@ def belongs(parent: pytest.Collector, path: Path, manifest: Path) -> pytest.Coll
 def _given(parent: pytest.Directory, manifest: Path) -> Iterator[pytest.Collector]:
     """The directories of the manifest in this one that the user named, or below which the user named something. Without a node for each
     directory on the way, pytest only reports "not found"."""
-    on_the_way = partial(parent.session.isinitpath, with_parents=True)
-    if on_the_way(parent.path):
-        for path in sorted(filter(on_the_way, parent.path.iterdir())):
+    selected = partial(parent.session.isinitpath, with_parents=True)
+    if selected(parent.path):
+        for path in sorted(filter(selected, parent.path.iterdir())):
             if path.is_dir() and (part := belongs(parent, path, manifest)) is not None:
                 yield part
 

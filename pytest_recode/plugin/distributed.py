@@ -29,7 +29,7 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
     Items of one task, or of one paper, share a warm judge. If items were distributed in turn, every worker would need all judges.
     """
     given = config.known_args_namespace  # `option` already has xdist's default
-    if given.dist != "no" or given.distload or not options.given(config) or run_of(config).asks:
+    if given.dist != "no" or given.distload or not options.given(config) or run_of(config).skip_reason:
         return None
     from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 

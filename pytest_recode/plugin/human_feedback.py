@@ -34,7 +34,7 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
             draft = out / "feedback" / f"{request.name}.said.json"
             with _terminal(config):
                 width = shutil.get_terminal_size().columns
-                return dialogue(request, say=print, read=input, stored=draft, width=width, first=first)
+                return dialogue(request, write=print, read=input, stored=draft, width=width, first=first)
 
         return in_terminal
     if who == "files":

@@ -36,20 +36,20 @@ _SHORT = 1.0
 """Seconds that a check may take without a word to the user."""
 
 
-def check(asked: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
+def check(models: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
     """Check names, keys and prices. Raises `UserError`. Waits for the gateway, which loads litellm, and says so if that takes long."""
-    line = f"looking up {', '.join(dict.fromkeys(each.name for each in asked))} in litellm, which takes some seconds to load"
+    line = f"looking up {', '.join(dict.fromkeys(each.name for each in models))} in litellm, which takes some seconds to load"
     timer = threading.Timer(_SHORT, notify, [line])
     timer.start()
     try:
-        for context in asked:
+        for context in models:
             registry.model(context.name).check(context)
     finally:
         timer.cancel()
 
 
-def glance(asked: Sequence[ModelContext], registry: Registry) -> None:
+def glance(models: Sequence[ModelContext], registry: Registry) -> None:
     """Report misspelt names before anything is started. Raises `UserError`."""
-    for context in asked:
+    for context in models:
         if (look := registry.model(context.name).glance) is not None:
             look(context)

@@ -46,7 +46,7 @@ def start_gateway(run: Run) -> None:
     if run.worker is None and not run.settings.validate and not run.config.option.collectonly:
         glance_at_models(run)
         with usage_errors():
-            if run.settings.resume and run.asks_models:
+            if run.settings.resume and run.calls_models:
                 directory.check_resumable(run.out, run.check_settings)
             if run.gateway is None and run.settings.cassette is not None and run.settings.models:
                 raise UserError(
@@ -91,7 +91,7 @@ def prepare(run: Run) -> None:
 
     Raises `pytest.UsageError`.
     """
-    if run.prepared or run.asks:
+    if run.prepared or run.skip_reason:
         return
     from pytest_recode.sandboxes.interpreters import interpreter
 

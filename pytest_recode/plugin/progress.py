@@ -43,7 +43,7 @@ def chosen(run: Run) -> str:
             )
     if option != "auto":
         return option
-    if config.option.verbose < -1 or run.settings.validate or run.asks or not run.settings.models:
+    if config.option.verbose < -1 or run.settings.validate or run.skip_reason or not run.settings.models:
         return "off"
     live = importlib.util.find_spec("rich") is not None and _on_a_terminal(config)
     return "live" if live else "plain"
@@ -117,7 +117,7 @@ class ProgressPlugin:
             self._area.close()
 
     def _watch(self) -> None:
-        told = 0  # judged turns at the last line
+        reported = 0  # judged turns at the last line
         while not self._end.wait(EVERY if self._area is not None else LOG_EVERY):
             with self._lock:
                 playing = [follower.look() for follower in self._playing.values()]
@@ -126,10 +126,10 @@ class ProgressPlugin:
                 continue
             judged = sum(each.judged for each in playing) + self._finished
             latest = max((each for each in playing if each.judged), key=lambda each: each.since, default=None)
-            if judged != told:
+            if judged != reported:
                 turn = f"; {turn_text(latest)}" if latest is not None else ""
                 self._run.notify(f"{totals_text(self._totals(playing))}{turn}")
-            told = judged
+            reported = judged
 
     def _draw(self, area: LiveArea, playing: list[Progress]) -> None:
         try:

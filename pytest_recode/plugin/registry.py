@@ -116,7 +116,7 @@ def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str
 def collect(pluginmanager: pytest.PytestPluginManager) -> Registry:
     """Collect the entries of every plugin. The last registered plugin takes precedence, so plugins can replace built-in names."""
     hook = pluginmanager.hook
-    asked = {
+    hooks = {
         "formats": hook.pytest_recode_formats,
         "sandboxes": hook.pytest_recode_sandboxes,
         "agents": hook.pytest_recode_agents,
@@ -124,7 +124,7 @@ def collect(pluginmanager: pytest.PytestPluginManager) -> Registry:
         "models": hook.pytest_recode_models,
     }
     offers: dict[str, dict[str, Any]] = {}
-    for what, call in asked.items():
+    for what, call in hooks.items():
         merged: dict[str, Any] = {}
         for offer in reversed(call()):
             if not isinstance(offer, Mapping):

@@ -126,7 +126,7 @@ class Reporter:
         from pytest_recode.stopping import AWAITED
 
         if distributed.stop(self.run.config, reason):
-            self._say(f"{reason}: waiting up to {AWAITED:.0f} s for answers in progress; Ctrl-C ends the wait")
+            self._print(f"{reason}: waiting up to {AWAITED:.0f} s for answers in progress; Ctrl-C ends the wait")
             self.run.stops.limit(AWAITED + _ENDING)
             return True
         if self._item is not None and not isinstance(self._item, TaskItem):
@@ -135,7 +135,7 @@ class Reporter:
             self._session.shouldstop = reason
         return True
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         """Print a line from a signal handler, which may interrupt a write to the terminal (RuntimeError)."""
         with suppress(RuntimeError):
             self.run.notify(line)
@@ -197,7 +197,7 @@ class Reporter:
         self._session = session
         log_filter = LogToWarnings(self.run.config)
         LOG.addFilter(log_filter)
-        signals = self.run.stops.signals(self._outside, self._say) if self.run.asks_models else nullcontext()
+        signals = self.run.stops.signals(self._outside, self._print) if self.run.calls_models else nullcontext()
         try:
             with signals:
                 return (yield)

@@ -225,7 +225,7 @@ class Run:
                 self.ledger.abandon("cut off")
 
     @property
-    def asks_models(self) -> bool:
+    def calls_models(self) -> bool:
         """Whether this session plays episodes with models, if it has any items for that."""
         return bool(self.settings.models) and not self.settings.validate
 
@@ -238,7 +238,7 @@ class Run:
             check_settings(record, self.settings_for(task_format))
 
     @property
-    def asks(self) -> str | None:
+    def skip_reason(self) -> str | None:
         """None if episodes can run; otherwise the reason why they are skipped, with the option to set."""
         return casting.lacks_model(self.settings, self.registry)
 

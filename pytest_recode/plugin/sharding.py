@@ -138,7 +138,7 @@ class ShardSelection:
             session.exitstatus = pytest.ExitCode.OK
         ended = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         settings = self.run.settings
-        if not ended or settings.validate or self.run.asks or session.config.option.collectonly:
+        if not ended or settings.validate or self.run.skip_reason or session.config.option.collectonly:
             return
         from pytest_recode.plugin import directory
 

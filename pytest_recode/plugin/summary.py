@@ -40,7 +40,7 @@ def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[st
     except SyntaxError:
         return []
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    asked = [
+    keys = [
         each.arg
         for call in calls
         if isinstance(call.func, ast.Name) and call.func.id == "recode"
@@ -49,7 +49,7 @@ def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[st
     ]
     known = sorted({key for mark in marks for key in mark})
     lines = []
-    for key in dict.fromkeys(key for key in asked if known and key not in known):
+    for key in dict.fromkeys(key for key in keys if known and key not in known):
         near = difflib.get_close_matches(key, known, 1)
         guess = f" (did you mean {near[0]}?)" if near else ""
         lines.append(f"-m recode({key}=…): no task has {key!r}{guess}: choose from {', '.join(known)}")
@@ -99,11 +99,11 @@ def same_answers(run: Run, items: Sequence[object]) -> str:
     if attempts == 1:
         return ""
     cold = {item.model for item in items if isinstance(item, EpisodeItem) and item.settings.temperature == 0}
-    asked = [name for name in run.settings.models if name in cold and not run.registry.model(name).offline]
-    if not asked:
+    repeated = [name for name in run.settings.models if name in cold and not run.registry.model(name).offline]
+    if not repeated:
         return ""
     return (
-        f"--recode-attempts={attempts} at temperature 0 pays {attempts} times for mostly equal answers ({', '.join(asked)}):"
+        f"--recode-attempts={attempts} at temperature 0 pays {attempts} times for mostly equal answers ({', '.join(repeated)}):"
         " set a --recode-temperature above 0, such as 0.8, or leave --recode-attempts out"
     )
 
@@ -267,9 +267,9 @@ def write(
         if begun(run.out):
             terminal.line(f"records: {run.out}")
             terminal.line(f"to resume: the same command with --recode-out={run.out} --recode-resume")
-    elif started and run.asks:
+    elif started and run.skip_reason:
         terminal.section("recode", sep="=")
-        terminal.line(f"{started} skipped: {run.asks}")
+        terminal.line(f"{started} skipped: {run.skip_reason}")
     elif run.replays and not run.collected.ids and not run.collected.in_other_shards:
         terminal.section("recode", sep="=")
         terminal.line(
