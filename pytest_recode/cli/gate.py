@@ -35,10 +35,10 @@ def _gate(given: argparse.Namespace) -> tuple[str, int]:
     from pytest_recode.metrics.run_notes import unmerged
     from pytest_recode.render import gate as shown
 
-    asked = conditions(given.fail_on or DEFAULT, "--fail-on")
+    fail_on = conditions(given.fail_on or DEFAULT, "--fail-on")
     before = baseline.load(given.baseline)
     run = baseline.of_run(given.run)
     place = given.run if given.run.is_dir() else given.run.parent
-    found = gate(run, before, asked, unplayed=run.unended, unmerged=unmerged(place))
+    found = gate(run, before, fail_on, unplayed=run.unended, unmerged=unmerged(place))
     lines = [*shown.lines(found), *run.notes]
     return "".join(f"{line}\n" for line in lines), 0 if found.passed else 1

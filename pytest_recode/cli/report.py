@@ -105,7 +105,7 @@ def _judge(given: argparse.Namespace) -> Judge:
     litellm_.check(ModelContext(name=name, ledger=NullLedger(), api_base=api_base))
 
     def judged(rows: Rows) -> tuple[Mapping[Row, Sequence[Advice]], Sequence[str]]:
-        found = judge(rows, name, litellm_.make, _say, sample=given.adoption_sample, api_base=api_base)
+        found = judge(rows, name, litellm_.make, _print_note, sample=given.adoption_sample, api_base=api_base)
         return found.advice, found.notes
 
     return judged
@@ -168,7 +168,7 @@ def _report(given: argparse.Namespace) -> str:
         if len(given.table) > 1:
             raise UserError("--format=csv writes one table: give --table once")
         for note in notes:
-            _say(note)
+            _print_note(note)
         return report.as_csv(chosen[0])
     if given.format == "json":
         return report.as_json(chosen, notes)
@@ -211,12 +211,12 @@ def _code(
         try:
             return tasks.reference(task_format, name)
         except UserError as error:
-            _say(f"--tasks: {error}")
+            _print_note(f"--tasks: {error}")
             return None
 
     def table() -> Table:
         if given.codebertscore:
-            code_similarity.fetch(_say)
+            code_similarity.fetch(_print_note)
         return report_code.table(
             rows,
             lambda one: reference(one.row.format, one.task),
@@ -227,5 +227,5 @@ def _code(
     return {"code": table}
 
 
-def _say(line: str) -> None:
+def _print_note(line: str) -> None:
     print(f"pytest-recode: {line}", file=sys.stderr, flush=True)

@@ -44,17 +44,17 @@ the draft below; `{{}}` keeps all drafts. Put code only in `correction`. Passage
 """
 
 
-def by_file(folder: Path, read: Read, tell: Callable[[str], None]) -> Ask:
-    """Ask by files in `folder`. `tell` shows one line to the user."""
+def by_file(folder: Path, read: Read, notify: Callable[[str], None]) -> Ask:
+    """Ask by files in `folder`. `notify` shows one line to the user."""
 
     def ask(request: Request) -> Words:
         answer = folder / f"{request.name}.yaml"
         problem = folder / f"{request.name}.problem.txt"
         subdirectory(folder)
-        asked = folder / f"{request.name}.request.md"
-        _write(asked, _asked(request, answer.name))
+        request_file = folder / f"{request.name}.request.md"
+        _write(request_file, _request_text(request, answer.name))
         if not answer.exists():
-            tell(f"waiting for feedback in {answer}: see {asked.name} for what to write")
+            notify(f"waiting for feedback in {answer}: see {request_file.name} for what to write")
         last = seen = None
         while True:
             now = _state(answer)
@@ -70,7 +70,7 @@ def by_file(folder: Path, read: Read, tell: Callable[[str], None]) -> Ask:
                 found, wrong = None, str(error)
             if wrong:
                 _write(problem, f"{wrong}\n")
-                tell(f"{wrong} (the run waits until you correct {answer})")
+                notify(f"{wrong} (the run waits until you correct {answer})")
             elif found is not None:
                 problem.unlink(missing_ok=True)
                 return found
@@ -86,7 +86,7 @@ def _wrong(request: Request, given: Words) -> str:
     return ""
 
 
-def _asked(request: Request, answer: str) -> str:
+def _request_text(request: Request, answer: str) -> str:
     return REQUEST.format(
         title=request.title,
         task=request.task,

@@ -34,7 +34,7 @@ ATTEMPTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Result:
     """The result of the calls: the items, whether the model wrote any of them, and the usage."""
 
     items: tuple[FeedbackItem, ...]
@@ -56,9 +56,9 @@ def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> 
         derived = derive(task, parts, turn.targets, turn.verdict)
         if level == 0 or not derived:
             return written(task, hidden(), turn, level, derived, "derived")
-        asked = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets))
-        given = written(task, hidden(), turn, level, asked.items, "model" if asked.by_model else "derived", style)
-        return replace(given, model=model.name, prompt=prompts.VERSION, usage=asked.usage)
+        result = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets))
+        given = written(task, hidden(), turn, level, result.items, "model" if result.by_model else "derived", style)
+        return replace(given, model=model.name, prompt=prompts.VERSION, usage=result.usage)
 
     return answer
 
@@ -71,7 +71,7 @@ def _ask(
     derived: tuple[FeedbackItem, ...],
     style: Style,
     faulty: Callable[[str], tuple[str, ...]],
-) -> Asked:
+) -> Result:
     messages = prompt(task, parts, turn.targets, turn.verdict, style)
     failing = tuple(item.interface for item in derived)
     others = sound(turn.verdict) if style.scope == "all" else ()
@@ -102,7 +102,7 @@ def _ask(
             break
         quoted = Message(role="assistant", content=cut(reply.text, MOST_QUOTED) or "(empty)")
         messages = [*messages[:2], quoted, Message(role="user", content=_again(answers, problems))]
-    return Asked(
+    return Result(
         items=_items(answers, derived),
         by_model=any(draft.fields().keys() - {"category"} for drafts in answers.drafts.values() for draft in drafts),
         usage=usage,
@@ -196,12 +196,12 @@ def prompt(
     # No text can contain its own digest, so no section can forge its END.
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
     shown = [prompts.SECTION.format(name=name, key=key, text=_bounded(text)) for name, text in sections.items() if text]
-    asked = prompts.ASK.format(sections="\n".join(shown), interfaces=", ".join(verdict.failing_interfaces))
+    result = prompts.ASK.format(sections="\n".join(shown), interfaces=", ".join(verdict.failing_interfaces))
     if style.scope == "all" and (others := sound(verdict)):
-        asked += prompts.OTHERS.format(interfaces=", ".join(others))
+        result += prompts.OTHERS.format(interfaces=", ".join(others))
     return [
         Message(role="system", content=_system(style, key)),
-        Message(role="user", content=asked + (prompts.BLOCK if parts.slot is not None else "")),
+        Message(role="user", content=result + (prompts.BLOCK if parts.slot is not None else "")),
     ]
 
 

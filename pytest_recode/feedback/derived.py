@@ -142,8 +142,8 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     if cause is not None and cause.sure:
         analysis, words = raised, ""
     elif cause is not None:
-        asked = [] if own or around else [f"no definition or parameter of `{name}` is missing"]
-        analysis = [*raised, *around, *asked, cause_in_words(cause)]
+        no_gap = [] if own or around else [f"no definition or parameter of `{name}` is missing"]
+        analysis = [*raised, *around, *no_gap, cause_in_words(cause)]
         words = advice_in_words(cause.names, words, mutual=cause.mutual)
     sure = cause is not None and cause.sure
     item = FeedbackItem(

@@ -82,11 +82,11 @@ def matching(name: object, known: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match for match in found if match))
 
 
-def interfaces_of(record: Record, known: Sequence[str], asked: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of `known` that a record is about. A record without a name is about the only interface in `asked`."""
+def interfaces_of(record: Record, known: Sequence[str], failing: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of `known` that a record is about. A record without a name is about the only interface in `failing`."""
     given = record.get("interface")
     names = matching(given or record.get("under"), known)
-    return asked if not names and not given and len(asked) == 1 else names
+    return failing if not names and not given and len(failing) == 1 else names
 
 
 def _above(part: str, known: Sequence[str]) -> str:

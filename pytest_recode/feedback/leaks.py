@@ -24,7 +24,7 @@ LOOK_ALIKE = str.maketrans(
 )
 
 Gram = tuple[str, ...]
-Tells = Callable[[int, int, int], bool]
+IsLeak = Callable[[int, int, int], bool]
 
 
 class Token(NamedTuple):
@@ -80,23 +80,23 @@ def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: 
     """
     tokens = tokenised(text)
     words = [token.text for token in tokens]
-    tells = _tells(words)
+    is_leak = _leak_check(words)
     ours = _longest(words, hidden)
-    if not any(tells(place, length, LEAST) for place, length in enumerate(ours)):
+    if not any(is_leak(place, length, LEAST) for place, length in enumerate(ours)):
         return Repeated(longest=0, spans=())
     theirs = _known(words, [place for place, length in enumerate(ours) if length], known)
-    passages = [each for each in _passages(ours, theirs, run) if tells(*each, LEAST)]
+    passages = [each for each in _passages(ours, theirs, run) if is_leak(*each, LEAST)]
     short = (
         length
         for place, length in enumerate(ours)
-        if run > length > theirs[place] and tells(place, length, LEAST)  # a longer one is a passage, or known
+        if run > length > theirs[place] and is_leak(place, length, LEAST)  # a longer one is a passage, or known
     )
     return Repeated(
         longest=max((length for _, length in passages), default=max(short, default=0)),
         spans=tuple(
             Span(tokens[place].start, tokens[place + length - 1].end, length)
             for place, length in passages
-            if tells(place, length, run)
+            if is_leak(place, length, run)
         ),
     )
 
@@ -138,14 +138,14 @@ def _passages(ours: Sequence[int], theirs: Sequence[int], run: int) -> Iterator[
         yield start, stop - start
 
 
-def _tells(words: Sequence[str]) -> Tells:
+def _leak_check(words: Sequence[str]) -> IsLeak:
     """A function that decides whether a passage has enough words and numbers for a run of `run` tokens to be a leak."""
     counts = list(accumulate((word[0].isalnum() or word[0] == "_" for word in words), initial=0))
 
-    def tells(place: int, length: int, run: int) -> bool:
+    def is_leak(place: int, length: int, run: int) -> bool:
         return length >= LEAST and (counts[place + length] - counts[place]) * 2 >= run
 
-    return tells
+    return is_leak
 
 
 def _longest(words: Sequence[str], hidden: Secret) -> list[int]:

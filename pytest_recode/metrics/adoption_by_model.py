@@ -84,14 +84,14 @@ def judge(
     rows: Mapping[Row, Sequence[Attempt]],
     name: str,
     make: Callable[[ModelContext], Model],
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     *,
     sample: int | None = None,
     api_base: str | None = None,
 ) -> Judged:
     """Ask the model `name` about every turn with feedback from L1 on, or about at most `sample` turns per row and level.
 
-    `say` gets a line about the cost before and after. Raises `UserError` if the model cannot be called.
+    `notify` gets a line about the cost before and after. Raises `UserError` if the model cannot be called.
     """
     places = _places(rows, sample)
     known: dict[Path, dict[str, list[dict[str, Any]]]] = {}
@@ -101,7 +101,7 @@ def judge(
     new = [place for place in places if place.key not in known[place.run]]
     tokens = sum(len(message.content) for place in new for message in prompt(place.pair)) // 4
     if new:
-        say(
+        notify(
             f"--adoption-model={name}: {len(new)} calls, or up to {ATTEMPTS * len(new)} if answers cannot be parsed, "
             f"about {tokens:,} prompt tokens; {len(places) - len(new)} turns are already judged"
         )
@@ -109,16 +109,16 @@ def judge(
     for place in new:
         model = make(ModelContext(name=name, ledger=_ledger(place.run), api_base=api_base))
         try:
-            asked = ask(model, place.pair)
+            answer = ask(model, place.pair)
         except ModelError as error:
             raise UserError(f"--adoption-model={name}: {error}; earlier judgements are stored") from None
-        spent += asked.usage
-        known[place.run][place.key] = asked.items
-        line = {"key": place.key, "model": name, "prompt": VERSION, "items": asked.items, "answers": asked.answers}
-        _store(_file(place.run, name), {**line, "usage": usage(asked.usage)})
+        spent += answer.usage
+        known[place.run][place.key] = answer.items
+        line = {"key": place.key, "model": name, "prompt": VERSION, "items": answer.items, "answers": answer.answers}
+        _store(_file(place.run, name), {**line, "usage": usage(answer.usage)})
     if new:
         dollars = "the price is unknown" if spent.cost_usd is None else f"{spent.cost_usd:.4f} dollars"
-        say(f"--adoption-model={name}: {spent.prompt_tokens + spent.completion_tokens:,} tokens, {dollars}")
+        notify(f"--adoption-model={name}: {spent.prompt_tokens + spent.completion_tokens:,} tokens, {dollars}")
     found: dict[Row, list[Advice]] = {}
     unjudged = 0
     for place in places:
@@ -141,7 +141,7 @@ def judge(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ModelAnswer:
     """The result of a request: valid items, unchanged answers, usage."""
 
     items: list[dict[str, str]]
@@ -149,7 +149,7 @@ class Asked:
     usage: Usage
 
 
-def ask(model: Model, pair: Pair) -> Asked:
+def ask(model: Model, pair: Pair) -> ModelAnswer:
     """Ask about one pair; items that are missing or invalid are requested once more. Raises `ModelError`."""
     found = Judgements(wanted=tuple(item["interface"] for item in pair.feedback["items"]))
     messages = prompt(pair)
@@ -168,7 +168,7 @@ def ask(model: Model, pair: Pair) -> Asked:
         )
         quoted = Message(role="assistant", content=reply.text[:MOST_SECTION] or "(empty)")
         messages = [*messages[:2], quoted, Message(role="user", content=text)]
-    return Asked(items=found.items(), answers=answers, usage=spent)
+    return ModelAnswer(items=found.items(), answers=answers, usage=spent)
 
 
 def prompt(pair: Pair) -> list[Message]:

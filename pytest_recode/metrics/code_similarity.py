@@ -95,8 +95,8 @@ def codebertscore(pairs: Sequence[tuple[Codes, Codes]], *, model: str = BERT, la
     return scores
 
 
-def fetch(say: Callable[[str], None], model: str = BERT) -> None:
-    """Download the files of the model if they are missing. `say` gets a line about the download before it starts.
+def fetch(notify: Callable[[str], None], model: str = BERT) -> None:
+    """Download the files of the model if they are missing. `notify` gets a line about the download before it starts.
 
     Raises `UserError` if the package is not installed, if this machine is set to be offline, or if the hub cannot be reached.
     """
@@ -108,7 +108,7 @@ def fetch(say: Callable[[str], None], model: str = BERT) -> None:
     once = "omit --codebertscore, or download the model once with network access"
     if constants.HF_HUB_OFFLINE:
         raise UserError(f"CodeBERTScore: {model} is not in {constants.HF_HUB_CACHE}, and HF_HUB_OFFLINE is set: {once}")
-    say(f"CodeBERTScore downloads {model} (some 500 MB) from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}")
+    notify(f"CodeBERTScore downloads {model} (some 500 MB) from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}")
     try:
         # One request first: the download itself would retry for minutes
         HfApi().model_info(model, timeout=10)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_recode.records.merge_parts import MERGED
 from pytest_recode.records.results import parse_json
-from pytest_recode.records.run_directory import under_way
+from pytest_recode.records.run_directory import in_progress
 from pytest_recode.records.transcript_reader import first_line
 
 
@@ -50,7 +50,7 @@ def interrupted(path: Path, ended: Container[str]) -> list[str]:
         return []
     rows = Counter(f"{begun.get('model') or begun.get('agent')} {begun.get('feedback')}" for begun in cut)
     counts = ", ".join(f"{count} of {row}" for row, count in rows.items())
-    if under_way(path.parent):
+    if in_progress(path.parent):
         return [f"{path.parent}: the run has not ended; episodes under way, in no number here: {len(cut)} ({counts})"]
     return [
         f"{path.parent}: interrupted episodes, in no number here: {len(cut)} ({counts}); the run's command with --recode-resume"

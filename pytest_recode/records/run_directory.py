@@ -149,14 +149,14 @@ def append_at(path: Path, offset: int, data: bytes) -> None:
                 raise
 
 
-def under_way(out: Path) -> bool:
+def in_progress(out: Path) -> bool:
     """Whether a run in `out` may still call models. A run on another machine is detected only if the file system shares locks."""
     return _held(out / CONTROLLER, shared=True)
 
 
 def written_to(out: Path) -> bool:
     """Whether a process of a run in `out` may still write there. Writes nothing itself."""
-    return under_way(out) or _held(out / _IN_USE, shared=False)
+    return in_progress(out) or _held(out / _IN_USE, shared=False)
 
 
 def _held(path: Path, *, shared: bool) -> bool:

@@ -22,8 +22,8 @@ def conclusion(found: Gate) -> str:
     """One line: whether the comparison passed, and why not."""
     verdicts = ", ".join(dict.fromkeys(row.verdict.value for row in found.rows))
     if found.passed:
-        asked = ", ".join(map(str, found.conditions))
-        return f"baseline {found.baseline}: passed: {verdicts} (fails on {asked})"
+        conditions = ", ".join(map(str, found.conditions))
+        return f"baseline {found.baseline}: passed: {verdicts} (fails on {conditions})"
     return f"baseline {found.baseline}: failed: {'; '.join(found.failures)}"
 
 

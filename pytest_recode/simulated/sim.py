@@ -81,8 +81,8 @@ class SimModel:
     ) -> Reply:
         self.ledger.before_call(self.name)
         text = self._answer(messages, schema)
-        asked = sum(len(message.content) for message in messages)
-        usage = Usage(prompt_tokens=-(-asked // 4), completion_tokens=-(-len(text) // 4), cost_usd=0.0)
+        characters = sum(len(message.content) for message in messages)
+        usage = Usage(prompt_tokens=-(-characters // 4), completion_tokens=-(-len(text) // 4), cost_usd=0.0)
         self.ledger.spent(self.name, usage)
         return Reply(text=text, usage=usage, finish="stop")
 
@@ -199,8 +199,8 @@ class SimModel:
         step, steps = _budget(shown)
         plan = self._plan(work, steps)
         actions = plan[min(step, len(plan)) - 1]
-        asked = len(interfaces_of(self.task, self.parts))
-        seen = f"Simulated model {self.name}, turn {work.turn}: {asked} interfaces are asked."
+        count = len(interfaces_of(self.task, self.parts))
+        seen = f"Simulated model {self.name}, turn {work.turn}: {count} interfaces are asked."
         wrote = ", ".join(work.changed) or "nothing new"
         return render(
             Step(

@@ -23,12 +23,12 @@ def unmet(task: Task, sandbox: Sandbox) -> list[str]:
     path = task.environment.requirements
     if path is None:
         return []
-    asked = wanted(path)
-    if not asked:
+    requirements = wanted(path)
+    if not requirements:
         return []
-    installed = _versions(task, sandbox, [requirement.name for requirement in asked])
+    installed = _versions(task, sandbox, [requirement.name for requirement in requirements])
     found = []
-    for requirement in asked:
+    for requirement in requirements:
         version = installed.get(requirement.name)
         if version is None:
             found.append(f"{path.name} asks for {requirement}, which is not installed where the task is judged")
@@ -38,8 +38,8 @@ def unmet(task: Task, sandbox: Sandbox) -> list[str]:
 
 
 def _versions(task: Task, sandbox: Sandbox, names: list[str]) -> dict[str, str | None]:
-    asks = program("package-versions", "probes.package_versions")
-    connection = sandbox.launch(asks, task.environment, task.limits)
+    versions_program = program("package-versions", "probes.package_versions")
+    connection = sandbox.launch(versions_program, task.environment, task.limits)
     try:
         deadline = time.monotonic() + SECONDS
         connection.send(json.dumps(names).encode() + b"\n", deadline)
