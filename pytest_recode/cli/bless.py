@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
 def _bless(given: argparse.Namespace) -> str:
     from pytest_recode.metrics import baseline
     from pytest_recode.records.run_directory import replaced
-    from pytest_recode.render.report_table import plural
+    from pytest_recode.render.words import plural
 
     found = baseline.of_run(given.run)
     attempts = [each for row in found.rows for task in row.tasks for each in task.attempts]
@@ -43,6 +43,6 @@ def _bless(given: argparse.Namespace) -> str:
     ]
     if errors:
         lines.append(
-            f"errors: {plural(errors, 'episode')} without a verdict, listed as such and in no number of a comparison"
+            f"errors: {plural(errors, 'episode')} without a verdict, excluded from comparisons and listed separately"
         )
     return "".join(f"{line}\n" for line in [*lines, *found.notes])

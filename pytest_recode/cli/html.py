@@ -86,7 +86,7 @@ def _html(given: argparse.Namespace) -> str:
 
 
 def _written(contents: Mapping[str, str], output: Path) -> str:
-    """Write the files, and say where."""
+    """Write the files, and return a line with their path."""
     if len(contents) == 1:
         places = {output: next(iter(contents.values()))}
         shown = output

@@ -22,6 +22,7 @@ from pytest_recode.render import (
     report_table,
 )
 from pytest_recode.render.report_table import Rows, Table
+from pytest_recode.render.words import plural
 
 Makers = Mapping[str, Callable[[], Table | None]]
 """Functions that create tables, by name. They return None without data."""
@@ -89,7 +90,7 @@ def only_common(found: RowsOfRuns) -> RowsOfRuns:
         raise UserError("--common: no task has episodes of every row; remove --common, or give fewer files")
     notes = ["--common: only tasks that every row of the same benchmark has"]
     notes += [
-        f"--common: {report_table.plural(lost, 'task')} of {report_table.name(row)} omitted"
+        f"--common: {plural(lost, 'task')} of {report_table.name(row)} omitted"
         for row in shown
         if (lost := len(report_table.tasks(found.shown[row]) - report_table.tasks(shown[row])))
     ]

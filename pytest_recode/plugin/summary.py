@@ -65,13 +65,14 @@ def played_how(run: Run) -> list[str]:
 
 def _how(ours: Settings, own: Settings) -> str:
     """Describe `own`, the settings of a format's tasks, and name those that differ from the run's (`ours`) as defaults."""
+    from pytest_recode.render.words import plural
     from pytest_recode.settings import NO_FEEDBACK, as_played
 
     most = as_played(own)
     parts = {
         "agent": f"agent {own.agent}",
         "feedbacks": f"feedback {', '.join(own.feedbacks)}",
-        "turns": f"{_count(most.turns, 'turn')} of {_count(most.steps, 'step')}",
+        "turns": f"{plural(most.turns, 'turn')} of {plural(most.steps, 'step')}",
     }
     if NO_FEEDBACK in own.feedbacks and most.turns > 1:
         parts["turns"] += f" (1 turn with feedback {NO_FEEDBACK})"
@@ -87,10 +88,6 @@ def _how(ours: Settings, own: Settings) -> str:
     theirs = [name for field, name in names.items() if getattr(own, field) != getattr(ours, field)]
     defaults = f" (defaults of this format or agent: {', '.join(theirs)}; options override them)" if theirs else ""
     return "; ".join(parts.values()) + defaults
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def same_answers(run: Run, items: Sequence[object]) -> str:
@@ -171,24 +168,32 @@ def _replayed_answers(run: Run) -> list[str]:
     """A line on the answers that came from a cassette; none if there were none."""
     if run.settings.cassette is None:
         return []
+    from pytest_recode.render.words import plural
+
     count, usd = run.ledger_file.replayed
     cost = "an unknown amount" if usd is None else f"{usd:.2f} USD"
-    answers = "1 answer" if count == 1 else f"{count} answers"
-    return [f"cassette: {answers} replayed from {run.settings.cassette}, which cost {cost} to record"] if count else []
+    return (
+        [f"cassette: {plural(count, 'answer')} replayed from {run.settings.cassette}, which cost {cost} to record"]
+        if count
+        else []
+    )
 
 
 def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: str) -> None:
     """Print how many episodes were interrupted or not started, and how many requests had no answer."""
+    from pytest_recode.render.words import plural
+
     whole = len(run.collected.ids)
     if interrupted:
-        terminal.line(f"interrupted: {interrupted} of {whole} {noun}, counted in no share", red=True)
+        terminal.line(f"interrupted: {interrupted} of {whole} {noun}, not counted in any share", red=True)
     if started < whole:
         left = "all" if started == 0 else f"{whole - started} of"
         terminal.line(f"not played: {left} {whole} {noun}", red=True)
     with suppress(RecordsError, UserError):  # reported before
         if unbooked := run.ledger_file.unbooked:
-            calls = "request" if unbooked == 1 else "requests"
-            terminal.line(f"spending: {unbooked} {calls} without an answer: those that arrived may be billed", red=True)
+            terminal.line(
+                f"spending: {plural(unbooked, 'request')} without an answer: those that arrived may be billed", red=True
+            )
 
 
 def _lost(terminal: Any, reason: str) -> None:

@@ -16,7 +16,7 @@ from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import cause
 from pytest_recode.render import gate as gate_lines
 from pytest_recode.render.summary_tables import COLUMNS, LINES_ONLY
-from pytest_recode.render.words import error_kind_text
+from pytest_recode.render.words import error_kind_text, plural
 from pytest_recode.verdict import legible
 
 _MARKUP = str.maketrans({char: f"\\{char}" for char in string.punctuation if char not in ",%/;'?=^"})
@@ -40,7 +40,7 @@ def faults(records: Sequence[EpisodeSummary]) -> list[Fault]:
     for record in records:
         if record["error"]:
             lines = cause(record["error"]).strip().splitlines() or [""]
-            # Of an unexpected exception, the last line of its traceback says what was raised
+            # Of an unexpected exception, the last line of its traceback names what was raised
             message = lines[-1] if record["error"]["kind"] == "internal" else lines[0]
             found.setdefault((record["error"]["kind"], message), []).append(record["nodeid"])
     made = [Fault(kind=kind, message=message, nodeids=tuple(sorted(ids))) for (kind, message), ids in found.items()]
@@ -60,12 +60,12 @@ def summary(
     blocks += [f"{_mark(passed)}: {text(words)}" for words, passed in tests]
     blocks += _gate(gate) if gate else []
     if found := faults(records):
-        blocks += ["### Errors, in no number above", "\n".join(map(_fault, found))]
+        blocks += ["### Errors, not counted above", "\n".join(map(_fault, found))]
     return "\n\n".join(blocks) + "\n"
 
 
 def text(words: str, most: int = _MOST_CHARACTERS) -> str:
-    """`words` as they are, on one line of at most `most` characters: no markup, link, HTML, formula or control character of theirs has an effect."""
+    """`words` unchanged, on one line of at most `most` characters. Markup, links, HTML, formulas and control characters in them have no effect."""
     shown = words if len(words) <= most else f"{words[:most]} …"
     return legible(" ".join(shown.split()), keep="").translate(_MARKUP)
 
@@ -75,7 +75,7 @@ def _counts(records: Sequence[EpisodeSummary], wanted: int) -> str:
     counts = [f"{ended.count('solved')} solved", f"{ended.count('unsolved')} unsolved"]
     counts += [f"{ended.count('error')} with an error"] if "error" in ended else []
     counts += [f"{wanted - len(ended)} without a record"] if wanted > len(ended) else []
-    return f"{wanted} episode{'' if wanted == 1 else 's'}: {', '.join(counts)}"
+    return f"{plural(wanted, 'episode')}: {', '.join(counts)}"
 
 
 def _scores(scores: Sequence[Score]) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _row(row: RowGate) -> Iterator[str]:
 
 def _fault(found: Fault) -> str:
     count = len(found.nodeids)
-    return f"- {count} episode{'' if count == 1 else 's'}, first {text(found.nodeids[0])}: {text(error_kind_text(found.kind))}: {text(found.message)}"
+    return f"- {plural(count, 'episode')}, first {text(found.nodeids[0])}: {text(error_kind_text(found.kind))}: {text(found.message)}"
 
 
 def _mark(passed: bool) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_recode.records.merge_check import Merge
+from pytest_recode.render.words import plural
 
 _MOST = 5
 
@@ -18,7 +19,7 @@ def lines(merge: Merge, out: Path) -> list[str]:
     outcomes = Counter(record["outcome"] for record in records)
     parts = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in ("solved", "unsolved") if outcomes[outcome])
     found = [
-        f"merged {len(merge.parts)} of {merge.count} shards: {_count(len(records), 'episode')}"
+        f"merged {len(merge.parts)} of {merge.count} shards: {plural(len(records), 'episode')}"
         + (f", {parts}" if parts else "")
     ]
     gaps = _gaps(merge)
@@ -45,16 +46,12 @@ def _gaps(merge: Merge) -> list[str]:
         found.append(f"missing: {noun} {_listed([str(shard) for shard in merge.missing])}")
     if errors:
         kinds = ", ".join(f"{count}x {kind}" for kind, count in errors.items())
-        found.append(f"errors: {_count(errors.total(), 'episode')} ({kinds})")
+        found.append(f"errors: {plural(errors.total(), 'episode')} ({kinds})")
     if interrupted:
-        found.append(f"interrupted: {_count(len(interrupted), 'episode')}: {_listed(interrupted)}")
+        found.append(f"interrupted: {plural(len(interrupted), 'episode')}: {_listed(interrupted)}")
     if merge.not_played:
-        found.append(f"not played: {_count(len(merge.not_played), 'episode')}: {_listed(merge.not_played)}")
+        found.append(f"not played: {plural(len(merge.not_played), 'episode')}: {_listed(merge.not_played)}")
     return found
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_recode.records.transcript_follow import Progress
+from pytest_recode.render.words import plural
 from pytest_recode.verdict import legible
 
 _ENOUGH = 3
@@ -30,7 +31,7 @@ class Totals:
 
 def totals_text(totals: Totals) -> str:
     """One line, such as `12 of 64 done: 9 solved, 1 error; 0.42 of 2.00 USD, 310,000 tokens; about 4 min left`."""
-    errors = f", {totals.errors} error{'s' if totals.errors > 1 else ''}" if totals.errors else ""
+    errors = f", {plural(totals.errors, 'error')}" if totals.errors else ""
     budget = "" if totals.max_cost is None else f" of {totals.max_cost:.2f}"
     parts = [
         f"{totals.done} of {totals.episodes} done: {totals.solved} solved{errors}",

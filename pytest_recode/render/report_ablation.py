@@ -17,8 +17,8 @@ from pytest_recode.render.report_table import (
     name,
     percent,
     percents,
-    plural,
 )
+from pytest_recode.render.words import plural
 
 
 def ablations(rows: Rows) -> Table | None:
@@ -53,7 +53,7 @@ def ablations(rows: Rows) -> Table | None:
         return None
     return Table(
         name="ablation",
-        title="What the paper in the prompt is worth, on the snippets played both ways",
+        title="Effect of the paper in the prompt, on snippets played with and without it",
         columns=(
             *(column for column in IDENTITY if column.key != "paper_shown"),
             *columns("count", snippets="snippets", unpaired="unpaired"),
@@ -81,7 +81,7 @@ def impact(rows: Rows) -> Table | None:
     worse = sum(one.with_paper < one.without for one in found)
     return Table(
         name="impact",
-        title=f"What the paper did to each snippet: share of {plural(len(pairs), 'pair')} of rows that solve it with and without",
+        title=f"Effect of the paper on each snippet: share of {plural(len(pairs), 'pair')} of rows that solve it with and without",
         columns=(
             *columns("text", snippet="snippet"),
             *columns("count", lines="lines", pairs="pairs"),

@@ -64,7 +64,7 @@ def _cutoffs(found: Timeline) -> Table | None:
         return None
     return Table(
         name="cutoffs",
-        title="Cutoffs: where models' knowledge ends, and what of the benchmark is dated after",
+        title="Cutoffs: models' knowledge cutoffs, and the part of the benchmark dated after them",
         columns=(
             *columns("text", cutoff="cutoff"),
             *columns("count", models="models"),

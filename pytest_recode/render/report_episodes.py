@@ -200,7 +200,7 @@ def _costs(found: Mapping[Row, Episodes]) -> Table:
         notes.append("cost -: the price of at least one call is unknown")
     return Table(
         name="costs",
-        title="What it took: every episode's tokens and dollars, also of those that were not solved",
+        title="Cost: tokens and dollars of all episodes, including unsolved ones",
         columns=(
             *identities(found),
             *columns("count", tokens="tokens", tokens_per_solved="per solved"),

@@ -41,7 +41,7 @@ def _errors(rows: Rows, beside: Mapping[Row, Mapping[str, int]]) -> Table:
         notes.append("published for ResearchCodeBench, classified by a model, over 32 models: functional 58.6 %")
     return Table(
         name="errors",
-        title="What unsolved episodes failed with",
+        title="Errors of unsolved episodes, by class",
         columns=(
             *identities(rows),
             *columns("count", **{one: one for one in errors.CLASSES}),
@@ -73,7 +73,7 @@ def _categories(rows: Rows) -> Table | None:
         notes.append("published: RECODE-H's table 3, classified afterwards by a model, without T0")
     return Table(
         name="categories",
-        title="What was wrong, as the researcher sorted it: shares of the items of feedback",
+        title="Fault categories, as the researcher chose them: shares of feedback items",
         columns=(
             *identities(found),
             *columns("percent", **{one: f"{one} %" for one in CATEGORIES}),

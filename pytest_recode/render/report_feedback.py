@@ -11,7 +11,8 @@ from pytest_recode.metrics import leakage as leaks
 from pytest_recode.metrics.adoption import Advice, by_rule, rate, read
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.records.record import AuditRecord
-from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents, plural
+from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents
+from pytest_recode.render.words import plural
 
 LEVELS = ("L1", "L2", "L3", "L4")
 CATEGORIES = ("T0", "T1", "T2", "T3", "T4")
@@ -66,9 +67,9 @@ def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Tab
         )
 
     return {
-        "adoption": lambda: table("adoption", "What came of feedback, by its level", "level", LEVELS),
+        "adoption": lambda: table("adoption", "Adoption and resolution of feedback, by level", "level", LEVELS),
         "adoption-categories": lambda: table(
-            "adoption-categories", "What came of feedback, by category", "category", CATEGORIES
+            "adoption-categories", "Adoption and resolution of feedback, by category", "category", CATEGORIES
         ),
         "leaks": lambda: _leaks(rows),
     }
@@ -101,7 +102,7 @@ def _leaks(rows: Rows) -> Table | None:
         return None
     return Table(
         name="leaks",
-        title="What words of feedback repeated of reference and hidden tests, before it was cut",
+        title="Leaks: text that feedback repeated from reference and hidden tests, before it was cut",
         columns=(
             *IDENTITY,
             Column(key="words", head="words by"),

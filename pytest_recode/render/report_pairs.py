@@ -106,7 +106,7 @@ def _comparisons(rows: Rows, base: Row | None) -> Table | None:
         notes.append("published results have one turn: such pairs are compared by the first turn (Pass@1)")
     return Table(
         name="comparisons",
-        title="Rows against each other, task by task, on what both played",
+        title="Comparisons of rows, task by task, on the tasks that both played",
         columns=(
             Column(key="first", head="first", fold=len(found) > 1),
             *columns("text", second="second", differ="differ in (first / second)"),
@@ -203,12 +203,12 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
                     **(_contrast(result) if result else {"pairs": 0, "unpaired": one.unpaired, "lost": [], "won": []}),
                 }
             )
-    notes = ["a replayed turn is a single turn that starts where a stored one started; it is in no number of episodes"]
+    notes = ["a replayed turn is a single turn that starts where a stored one started; it does not count as an episode"]
     if any(one["unpaired"] for one in found):
         notes.append("unpaired: add the replayed run as another FILE")
     return Table(
         name="replays",
-        title="Replayed turns: the same state with other feedback, against the turn that was really played",
+        title="Replayed turns: the same state with other feedback, compared with the original turn",
         columns=(
             *(column for column in IDENTITY if column.key != "feedback"),
             *columns("text", played_level="played with", feedback="replayed with", what="turns that"),

@@ -21,9 +21,9 @@ from pytest_recode.render.report_table import (
     percent,
     percents,
     plain,
-    plural,
     tasks,
 )
+from pytest_recode.render.words import plural
 
 _PASSED = (
     *columns("percent", pass_at_1="Pass@1"),

@@ -11,6 +11,7 @@ from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.intervals import Interval
 from pytest_recode.metrics.rows import changed_tasks
+from pytest_recode.render.words import plural as plural
 
 Rows = Mapping[Row, Sequence[Attempt]]
 
@@ -126,10 +127,6 @@ def percent(share: float | None) -> float | None:
 
 def percents(interval: Interval | None) -> tuple[float, float] | None:
     return None if interval is None else (100 * interval[0], 100 * interval[1])
-
-
-def plural(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
 COUNTS = columns("count", played="of", errors="errors", missing="missing")

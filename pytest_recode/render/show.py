@@ -12,8 +12,7 @@ from pytest_recode.records.record import CaseRecord, Record
 from pytest_recode.records.stored_values import StoredCase
 from pytest_recode.records.transcript_lines import FeedbackLine
 from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn
-from pytest_recode.render.report_table import plural
-from pytest_recode.render.words import essence, status
+from pytest_recode.render.words import essence, plural, status
 from pytest_recode.verdict import legible
 
 BRIEF_LINES = 12

@@ -18,6 +18,11 @@ _MOST_WORDS = 120
 _LONG_WAIT = 60.0  # seconds
 
 
+def plural(n: int, noun: str) -> str:
+    """`n` and the noun, which gets an s if `n` is not 1."""
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
 def status(record: Record | EpisodeSummary) -> str:
     """The status next to a node id; SOLVED@2 means solved in turn 2."""
     if record["outcome"] == "solved":
@@ -30,8 +35,8 @@ def unsolved(record: Record, out: Path, files: RunFiles = LOCAL) -> str:
     turns = record["turns"]
     last = turns[-1] if turns else None
     why = {
-        "turns": f"not solved in {_count(len(turns), 'turn')}",
-        "time": f"not solved within its time limit ({_count(len(turns), 'turn')} in {record['seconds'] - record.get('waited', 0):.0f} s)",
+        "turns": f"not solved in {plural(len(turns), 'turn')}",
+        "time": f"not solved within its time limit ({plural(len(turns), 'turn')} in {record['seconds'] - record.get('waited', 0):.0f} s)",
     }.get(record["stop"], f"not solved: stopped by {record['stop']}")
     lines = [f"{why} by {_who(record)}", ""]
     lines += [
@@ -55,7 +60,7 @@ def unsolved(record: Record, out: Path, files: RunFiles = LOCAL) -> str:
 
 
 def _first_failure(cases: Sequence[CaseRecord], transcript: Path, files: RunFiles) -> list[str]:
-    """The first failed case of the last turn with the essence of its message, which only the transcript has."""
+    """The first failed case of the last turn with the main lines of its message, which only the transcript has."""
     from pytest_recode.records.transcript_reader import last_messages
 
     failed = next((case["id"] for case in cases if case["outcome"] != "passed"), None)
@@ -69,7 +74,7 @@ def _more(record: Record, out: Path) -> list[str]:
 
 
 def essence(message: str) -> list[str]:
-    """The lines of a failed case's message that say what failed: the failing line of the test and the error, else the first lines.
+    """The lines of a failed case's message that show what failed: the failing line of the test and the error, else the first lines.
 
     pytest marks them with `>` and `E`.
     """
@@ -82,7 +87,7 @@ def fault(record: Record, out: Path) -> str:
     """The failure text of an episode that ended with an error, which does not count as unsolved."""
     error = record["error"]
     assert error is not None
-    after = f" after {_count(len(record['turns']), 'turn')}" if record["turns"] else ""
+    after = f" after {plural(len(record['turns']), 'turn')}" if record["turns"] else ""
     return (
         f"could not be played to its end by {_who(record)}{after} (not counted as unsolved)\n"
         f"{error['message']}\n" + "\n".join(_more(record, out))
@@ -103,7 +108,7 @@ KINDS = {
     "cassette": "the answer is not in the cassette that is replayed",
     "sandbox": "a sandbox could not start, or died",
     "grader": "the hidden tests gave no verdict",
-    "user": "an error of yours: a task, a file or an option to correct",
+    "user": "an error in a task, file or option that you must correct",
     "worker": "a worker of pytest-xdist died",
     "internal": "the agent, or pytest-recode itself, raised an unexpected exception",
 }
@@ -118,7 +123,7 @@ def budget_end(end: BudgetEnd | None) -> str:
         if end.rest_usd is None
         else f"about {end.rest_usd:.2f} USD more"
     )
-    return f"budget: spent after {_count(end.finished, 'episode')}; the {_count(end.ended, 'episode')} that it ended would have cost {cost}"
+    return f"budget: spent after {plural(end.finished, 'episode')}; the {plural(end.ended, 'episode')} that it ended would have cost {cost}"
 
 
 def error_kind_text(kind: str) -> str:
@@ -127,7 +132,7 @@ def error_kind_text(kind: str) -> str:
 
 
 def unread(tasks: int) -> str:
-    return f"could not be read: {_count(tasks, 'task')}, without an episode, and in no number"
+    return f"could not be read: {plural(tasks, 'task')}, without an episode, and not counted"
 
 
 def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:
@@ -151,11 +156,11 @@ def causes(records: Sequence[EpisodeSummary]) -> list[str]:
         if len(group) == 1:
             continue
         names = list(dict.fromkeys(record["task"] for record in group))
-        more = f" and {_count(len(names) - MOST_NAMES, 'more task')}" if len(names) > MOST_NAMES else ""
+        more = f" and {plural(len(names) - MOST_NAMES, 'more task')}" if len(names) > MOST_NAMES else ""
         texts = message.strip().splitlines()
         words = texts[-1] if all(each["error"] and each["error"]["kind"] == "internal" for each in group) else texts[0]
         short = words if len(words) <= _MOST_WORDS else f"{words[:_MOST_WORDS]} …"
-        lines.append(f"  {_count(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {short}")
+        lines.append(f"  {plural(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {short}")
     return lines
 
 
@@ -165,7 +170,7 @@ def sandboxes(records: Sequence[EpisodeSummary]) -> list[str]:
     lines = []
     for name in dict.fromkeys(record["sandbox"] for record in records):
         hosts = Counter(record["sandbox_host"] for record in records if record["sandbox"] == name)
-        shown = ", ".join(f"{_count(hosts[host], 'episode')} on {host}" for host in sorted(filter(None, hosts)))
+        shown = ", ".join(f"{plural(hosts[host], 'episode')} on {host}" for host in sorted(filter(None, hosts)))
         lines.append(f"sandbox: {name}{f' ({shown})' if shown else ''}{notes.get(name, '')}")
     return lines
 
@@ -180,13 +185,13 @@ def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
     shown = sum(record["test_output_shown"] for record in records)
     if shown:
         lines.append(
-            f"hidden tests: {_count(shown, 'episode')} with their output in the feedback (--recode-test-output=full), which"
+            f"hidden tests: {plural(shown, 'episode')} with their output in the feedback (--recode-test-output=full), which"
             " quotes tests and inputs: do not compare it with runs without"
         )
     names = [record["nodeid"].rpartition("::")[2] for record in records if record["tampering"]]
     if names:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        lines.append(f"tampering: {_count(len(names), 'episode')}: {', '.join(names[:MOST_NAMES])}{more}")
+        lines.append(f"tampering: {plural(len(names), 'episode')}: {', '.join(names[:MOST_NAMES])}{more}")
     return [*lines, *_flagged(records)]
 
 
@@ -222,7 +227,7 @@ def _flagged(records: Sequence[EpisodeSummary]) -> list[str]:
     if not found:
         return []
     lines = [
-        f"passed but flagged: {_count(len(found), 'episode')}: every case passed, and only findings of the shared judge make it"
+        f"passed but flagged: {plural(len(found), 'episode')}: every case passed, and only findings of the shared judge make it"
         " unsolved; read them (docs/explanation/oracle-shared.md)"
     ]
     for name, findings in found[:MOST_NAMES]:
@@ -234,10 +239,6 @@ def _flagged(records: Sequence[EpisodeSummary]) -> list[str]:
 def _who(record: Record) -> str:
     name = record["model"] or f"agent {record['agent']}"
     return name + (" (simulated)" if record["simulated"] else "")
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
 def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]]]:

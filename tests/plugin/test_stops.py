@@ -157,7 +157,7 @@ def test_the_answers_under_way_are_booked_and_no_more_is_asked(
     # each answer is in the transcript, word for word
     assert sum(event["event"] == "message" and event["content"] == RIGHT for event in found) == asked
     assert sum(event["event"] == "interrupted" for event in found) == busy
-    assert f"interrupted: {busy} of 6 episodes, counted in no share" in output
+    assert f"interrupted: {busy} of 6 episodes, not counted in any share" in output
     assert f"not played: {5 - busy} of 6 episodes" in output
     assert "--recode-resume" in output
     assert "1/1" in output  # solved
@@ -198,7 +198,7 @@ def test_an_answer_that_never_comes_is_awaited_for_a_bounded_time(
     assert session.process.returncode == pytest.ExitCode.INTERRUPTED
     unanswered = [line.get("unanswered", "") for line in ledger(pytester)]
     assert sorted(unanswered) == ["", *["cut off"] * busy], "what may have been paid for without an answer"
-    assert f"interrupted: {busy} of 6 episodes, counted in no share" in output
+    assert f"interrupted: {busy} of 6 episodes, not counted in any share" in output
     assert f"{busy} request{'s' if busy > 1 else ''} without an answer" in output
     assert "Traceback" not in output
 
