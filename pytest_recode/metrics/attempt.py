@@ -127,7 +127,7 @@ class Attempt:
     seeds: frozenset[int] = frozenset()  # of the gradings
     year: int | None = None  # publication year of the task's paper
     transcript: Path | None = None
-    replay: Replay | None = None  # not None: the attempt is a replayed turn, and in no number of episodes
+    replay: Replay | None = None  # not None: the attempt is a replayed turn, which does not count as an episode
 
     @property
     def played(self) -> bool:

@@ -40,7 +40,7 @@ Key = tuple[str, str, str, str, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One attempt. `outcome`: "solved", "unsolved" or "error" (no verdict, in no number). `cost_usd`: None if a price is unknown."""
+    """One attempt. `outcome`: "solved", "unsolved" or "error" (no verdict, not counted). `cost_usd`: None if a price is unknown."""
 
     attempt: int
     outcome: str

@@ -1,4 +1,4 @@
-"""What the episodes that a spent budget ended would have cost: an estimate from those that came to their end."""
+"""What the episodes that a spent budget ended would have cost: an estimate from those that were completed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_recode.records.episode_summary import EpisodeSummary
 class BudgetEnd:
     """`finished`: episodes that ended before the first one for which the budget did not suffice. `ended`: episodes that it ended.
 
-    `rest_usd`: what the latter would have cost in addition; None if no episode of one of their rows came to its end.
+    `rest_usd`: what the latter would have cost in addition; None if no episode of one of their rows was completed.
     """
 
     finished: int
@@ -24,7 +24,7 @@ class BudgetEnd:
 def budget_end(records: Sequence[EpisodeSummary]) -> BudgetEnd | None:
     """The end of the budget of a run, whose records are in the order in which episodes ended; None if it was not reached.
 
-    An episode costs as much as the mean of those of the same model and policy that came to their end.
+    An episode costs as much as the mean of the completed ones of the same model and policy.
     """
     ended = [record for record in records if _stopped(record)]
     if not ended:

@@ -14,7 +14,7 @@ from pytest_recode.metrics.paired import Difference, Unit, paired
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """What the test of a comparison is made of: arguments of `paired`, and what a unit is: "12 tasks", "20 papers"."""
+    """Input of a comparison's significance test: the arguments of `paired`, and the name of its units: "12 tasks", "20 papers"."""
 
     units: tuple[Unit, ...]
     item: Fraction | None
@@ -46,7 +46,7 @@ def compare(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int 
     """Compare by whether episodes were solved (within `within` turns; None: in any turn). Return None if both played no task.
 
     The score of a task is the share of its played attempts that are solved. The test treats tasks as independent; snippets of a
-    paper lie inside one another, so for them it uses papers (`passing.contrast`).
+    paper may be nested, so for them it uses papers (`passing.contrast`).
     """
     pairs = _pairs(first, second, within)
     if not pairs:

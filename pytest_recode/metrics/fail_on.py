@@ -41,6 +41,6 @@ def conditions(given: Sequence[str], option: str) -> tuple[Condition, ...]:
                 found[Condition(kind=match[1], limit=limit / 100 if match[3] else limit)] = None
             else:
                 raise UserError(
-                    f"{option}={text}: {part.strip()!r} is no condition: choose from {CHOICES} (any numbers)"
+                    f"{option}={text}: {part.strip()!r} is not a condition: choose from {CHOICES} (any numbers)"
                 )
     return tuple(found)

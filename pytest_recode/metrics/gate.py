@@ -1,7 +1,7 @@
 """Gate: a run compared with a baseline, task by task, and whether that fails.
 
-Tasks that changed, are new, are missing or have no verdict are listed and enter no number. Called by `pytest-recode gate`, and by the
-plugin at the end of a session with `--recode-baseline`, so that both say the same.
+Tasks that changed, are new, are missing or have no verdict are listed, and excluded from all numbers. Called by `pytest-recode gate`, and by the
+plugin at the end of a session with `--recode-baseline`, so that both give the same result.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Replayed turns: the same state with other feedback, as RECODE-H's `replay-feedback-level` intended.
 
-A replayed turn is not an episode and is in no number of episodes. It is compared with the original turn.
+A replayed turn is not an episode, and does not count as one. It is compared with the original turn.
 """
 
 from __future__ import annotations

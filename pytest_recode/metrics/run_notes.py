@@ -1,4 +1,4 @@
-"""Notes on data of a run that is in no number: unreadable tasks and interrupted episodes."""
+"""Notes on data of a run that no number counts: unreadable tasks and interrupted episodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def unreadable(path: Path) -> list[str]:
         return []
     named = ", ".join(tasks[:5]) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
     return [
-        f"{path.parent}: tasks that could not be read during the run, in no number here: {named}; --tasks counts them as missing"
+        f"{path.parent}: tasks that could not be read during the run, not counted here: {named}; --tasks counts them as missing"
     ]
 
 
@@ -43,7 +43,7 @@ def unmerged(run: Path) -> tuple[str, ...]:
 def interrupted(path: Path, ended: Container[str]) -> list[str]:
     """Note the episodes of the run at `path` that started and have no record, per model and feedback.
 
-    During the run, they are under way and not interrupted.
+    During the run, they are in progress and not interrupted.
     """
     cut = unended(path.parent, ended)
     if not cut:
@@ -51,8 +51,8 @@ def interrupted(path: Path, ended: Container[str]) -> list[str]:
     rows = Counter(f"{begun.get('model') or begun.get('agent')} {begun.get('feedback')}" for begun in cut)
     counts = ", ".join(f"{count} of {row}" for row, count in rows.items())
     if in_progress(path.parent):
-        return [f"{path.parent}: the run has not ended; episodes under way, in no number here: {len(cut)} ({counts})"]
+        return [f"{path.parent}: the run has not ended; episodes in progress, not counted here: {len(cut)} ({counts})"]
     return [
-        f"{path.parent}: interrupted episodes, in no number here: {len(cut)} ({counts}); the run's command with --recode-resume"
+        f"{path.parent}: interrupted episodes, not counted here: {len(cut)} ({counts}); the run's command with --recode-resume"
         " completes them"
     ]

@@ -1,4 +1,4 @@
-"""Shares of what was wrong, as the researcher sorted it, by hand."""
+"""Shares of the fault categories that the researcher chose, computed by hand."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_episodes_that_were_interrupted_are_counted_and_in_no_attempt(tmp_path: 
     assert_message(note, str(directory), "interrupted episodes", "2 (1 of recode L0, 1 of m L0)", "--recode-resume")
     (directory / "results.jsonl").write_text("")
     [source] = read([directory])
-    assert "interrupted episodes, in no number here: 3 (1 of recode L0, 2 of m L0)" in source.notes[1]
+    assert "interrupted episodes, not counted here: 3 (1 of recode L0, 2 of m L0)" in source.notes[1]
 
 
 def test_while_a_run_goes_on_its_episodes_are_under_way_and_not_interrupted(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_while_a_run_goes_on_its_episodes_are_under_way_and_not_interrupted(tmp_
     lock = RunLock.claim(directory, "r1")
     [source] = read([directory])
     assert source.notes == (
-        f"{directory}: the run has not ended; episodes under way, in no number here: 1 (1 of m L0)",
+        f"{directory}: the run has not ended; episodes in progress, not counted here: 1 (1 of m L0)",
     )
     lock.release()  # the run was stopped: no model is asked any more, although its process still lives
     [source] = read([directory])

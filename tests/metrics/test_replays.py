@@ -1,4 +1,4 @@
-"""Replayed turns against the turns that were really played, by hand; they are in no number of episodes."""
+"""Replayed turns against the original turns, computed by hand; they do not count as episodes."""
 
 from __future__ import annotations
 
