@@ -19,12 +19,12 @@ from pytest_recode.settings import RateLimit
 
 TOKEN_PREFIX = "recode-"
 NUMBER = "recode_number"
-"""Key of a request's body: how often the caller has asked the same before, this time included. For cassettes."""
+"""Key of a request's body: how many times the caller has sent this request, including this one. For cassettes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
-    """What a caller must know of a model before its first call.
+    """Facts about a model that a caller needs before its first call.
 
     `window`: the context window in tokens, or None if unknown. `takes_temperature`: whether requests include the temperature that was
     asked about.
@@ -37,7 +37,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayConfig:
-    """What the gateway is told when it starts. `workers`: the number of processes that may call at the same time.
+    """The configuration of a gateway. `workers`: the number of processes that may call at the same time.
 
     `max_cost` is in US dollars, `max_wait` and `call_seconds` are in seconds. `limits` are by pattern of model names, as in fnmatch; the
     first that matches counts. `table`: the user's own models.

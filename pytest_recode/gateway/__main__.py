@@ -1,6 +1,6 @@
 """The gateway's process: `python -m pytest_recode.gateway`, with its configuration as one line of JSON on the standard input.
 
-A further line says that the run stops. The process ends when its standard input ends, which happens with the controlling process,
+A second line means that the run stops. The process ends when its standard input ends, which happens with the controlling process,
 however that ends.
 """
 

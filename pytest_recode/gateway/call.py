@@ -14,7 +14,7 @@ from pytest_recode.models.retry import Failure
 from pytest_recode.records.ledger import MAYBE_BILLED
 
 LONG_WAIT = 30.0
-"""Seconds that a call waits before the user is told."""
+"""Seconds that a call waits before this is reported to the user."""
 
 
 class Call:
@@ -87,7 +87,7 @@ class Call:
         self._emit({"event": "try"})
 
     def _report_wait(self) -> None:
-        """Tell the user that calls wait, once in `LONG_WAIT` seconds for all calls of the model."""
+        """Report that calls wait, at most once in `LONG_WAIT` seconds for all calls of the model."""
         if self._throttle.may_report_wait(LONG_WAIT):
             why = f"the provider's last refusal: {self._refused_by}" if self._refused_by else "other calls are first"
             text = f"model {self._model}: a call has waited {LONG_WAIT:g} s for the rate limit or the budget ({why})"

@@ -101,7 +101,7 @@ class Cassette:
             self._seeds.setdefault((line["grading"], line["n"]), {})[file] = line["seed"]
 
     def find(self, caller: Caller, question: Question, number: int) -> Recorded | None:
-        """The recorded answer: of the same episode, otherwise of another one that asked the same in the same attempt."""
+        """The recorded answer: of the same episode, otherwise of another one that sent the same request in the same attempt."""
         if not self._reads:
             return None
         return _own_or_first(self._calls.get((question.key, number), {}), caller)
@@ -129,7 +129,7 @@ class Cassette:
         return fresh
 
     def facts(self, name: str) -> tuple[str, ModelFacts] | None:
-        """What was recorded of a model: the name that litellm knows, and the facts."""
+        """The recorded name of a model in litellm, and its facts."""
         if (found := self._models.get(name)) is None:
             return None
         return found["model"], ModelFacts(**{key: value for key, value in found.items() if key != "model"})
@@ -148,7 +148,7 @@ class Cassette:
             return CassetteError(
                 f"{where}: no call of {question.parts.get('model')} is recorded there: record it with --recode-cassette-mode=auto"
             )
-        again = f" for the {number}. time" if number > 1 and nearest == question else ""
+        again = f" {number} times" if number > 1 and nearest == question else ""
         what = again or f": {_difference(nearest, question)}"
         return CassetteError(f"{where}: this request is not recorded{what}; --recode-cassette-mode=auto asks the model")
 
@@ -196,7 +196,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         line = _json(f"{path}, line {number}", text)
         if not any(keys <= line.keys() for keys in _LINES):
             raise UserError(
-                f"{path}, line {number}: is no line of a cassette: restore the file, or record the cassette again"
+                f"{path}, line {number}: is not a line of a cassette: restore the file, or record the cassette again"
             )
         yield line
 
@@ -259,7 +259,7 @@ def _difference(recorded: Question, wanted: Question) -> str:
         if old != new:
             return f"{key} was {_short(old)} and is {_short(new)}"
     if list(recorded.tools) != list(wanted.tools):
-        return "the tools are others"
+        return "the tools differ"
     same = sum(1 for _ in _common(_steady(recorded.messages), _steady(wanted.messages)))
     if same == len(wanted.messages) or same == len(recorded.messages):
         return f"it had {len(recorded.messages)} messages and has {len(wanted.messages)}"
@@ -269,7 +269,7 @@ def _difference(recorded: Question, wanted: Question) -> str:
     for number, (left, right) in enumerate(pairs, 1):
         if left != right:
             return f"line {number} of {where} was {_short(left)} and is {_short(right)}"
-    return f"{where} has another length"
+    return f"{where} differs in length"
 
 
 def _texts(message: Mapping[str, Any]) -> list[str]:

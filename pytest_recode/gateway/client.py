@@ -79,7 +79,7 @@ class GatewayModel:
             answer = self._last_event(path, {**body, NUMBER: self._counts[digest]})
             found = read(answer["body"])
         except (Exception, Stopped):
-            self._observer.failed()  # raises Stopped with its reason, if this process has been told
+            self._observer.failed()  # raises Stopped with its reason, if this process has received a request to stop
             raise
         timing = Timing(waited=answer["waited"], answering=answer["answering"])
         self._observer.answered(self.name, found.usage, timing)
@@ -115,7 +115,7 @@ class GatewayModel:
 
 @functools.cache
 def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> ModelFacts:
-    """What the gateway knows of a model. Waits for the gateway to start. Raises `UserError` for a model that it cannot call."""
+    """The gateway's facts about a model. Waits for the gateway to start. Raises `UserError` for a model that it cannot call."""
     path = f"/v1/models/{quote(name)}?temperature={temperature!r}"
     with _requested(address, Caller(), name, "GET", path) as response:
         body = json.loads(response.read())
@@ -142,7 +142,7 @@ def check(context: ModelContext) -> None:
         facts(_address(context), context.name)
     except ModelError as error:  # before the first call, this is nothing to record
         raise UserError(
-            f"model {context.name}: {error.detail}; a line above has the gateway's own last words"
+            f"model {context.name}: {error.detail}; a line above has the gateway's last line of output"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""What the gateway tells a worker during a call: a line of JSON per event, the last of which has the answer or the error.
+"""Events that the gateway sends to a worker during a call: one line of JSON each. The last one has the answer or the error.
 
 {"event": "try"}                                      a request was sent to the provider
 {"event": "wait", "what": "rate limit"}               the call waits
@@ -49,7 +49,7 @@ def dump_error(error: BaseException) -> Event:
 
 
 def error_of(event: Event) -> BaseException:
-    """The exception that `dump_error` was given; a `GatewayError` for one that nothing expects."""
+    """The exception that `dump_error` was given; a `GatewayError` for an unexpected one."""
     if event["kind"] == "model":
         error = ModelError(ModelFault(event["fault"]), event["model"], event["detail"])
         error.cause = event["cause"]

@@ -23,7 +23,7 @@ _MINUTE = 60.0
 ENDING = 10.0
 """Seconds that the gateway may take to end."""
 ERRORS = "errors.txt"
-"""Name of the file with the gateway's standard error, beside its socket."""
+"""Name of the file with the gateway's standard error, next to its socket."""
 
 interpreter: Sequence[str] = (sys.executable,)
 """The command of the Python that runs the gateway."""

@@ -1,4 +1,4 @@
-"""What the gateway does for workers on other hosts: it reads and writes the files of the run and its ledger, and says when the run stops.
+"""Serves workers on other hosts, in the gateway: reads and writes the run's files and its ledger, and reports when the run stops.
 
     GET, POST, PATCH, PUT, DELETE /v1/run/files/FOLDER/NAME   read; open to append (answers the size); append at ?offset=; replace; remove
     GET /v1/run/locks/FOLDER/NAME.lock                        answers a line when the lock is held, which ends with the connection

@@ -1,4 +1,4 @@
-"""What the gateway does with a call: replay it from a cassette, or wait for its turn, ask the provider, and store the answer."""
+"""Handles a call in the gateway: replay it from a cassette, or wait for its turn, ask the provider, and store the answer."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MINUTE = 60.0
 SPACING = 0.1
 """Mean seconds between two starts at a level that is not proven. Providers refuse within this time, but answer later."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds without calls after a refusal that does not say how long, if no call is in flight; doubled with each refusal in a row."""
+"""Seconds without calls after a refusal without a delay, if no call is in flight; doubled with each refusal in a row."""
 FIRST_PROBE, LONGEST_PROBE = 30.0, 600.0
 """Seconds until a level that was refused is tried again; doubled with each refusal there."""
 KNOWN, MARGIN = 8, 1.5
@@ -76,7 +76,7 @@ class Throttle:
         self._no_report_before = 0.0
 
     def may_report_wait(self, seconds: float) -> bool:
-        """Whether the user may be told that calls wait: once in so many seconds."""
+        """Whether to report now that calls wait: at most once in so many seconds."""
         now = asyncio.get_running_loop().time()
         if now < self._no_report_before:
             return False
@@ -90,7 +90,7 @@ class Throttle:
 
     @property
     def paused(self) -> float:
-        """Seconds until the provider takes calls again, as it said."""
+        """Seconds until the provider accepts calls again, according to its last refusal."""
         return max(self._paused_until - self._now(), 0.0)
 
     def place(self) -> int:

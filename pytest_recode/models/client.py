@@ -90,7 +90,7 @@ def window(entry: Entry) -> int | None:
 
 
 def _info(entry: Entry) -> Mapping[str, Any]:
-    """What litellm's table says of a model; empty if it is not there."""
+    """The model's entry in litellm's table; empty if it has none."""
     table = litellm().model_cost
     provider, _, name = entry.model.partition("/")
     info: Mapping[str, Any] = table.get(entry.model) or {}

@@ -105,7 +105,7 @@ _CUTOFF = re.compile(r"(\d{4}(-\d{2}){0,2})?")
 def resolve(name: str, user_table: Mapping[str, Mapping[str, Any]]) -> Entry:
     """What `name` stands for: the user's table first, then the built-in one, then litellm's own names (unchecked).
 
-    A user's entry whose `model` is a built-in short name takes what it does not say from there.
+    A user's entry whose `model` is a built-in short name takes missing values from there.
     """
     fields = user_table.get(name)
     if fields is None:

@@ -282,7 +282,7 @@ def test_a_gateway_that_cannot_stay_is_given_up_and_calls_fail_at_once(
     assert_message(started.told[-1], "gateway", "exit status 3", "not started again", "no module named pytest_recode")
     with pytest.raises(UserError) as found:
         client.check(ModelContext(name="other", ledger=NullLedger(), gateway=started.address))
-    assert_message(str(found.value), "model other", "does not listen", "last words")
+    assert_message(str(found.value), "model other", "does not listen", "last line of output")
 
 
 # Runs that stop

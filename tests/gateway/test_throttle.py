@@ -89,7 +89,7 @@ class Provider:
 def play(
     asks: Sequence[Ask], limit: RateLimit | None = None, workers: int = 8, **provider: object
 ) -> tuple[Provider, float]:
-    """What came of it, and how long it took."""
+    """The result of the call, and how long it took."""
 
     async def played() -> tuple[Provider, float]:
         made = Provider(Throttle(limit or RateLimit(), workers, random.Random(0)), **provider)  # type: ignore[arg-type]
