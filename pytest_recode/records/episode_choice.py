@@ -1,6 +1,6 @@
 """Find episodes of a run by id, by an expression as for pytest's `-k`, or by the path of a transcript.
 
-Called by `pytest-recode show` and `pytest-recode html`, also while the run goes on.
+Called by `pytest-recode show` and `pytest-recode html`, also during the run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pytest_recode.records.run_directory import RESULTS, reading
 from pytest_recode.records.transcript_reader import first_line
 
 RUNS = "recode-out"
-"""Where pytest puts the directories of runs, unless --recode-out says otherwise."""
+"""Where pytest puts the directories of runs, unless --recode-out names another."""
 EPISODES = "episodes"
 
 

@@ -14,7 +14,7 @@ class Reach(StrEnum):
     """Whether an address (or a provider's usual one), or one model there, can be reached, as far as a run knows."""
 
     ANSWERS = "answers"  # with whatever content
-    WAITING = "waiting"  # no connection, or no whole answer; a process waits or tries again
+    WAITING = "waiting"  # no connection, or no complete answer; a process waits or tries again
     LOST = "lost"  # a process has tried again until its time limit
 
 
@@ -60,7 +60,7 @@ class ReplayedLine(TypedDict):
 
 @final
 class FaultLine(TypedDict):
-    """A fault that every later request of this run for the model would meet."""
+    """A fault that every later request of this run for the model would cause again."""
 
     model: str
     fault: str

@@ -1,6 +1,6 @@
 """Write the directory of a run that was played in shards: `pytest-recode merge`.
 
-The directory is made beside its place, under a hidden name and with `results.jsonl` last, and renamed when it is complete. So a merge that
+The directory is written next to its final path, under a hidden name and with `results.jsonl` last, and renamed when it is complete. So a merge that
 is killed leaves nothing that a report or a resumed run would take for a run, and the next merge to the same place removes it.
 """
 

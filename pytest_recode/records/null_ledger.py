@@ -1,4 +1,4 @@
-"""A ledger without a file, for models that are asked outside a run."""
+"""A ledger without a file, for models that are called outside a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_recode.usage import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NullLedger:
-    """A ledger without a file and without a limit, for models that are asked outside a run, by one process.
+    """A ledger without a file and without a limit, for models that are called outside a run, by one process.
 
     `on_spent` is called with the model's name and what each answer cost, before another call starts.
     """

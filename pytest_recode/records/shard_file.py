@@ -1,4 +1,4 @@
-"""The file shard.json, which says which part of a run a directory has (`--recode-shard`), and of which run.
+"""The file shard.json, which names the part of a run that a directory has (`--recode-shard`), and of which run.
 
 Written by the controlling process when it claims the directory. `merge_check.py` compares the files of all parts. The values come from
 the options and the tasks, and not from records, because a part may have no episode.

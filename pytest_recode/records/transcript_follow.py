@@ -1,7 +1,7 @@
 """Follow the transcripts of episodes that are being played: turn, level, cases, cost, and what each episode waits for.
 
 Called in the controller's thread for progress. A transcript is read from where the last look ended, and most of its lines are
-not parsed. An agent of another project may log other lines: what they do not tell stays as it was.
+not parsed. An agent of another project may log other lines: values that they lack stay unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read a transcript as the turns of an episode, for people: what the model was asked, what it did, how it was judged, which feedback it got.
+"""Read a transcript as the turns of an episode, for people: prompts, the agent's actions, verdicts and feedback.
 
 Called by `pytest-recode show` and `pytest-recode html`, also while the episode is being played. Only the lines of the project
 itself are checked. An agent's lines may have any fields; a field of another type than expected is read as empty.
