@@ -98,14 +98,14 @@ class Stops:
             elif self.reason:
                 if number == signal.SIGINT and not self._followed:
                     raise KeyboardInterrupt
-                # A signal to the whole process group comes beside the controller's own word: the first Ctrl-C is the one that
+                # A signal to the process group arrives in addition to the controller's own request: the first Ctrl-C is the one that
                 # stopped the controller, and only the next one ends the wait.
                 self._followed = False
                 return
             else:
                 self.request(f"stopped by {_NAMES[signal.Signals(number)]}")
             if self._busy:
-                notify(f"{self.reason}: waiting up to {AWAITED:.0f} s for the answer under way; Ctrl-C ends the wait")
+                notify(f"{self.reason}: waiting up to {AWAITED:.0f} s for the answer in progress; Ctrl-C ends the wait")
                 self.limit(AWAITED)
             elif self._inside:
                 raise Stopped(self.reason)

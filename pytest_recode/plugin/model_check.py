@@ -33,11 +33,11 @@ def contexts(
 
 
 _SHORT = 1.0
-"""Seconds that a check may take without a word to the user."""
+"""Seconds that a check may take without a message to the user."""
 
 
 def check(models: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
-    """Check names, keys and prices. Raises `UserError`. Waits for the gateway, which loads litellm, and says so if that takes long."""
+    """Check names, keys and prices. Raises `UserError`. Waits for the gateway, which loads litellm, and reports it if that takes long."""
     line = f"looking up {', '.join(dict.fromkeys(each.name for each in models))} in litellm, which takes some seconds to load"
     timer = threading.Timer(_SHORT, notify, [line])
     timer.start()

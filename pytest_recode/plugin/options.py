@@ -66,7 +66,7 @@ OPTIONS = (
     Option("max-wait", "seconds", 1800.0, "S", "How long a model call may wait for rate limits and other calls. This time does not count against the episode's limits; a call that waits longer is an ERROR."),
     Option("cassette", "path", None, "DIR", "Directory of recorded answers of models: a run stores them there, and a later run replays them without calling the model."),
     Option("cassette-mode", "cassette", "auto", "MODE", "What --recode-cassette does: auto (replay what is recorded, ask for the rest and record it), record (ask for everything), replay (ask for nothing: no key and no network are needed, and an answer that is not recorded is an ERROR)."),
-    Option("progress", "progress", "auto", "WHERE", "Progress of a run while it goes on: live (lines below pytest's output on a terminal; needs the extra live), plain (for logs: at most every 30 s a line with the latest turn), off, or auto (live if possible, otherwise plain; off with -qq)."),
+    Option("progress", "progress", "auto", "WHERE", "How to show progress during the run: live (lines below pytest's output on a terminal; needs the extra live), plain (for logs: at most every 30 s a line with the latest turn), off, or auto (live if possible, otherwise plain; off with -qq)."),
     Option("models-file", "path", None, "FILE", "YAML file with additional model names: alias -> {model, api_base, params, cutoff, price, tools, rpm, tpm, concurrency}."),
     Option("no-paper", "flag", False, "", "Omit the paper from the prompt."),
     Option("with-paper", "flag", False, "", "With --recode-no-paper: play every episode twice, with and without the paper, and show the difference."),

@@ -180,7 +180,7 @@ def _path(arg: str) -> str:
 
 
 def keep_going(session: Any, node: Any, run: Run, error: object) -> None:
-    """Let the others go on if pytest-xdist cannot start the lost worker `node` again, which would end the session, or never end it.
+    """Let the others continue if pytest-xdist cannot start the lost worker `node` again, which would end the session, or never end it.
 
     Raises `pytest.UsageError` for a worker that could not even start, before anything was spent.
     """

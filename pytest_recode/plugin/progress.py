@@ -1,4 +1,4 @@
-"""Progress while a run goes on (--recode-progress): lines on a terminal, or now and then a line in a log.
+"""Progress during a run (--recode-progress): lines on a terminal, or an occasional line in a log.
 
 In the controller, or in the only process. A thread reads the transcripts that the episodes write anyway, so that workers do nothing for it.
 """

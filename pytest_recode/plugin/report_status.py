@@ -19,7 +19,7 @@ def report_status(report: pytest.TestReport) -> tuple[str, str, Any] | None:
     facts = data_of(report)
     if not facts:
         return None
-    if "unrecorded" in facts:  # the summary says so
+    if "unrecorded" in facts:  # the summary reports it
         return "", "", ""
     if report.when not in WITH_RESULT or "gate" in facts:
         return None

@@ -42,7 +42,7 @@ _sockets: dict[str, str] = {}  # path of the daemon's socket on the other machin
 
 
 class SshError(Exception):
-    """No connection. The message is one line: the cause, as ssh says it."""
+    """No connection. The message is one line: the cause, as ssh reports it."""
 
 
 def forwarded(address: str) -> str:
@@ -153,7 +153,7 @@ class Tunnel:
         """Wait until the other machine sends back what it was sent. Its login scripts may write other lines before."""
         assert process.stdin is not None
         assert process.stdout is not None
-        with suppress(BrokenPipeError):  # the end of the output says the same
+        with suppress(BrokenPipeError):  # then the output ends, too
             process.stdin.write(_READY)
         deadline = time.monotonic() + OPEN_SECONDS
         received = b""

@@ -126,7 +126,7 @@ def _problem(task: Task, check: Check, answer: Answer, verdict: Verdict) -> str:
     if task.oracle.script:
         return f"{task.id}: the tests pass with {answer.name}: they do not test it (a weak oracle)."
     return (
-        f"{task.id}: {answer.name} solves the task: its tests say nothing. "
+        f"{task.id}: {answer.name} solves the task: its tests prove nothing. "
         "Add cases that only a right implementation passes."
     )
 

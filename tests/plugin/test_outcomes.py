@@ -141,8 +141,8 @@ def test_validation_finds_tests_that_say_nothing(
     result = recode(workers, "--recode-validate")
     result.assert_outcomes(passed=3, failed=3)
     text = words(result)
-    assert "tiny: the untouched target solves the task: its tests say nothing." in text
-    assert "tiny: a target that answers an empty array to everything solves the task: its tests say nothing." in text
+    assert "tiny: the untouched target solves the task: its tests prove nothing." in text
+    assert "tiny: a target that answers an empty array to everything solves the task: its tests prove nothing." in text
     assert "tiny (empty): the empty target passes test_answer.py::test_nothing" in text
     assert re.search(r"tiny reference right \d+\.\d\d ", text)
     assert not (pytester.path / "recode-out").exists()

@@ -135,7 +135,7 @@ def test_validation_finds_tests_that_pass_anything(make_task: MakeTask, recode: 
     make_task("together", files=tests, manifest=SHARED)
     result = recode("--recode-validate")
     result.assert_outcomes(passed=3, failed=CHECKS - 3)
-    assert "together: the empty target solves the task: its tests say nothing." in words(result)
+    assert "together: the empty target solves the task: its tests prove nothing." in words(result)
 
 
 def test_a_reference_that_does_not_pass_is_an_error(make_task: MakeTask, recode: Run) -> None:
