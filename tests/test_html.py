@@ -13,13 +13,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.figure import Figure
 
+from pytest_recode import VERSION
 from pytest_recode.cli.report_tables import rows_of
 from pytest_recode.metrics.episodes import LEVELS, share_of, solved_level
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
@@ -337,9 +340,9 @@ def test_a_record_cannot_name_a_file_outside_of_its_run(project: Path, command: 
 def test_a_large_report_is_a_directory(played: Path) -> None:
     own = rows_of([played / "run"]).own
     without = Without(tests=True)
-    report = build.report(own, [], [], [], without)
-    pages = list(build.episode_pages(own, without, Path.is_file))
-    contents = files(report, pages, most_bytes=1000)
+    episodes = build.episodes(own, without, Path.is_file)
+    report = build.report(own, episodes, [], [], [], without)
+    contents = files(report, episodes.pages, most_bytes=1000)
     assert len(contents) == 5
     parsed = {name: Page(text) for name, text in contents.items()}
     for name, page in parsed.items():
@@ -366,6 +369,61 @@ def test_levels_add_up_in_the_figure(played: Path) -> None:
     assert share_of(everything, lambda each: solved_level(each) is not None) == share_of(
         everything, lambda each: each.solved_within()
     )
+
+
+def test_a_line_ends_at_its_limit_on_turns(played: Path) -> None:
+    """A row of two turns beside one of four, whose later turns are unknown."""
+    own = rows_of([played / "run"]).own
+    (short, few), (long, many) = own.items()
+    long = replace(long, settings=tuple((key, "4" if key == "turns" else value) for key, value in long.settings))
+    first = many[0].turns[0]
+    later = [replace(each, row=long, turns=(first,) * 4, solved_turn=4, outcome="solved") for each in many]
+    [chart] = [one for one in charts({short: few, long: later}, labels([short, long])) if one.name == "turns"]
+    known = [[number for number in range(1, 5) if f"share_{number}" in row] for row in chart.table.rows]
+    assert known == [[1, 2], [1, 2, 3, 4]]
+
+
+def test_many_rows_have_panels_with_intervals_and_short_sentences(played: Path) -> None:
+    own = rows_of([played / "run"]).own
+    many = {
+        named: [replace(each, row=named) for each in attempts]
+        for model in range(6)
+        for row, attempts in own.items()
+        for named in (replace(row, model=f"model {model}", differs=""),)
+    }
+    drawn = {chart.name: chart for chart in charts(many, labels(many))}
+    assert [panel.title for panel in drawn["turns"].panels] == ["L0", "L0", "L4", "L4"]
+    for panel in (*drawn["turns"].panels, *drawn["levels"].panels):
+        axes = Figure().add_subplot()
+        panel.draw(axes)
+        assert [each.has_yerr for each in axes.containers] == [True] * len(axes.containers) != []
+    without = Without()
+    page = build.report(
+        many, build.episodes(many, without, Path.is_file), [], [], ["run: interrupted episodes: 3"], without
+    )
+    assert len(page.answers[0].contrasts) == 11
+    assert page.answers[0].headline.count("model ") < 6
+    text = files(page, [])["index.html"]
+    assert "5 more rows" in text
+    assert "run: interrupted episodes: 3" in text
+    assert "Fewer than 20 tasks were played by all rows" in text
+
+
+def test_the_overview_says_what_was_spent_and_when(played: Path, page: Page) -> None:
+    records = lines(played / "run/results.jsonl")
+    paid = {path.name: lines(path) for path in transcripts(played)}
+    tokens = sum(
+        line["prompt_tokens"] + line["completion_tokens"]
+        for content in paid.values()
+        for line in content
+        if line["event"] == "usage"
+    )
+    times = [line["time"] for content in paid.values() for line in content]
+    first, last = (datetime.fromtimestamp(time, UTC) for time in (min(times), max(times)))
+    text = squeezed(page.text)
+    assert f"All rows together: {len(records)} episodes, {tokens:,} tokens, 0.00 US dollars." in text
+    assert f"Played {first:%Y-%m-%d}" in text
+    assert f"{last:%H:%M} UTC with pytest-recode {VERSION}." in text
 
 
 HOSTILE = (
@@ -461,7 +519,7 @@ def test_transcripts_with_fields_of_other_types_are_shown_or_said_to_be_damaged(
     shown = damaged = 0
     for _ in variants(content):
         rewrite(path, content)
-        [view] = build.episode_pages({changed.row: [changed]}, Without(tests=True, reference=True), Path.is_file)
+        [view] = build.episodes({changed.row: [changed]}, Without(tests=True, reference=True), Path.is_file).pages
         if "There are no turns to show" in view.body:
             damaged += 1
         else:
@@ -499,7 +557,7 @@ def test_hostile_names_in_figures(project: Path) -> None:
     poison(project)
     own = rows_of([project / "run"]).own
     for chart in charts(own, labels(own)):
-        page = Page(inline(chart))
+        page = Page("".join(inline(chart)))
         assert "script" not in [tag for tag, _ in page.tags]
         assert page.values("style") == []
         assert ElementTree.fromstring(svg(chart)).tag.endswith("svg")

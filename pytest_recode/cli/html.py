@@ -67,22 +67,22 @@ def _html(given: argparse.Namespace) -> str:
         )
     without = Without(**dict.fromkeys(_removed(given.without), True))
     made = makers(found, known={})
-    notes = list(found.notes)
+    table_notes = [SIMULATED] if found.simulated else []
     if sum(map(len, found.own.values())) > _MOST_ANALYSED:
         for name in _SLOW_TABLES:
             made.pop(name, None)
-        notes.append(
+        table_notes.append(
             f"left out, because they analyse the code of every turn: {', '.join(_SLOW_TABLES)}; pytest-recode report has them"
         )
     tables = [table for make in made.values() if (table := make()) is not None]
-    table_notes = [SIMULATED] if found.simulated else []
     roots = [((run if run.is_dir() else run.parent) / "episodes").resolve() for run in given.runs]
 
     def readable(path: Path) -> bool:
         return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
 
-    report = build.report(found.own, tables, table_notes, notes, without)
-    return _written(files(report, list(build.episode_pages(found.own, without, readable))), given.output)
+    episodes = build.episodes(found.own, without, readable)
+    report = build.report(found.own, episodes, tables, table_notes, found.notes, without)
+    return _written(files(report, episodes.pages), given.output)
 
 
 def _written(contents: Mapping[str, str], output: Path) -> str:

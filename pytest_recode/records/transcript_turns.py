@@ -68,13 +68,15 @@ class PlayedTurn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedEpisode:
     """The contents of a transcript. `record` is None unless the episode has ended. `dropped`: turns that were started and not judged, and
-    then played again or not at all, because of an error or a stop. `now`: the event and the time of the last line."""
+    then played again or not at all, because of an error or a stop. `begun`: the time of the first line; `now`: the event and
+    the time of the last line. Times are in seconds since 1970."""
 
     path: Path
     facts: EpisodeFacts
     turns: tuple[PlayedTurn, ...]
     dropped: int
     record: Record | None
+    begun: float
     now: tuple[str, float]
 
     @property
@@ -91,8 +93,10 @@ def read_episode(path: Path) -> PlayedEpisode:
     turns: dict[int, PlayedTurn] = {}
     current = _Current()
     dropped = 0
+    first: Mapping[str, Any] = {}
     last: Mapping[str, Any] = {}
     for line in _lines(path):
+        first = first or line
         last = line
         event = line["event"]
         if event in ("episode", "resumed"):
@@ -125,6 +129,7 @@ def read_episode(path: Path) -> PlayedEpisode:
         turns=tuple(played),
         dropped=dropped,
         record=record,
+        begun=float(first.get("time", 0.0)),
         now=(_text(last.get("event")), float(last.get("time", 0.0))),
     )
 

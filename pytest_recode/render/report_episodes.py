@@ -155,7 +155,7 @@ def _curves(found: Mapping[Row, Episodes], beside: _Beside, longest: int) -> Tab
             {
                 **identity(row),
                 "what": what,
-                **{f"turn_{n}": percent(_at(values, n)) if n <= _given(row, one) else None for n in turns},
+                **{f"turn_{n}": percent(_at(values, n)) if n <= turns_given(row, one) else None for n in turns},
                 **beside[row],
             }
             for row, one in found.items()
@@ -165,7 +165,7 @@ def _curves(found: Mapping[Row, Episodes], beside: _Beside, longest: int) -> Tab
     )
 
 
-def _given(row: Row, one: Episodes) -> int:
+def turns_given(row: Row, one: Episodes) -> int:
     """The limit on turns of the row's episodes; later turns are unknown."""
     turns = dict(row.settings).get("turns", "")
     return max(int(turns) if turns.isdecimal() else 0, one.turns)

@@ -10,6 +10,7 @@ from pytest_recode.render.report_width import LEFT
 from pytest_recode.verdict import legible
 
 _HEAD = "% needs \\usepackage{booktabs}\n"
+_STAR = "*"
 _SPECIAL = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -31,13 +32,18 @@ _SPECIAL = str.maketrans(
 
 
 def latex(tables: Sequence[Table], notes: Sequence[str]) -> str:
-    """Each table as a `table` environment with its notes below it. Notes on all tables are comments at the end."""
+    """Each table as a `table` environment with its notes below it.
+
+    Notes on all tables are comments at the end. One that begins with a star is also below each table that has a cell with a star.
+    """
+    stars = [note for note in notes if note.startswith(_STAR)]
     comments = "".join(f"% {legible(note, keep='')}\n" for note in notes)
-    return "\n".join([_HEAD, *map(_table, tables), comments]).rstrip("\n") + "\n"
+    return "\n".join([_HEAD, *(_table(table, stars) for table in tables), comments]).rstrip("\n") + "\n"
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, stars: Sequence[str]) -> str:
     columns, folded, rows = folded_columns(table)
+    starred = any(cell.endswith(f" {_STAR}") for row in rows for cell in row)
     lines = [
         r"\begin{table}",
         r"  \centering",
@@ -48,7 +54,7 @@ def _table(table: Table) -> str:
         kinds = "".join("l" if column.kind in LEFT else "r" for column in columns)
         lines += [rf"  \begin{{tabular}}{{{kinds}}}", r"    \toprule", _line([column.head for column in columns])]
         lines += [r"    \midrule", *map(_line, rows), r"    \bottomrule", r"  \end{tabular}"]
-    lines += [rf"  \par\footnotesize {escaped(note)}" for note in notes_of(table)]
+    lines += [rf"  \par\footnotesize {escaped(note)}" for note in (*notes_of(table), *(stars if starred else ()))]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 

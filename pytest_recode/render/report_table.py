@@ -129,6 +129,13 @@ def percents(interval: Interval | None) -> tuple[float, float] | None:
     return None if interval is None else (100 * interval[0], 100 * interval[1])
 
 
+def listed(names: Sequence[str], last: str, most: int = 3) -> str:
+    """Names in a sentence, of which the first `most` are named. `last`: "and" or "or"."""
+    if len(names) > most + 1:
+        return f"{'; '.join(names[:most])}; {last} {len(names) - most} more"
+    return names[0] if len(names) == 1 else f"{'; '.join(names[:-1])}; {last} {names[-1]}"
+
+
 COUNTS = columns("count", played="of", errors="errors", missing="missing")
 """Columns next to every share: its denominator, and what is not in it."""
 

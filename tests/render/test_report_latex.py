@@ -54,3 +54,14 @@ def test_a_table_has_its_rules_and_notes() -> None:
     assert "\\par\\footnotesize 100\\% of them" in text
     assert text.splitlines()[0] == "% needs \\usepackage{booktabs}"
     assert text.splitlines()[-1] == "% a note\\n\\end{document}"
+
+
+def test_a_star_is_explained_below_each_table_that_has_one() -> None:
+    def table(name: str, model: str) -> Table:
+        return Table(name=name, title=name, columns=columns("text", model="model"), rows=({"model": model},))
+
+    text = latex([table("one", "sim/novice *"), table("other", "gpt")], ["* simulated: offline", "another note"])
+    one, other = text.split("\\end{table}")[:2]
+    assert "  \\par\\footnotesize {* simulated: offline}\n" in one
+    assert "footnotesize" not in other
+    assert text.splitlines()[-2:] == ["% * simulated: offline", "% another note"]

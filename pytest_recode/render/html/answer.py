@@ -11,7 +11,7 @@ from pytest_recode.metrics.episodes import share_of
 from pytest_recode.metrics.intervals import Interval, holm
 from pytest_recode.metrics.rows import differences
 from pytest_recode.render.report import shown
-from pytest_recode.render.report_table import Rows, plural
+from pytest_recode.render.report_table import Rows, listed, plural
 
 CERTAIN = 0.05
 
@@ -72,14 +72,10 @@ def _verdict(best: str, contrasts: Sequence[Contrast]) -> str:
     certain = [each.other for each in contrasts if each.certain]
     open_ = [each.other for each in contrasts if not each.certain]
     if not certain:
-        return f"It is not certain that it is better than {_listed(open_, 'or')}: differences of this size also occur by chance."
+        return f"It is not certain that it is better than {listed(open_, 'or')}: differences of this size also occur by chance."
     if not open_:
-        return f"It is better than {_listed(certain, 'and')}; this is not a chance result (p < {CERTAIN})."
-    return f"It is better than {_listed(certain, 'and')} (p < {CERTAIN}); it is not certain that it is better than {_listed(open_, 'or')}."
-
-
-def _listed(names: Sequence[str], last: str) -> str:
-    return names[0] if len(names) == 1 else f"{'; '.join(names[:-1])}; {last} {names[-1]}"
+        return f"It is better than {listed(certain, 'and')}; this is not a chance result (p < {CERTAIN})."
+    return f"It is better than {listed(certain, 'and')} (p < {CERTAIN}); it is not certain that it is better than {listed(open_, 'or')}."
 
 
 def _contrasts(best: Row, others: Sequence[Row], rows: Rows, names: Mapping[Row, str]) -> tuple[Contrast, ...]:

@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.episodes import episodes as totals
-from pytest_recode.records.transcript_turns import read_episode
+from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
 from pytest_recode.render.html.answer import answers
 from pytest_recode.render.html.charts import charts
-from pytest_recode.render.html.episode_view import EpisodeView, episode_view, without_transcript
+from pytest_recode.render.html.episode_view import episode_view, without_transcript
 from pytest_recode.render.html.matrix import matrix
 from pytest_recode.render.html.names import Pages, episode_key, labels
 from pytest_recode.render.html.page import EpisodePage, Report, episode_page
 from pytest_recode.render.html.pairs_view import pair_views
-from pytest_recode.render.html.provenance import caveats, settings_table, tasks_table
+from pytest_recode.render.html.provenance import Times, caveats, settings_table, spent, tasks_table
 from pytest_recode.render.html.redaction import Without
 from pytest_recode.render.html.table_view import table_view
 from pytest_recode.render.report_table import Rows, Table, columns, missing, percent, percents
 
 
 def report(
-    rows: Rows, tables: Sequence[Table], table_notes: Sequence[str], notes: Sequence[str], without: Without
+    rows: Rows,
+    episodes: Episodes,
+    tables: Sequence[Table],
+    table_notes: Sequence[str],
+    notes: Sequence[str],
+    without: Without,
 ) -> Report:
-    """The report of the user's own rows. `tables`: those of `pytest-recode report`, with notes on all of them."""
+    """The report of the user's own rows.
+
+    `tables`: those of `pytest-recode report`, with notes on all of them. `notes`: what the files have and the numbers have not.
+    """
     names, pages = labels(rows), page_keys(rows)
     sources = ", ".join(dict.fromkeys(row.source for row in rows))
     return Report(
         title=f"pytest-recode report: {sources}",
         answers=answers(rows, names),
-        caveats=caveats(rows, names),
+        caveats=caveats(rows, names, notes),
         overview=table_view(_overview(rows, names)),
+        spent=spent(rows, episodes.times),
         charts=charts(rows, names),
         matrix=matrix(rows, names, pages),
         pairs=pair_views(rows, names, pages),
-        provenance=(table_view(settings_table(rows, names)), table_view(tasks_table(rows))),
+        provenance=(table_view(settings_table(rows, names, episodes.times)), table_view(tasks_table(rows))),
         tables=tuple(map(table_view, tables)),
         table_notes=tuple(table_notes),
-        notes=tuple(notes),
         without=without,
     )
 
@@ -54,26 +63,44 @@ def page_keys(rows: Rows) -> Pages:
     return {key: f"e{number}" for number, key in enumerate(ordered, 1)}
 
 
-def episode_pages(rows: Rows, without: Without, readable: Callable[[Path], bool]) -> Iterator[EpisodePage]:
-    """The pages of all episodes. `readable`: whether a transcript belongs to the run, because records are hostile."""
-    names, pages = labels(rows), page_keys(rows)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episodes:
+    """What the transcripts of a report contain: a page for each episode, and when the episodes of each row were played."""
+
+    pages: tuple[EpisodePage, ...]
+    times: Times
+
+
+def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool]) -> Episodes:
+    """Read the transcript of each episode. `readable`: whether a transcript belongs to the run, because records are hostile."""
+    names, keys = labels(rows), page_keys(rows)
     found = {episode_key(attempt): attempt for attempts in rows.values() for attempt in attempts}
-    keys = [*pages.values()]
-    for place, (identity, key) in enumerate(pages.items()):
-        view = _view(key, found[identity], names[identity[0]], without, readable)
-        before = keys[place - 1] if place else ""
-        after = keys[place + 1] if place + 1 < len(keys) else ""
-        yield episode_page(view, before, after)
+    ordered = [*keys.values()]
+    pages: list[EpisodePage] = []
+    times: dict[Row, tuple[float, float]] = {}
+    for place, (identity, key) in enumerate(keys.items()):
+        attempt, row = found[identity], identity[0]
+        played = _played(attempt, readable)
+        if isinstance(played, str):
+            view = without_transcript(key, attempt, names[row], played)
+        else:
+            view = episode_view(key, attempt, names[row], played, without)
+            begun, ended = times.get(row, (played.begun, played.now[1]))
+            times[row] = min(begun, played.begun), max(ended, played.now[1])
+        after = ordered[place + 1] if place + 1 < len(ordered) else ""
+        pages.append(episode_page(view, ordered[place - 1] if place else "", after))
+    return Episodes(pages=tuple(pages), times=times)
 
 
-def _view(key: str, attempt: Attempt, who: str, without: Without, readable: Callable[[Path], bool]) -> EpisodeView:
+def _played(attempt: Attempt, readable: Callable[[Path], bool]) -> PlayedEpisode | str:
+    """The contents of the episode's transcript, or why there are none."""
     path = attempt.transcript
     if path is None or not readable(path):
-        return without_transcript(key, attempt, who, "its transcript is missing, or is not a file of the run")
+        return "its transcript is missing, or is not a file of the run"
     try:
-        return episode_view(key, attempt, who, read_episode(path), without)
+        return read_episode(path)
     except UserError as error:
-        return without_transcript(key, attempt, who, str(error))
+        return str(error)
 
 
 def _overview(rows: Rows, names: Mapping[Row, str]) -> Table:

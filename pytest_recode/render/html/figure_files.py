@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from pytest_recode.render.html.charts import COLOURS, GRID, INK, Chart
+from pytest_recode.render.html.chart import COLOURS, GRID, INK, WIDTH, Chart, Panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,46 +43,77 @@ _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
 
+_COLUMNS = 2
+"""Panels beside each other in a file."""
+
+
 @contextmanager
-def _drawn(chart: Chart, *, titled: bool) -> Iterator[Figure]:
+def _styled() -> Iterator[None]:
     import matplotlib
-    from matplotlib.figure import Figure
 
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+")  # a name in a script that the font lacks
         style: Any = {**matplotlib.rcParamsDefault, **_STYLE}  # a matplotlibrc of the user changes nothing
         matplotlib.rcParams.update(style)
-        figure = Figure(figsize=chart.size, layout="constrained")
-        axes = figure.add_subplot()
-        chart.draw(axes)
-        if titled:
-            axes.set_title(chart.title, loc="left")
-        yield figure
+        yield
+
+
+def _whole(chart: Chart) -> Figure:
+    """All panels of a figure, with its title."""
+    from matplotlib.figure import Figure
+
+    columns = min(_COLUMNS, len(chart.panels))
+    lines = [chart.panels[start : start + columns] for start in range(0, len(chart.panels), columns)]
+    heights = [max(panel.height for panel in line) for line in lines]
+    figure = Figure(figsize=(WIDTH * columns, sum(heights) + 0.3), layout="constrained")
+    grid = figure.add_gridspec(len(lines), columns, height_ratios=heights)
+    for place, panel in enumerate(chart.panels):
+        axes = figure.add_subplot(grid[place // columns, place % columns])
+        panel.draw(axes)
+        if panel.title:
+            axes.set_title(panel.title, loc="left", fontsize="medium")
+    if len(chart.panels) == 1:
+        axes.set_title(chart.title, loc="left")
+    else:
+        figure.suptitle(chart.title, x=0.01, ha="left")
+    return figure
 
 
 def png(chart: Chart) -> bytes:
     """The figure on white, with 144 dots per inch."""
     data = io.BytesIO()
-    with _drawn(chart, titled=True) as figure:
-        figure.savefig(data, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
+    with _styled():
+        _whole(chart).savefig(data, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
     return data.getvalue()
 
 
 def svg(chart: Chart) -> bytes:
     """The figure as a file of its own, on white, with its title and description."""
-    root = _tree(chart, facecolor="white", titled=True)
-    _describe(root, chart)
+    with _styled():
+        root = _tree(_whole(chart), facecolor="white")
+    _describe(root, f"figure-{chart.name}", chart.title, chart.description)
     ElementTree.register_namespace("", _SVG[1:-1])
     data: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return data + b"\n"
 
 
-def inline(chart: Chart) -> str:
-    """The figure as an element of a page: without style attributes, which the page forbids, and with classes instead of colours."""
-    root = _tree(chart, facecolor="none", titled=False)
+def inline(chart: Chart) -> tuple[str, ...]:
+    """The panels as elements of a page: without style attributes, which the page forbids, and with classes instead of colours."""
+    return tuple(_inline(chart, panel, place) for place, panel in enumerate(chart.panels, 1))
+
+
+def _inline(chart: Chart, panel: Panel, place: int) -> str:
+    from matplotlib.figure import Figure
+
+    with _styled():
+        figure = Figure(figsize=(WIDTH, panel.height), layout="constrained")
+        panel.draw(figure.add_subplot())
+        root = _tree(figure, facecolor="none")
     _without_styles(root)
-    _own_ids(root, f"figure-{chart.name}")
-    _describe(root, chart)
+    single = len(chart.panels) == 1
+    name = f"figure-{chart.name}" if single else f"figure-{chart.name}-{place}"
+    _own_ids(root, name)
+    _describe(root, name, f"{chart.title}: {panel.title}" if panel.title else chart.title, chart.description)
     for element in root.iter():
         element.tag = element.tag.removeprefix(_SVG)
         if (target := element.attrib.pop(_HREF, None)) is not None:
@@ -95,11 +126,10 @@ def inline(chart: Chart) -> str:
     return text
 
 
-def _tree(chart: Chart, *, facecolor: str, titled: bool) -> ElementTree.Element:
+def _tree(figure: Figure, *, facecolor: str) -> ElementTree.Element:
     data = io.BytesIO()
     metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with _drawn(chart, titled=titled) as figure:
-        figure.savefig(data, format="svg", facecolor=facecolor, metadata=metadata)
+    figure.savefig(data, format="svg", facecolor=facecolor, metadata=metadata)
     root = ElementTree.fromstring(data.getvalue())
     for parent in list(root.iter()):
         for child in list(parent):
@@ -108,10 +138,10 @@ def _tree(chart: Chart, *, facecolor: str, titled: bool) -> ElementTree.Element:
     return root
 
 
-def _describe(root: ElementTree.Element, chart: Chart) -> None:
+def _describe(root: ElementTree.Element, name: str, title: str, description: str) -> None:
     """Give the figure its title and description, which are read aloud instead of the drawing."""
-    ids = f"figure-{chart.name}-title", f"figure-{chart.name}-desc"
-    for place, (tag, key, text) in enumerate((("title", ids[0], chart.title), ("desc", ids[1], chart.description))):
+    ids = f"{name}-title", f"{name}-desc"
+    for place, (tag, key, text) in enumerate((("title", ids[0], title), ("desc", ids[1], description))):
         element = ElementTree.Element(f"{_SVG}{tag}", {"id": key})
         element.text = text
         root.insert(place, element)

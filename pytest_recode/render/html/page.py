@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from pytest_recode import VERSION
 from pytest_recode.render.html.answer import Answer
-from pytest_recode.render.html.charts import Chart
+from pytest_recode.render.html.chart import Chart
 from pytest_recode.render.html.episode_view import EpisodeView
 from pytest_recode.render.html.figure_files import inline
 from pytest_recode.render.html.matrix import Matrix
@@ -42,13 +42,13 @@ class Report:
     answers: tuple[Answer, ...]
     caveats: tuple[Caveat, ...]
     overview: TableView
+    spent: str
     charts: tuple[Chart, ...]
     matrix: Matrix
     pairs: tuple[Pair, ...]
     provenance: tuple[TableView, ...]
     tables: tuple[TableView, ...]
     table_notes: tuple[str, ...]
-    notes: tuple[str, ...]
     without: Without
 
 
@@ -90,7 +90,10 @@ def files(report: Report, episodes: Sequence[EpisodePage], most_bytes: int = MOS
 
 def _index(report: Report, episodes: Sequence[EpisodePage], *, link: str) -> str:
     # ElementTree has escaped the texts of figures
-    figures = [(chart, Markup(inline(chart)), table_view(chart.table)) for chart in report.charts]
+    figures = [
+        (chart, [*zip(chart.panels, map(Markup, inline(chart)), strict=True)], table_view(chart.table))
+        for chart in report.charts
+    ]
     return _framed(
         "report.html.j2",
         title=report.title,

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from pytest_recode.metrics.attempt import Attempt, Row
-from pytest_recode.render.report_table import Column, Rows, Table, changed_files, columns, missing, plural
+from pytest_recode.metrics.episodes import episodes as totals
+from pytest_recode.render.report import shown
+from pytest_recode.render.report_table import (
+    Column,
+    Rows,
+    Table,
+    changed_files,
+    columns,
+    listed,
+    missing,
+    plural,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +29,9 @@ class Caveat:
     text: str
 
 
-def caveats(rows: Rows, names: Mapping[Row, str]) -> tuple[Caveat, ...]:
-    """What weakens the numbers of these rows; empty if nothing does."""
-    return tuple(_caveats(rows, names))
+def caveats(rows: Rows, names: Mapping[Row, str], notes: Sequence[str]) -> tuple[Caveat, ...]:
+    """What weakens the numbers of these rows; empty if nothing does. `notes`: what the files of the runs have and the numbers have not."""
+    return (*_caveats(rows, names), *(Caveat(what="Not in the numbers", text=note) for note in notes))
 
 
 def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
@@ -27,7 +39,7 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
     if simulated:
         yield Caveat(
             what="Simulated models",
-            text=f"{'; '.join(simulated)}: an offline model that breaks and repairs the reference. Its results say nothing about real models.",
+            text=f"{listed(simulated, 'and')}: an offline model that breaks and repairs the reference. Its results say nothing about real models.",
         )
     attempts = [attempt for group in rows.values() for attempt in group]
     shared = sum(each.isolation == "shared" and bool(each.turns) for each in attempts)
@@ -52,7 +64,7 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
     if flagged:
         yield Caveat(
             what="Passed but flagged",
-            text=f"{plural(len(flagged), 'episode')} passed all cases and count as unsolved only because of findings: {' | '.join(flagged)}",
+            text=f"{plural(len(flagged), 'episode')} passed all cases and count as unsolved only because of findings: {listed(flagged, 'and', 10)}",
         )
     errors = sum(not each.played for each in attempts)
     if errors:
@@ -62,7 +74,7 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
         )
     lacking = {row: number for row, number in missing(rows, {}).items() if number}
     if lacking:
-        text = "; ".join(f"{names[row]}: {number}" for row, number in lacking.items())
+        text = listed([f"{names[row]}: {number}" for row, number in lacking.items()], "and")
         yield Caveat(
             what="Missing tasks",
             text=f"Tasks that another row has, and this one has not: {text}. Pairs leave them out.",
@@ -72,18 +84,56 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
         yield Caveat(what="Changed tasks", text="; ".join(changed))
     few = [names[row] for row, group in rows.items() if len({each.task for each in group if each.played}) < _FEW]
     if few:
+        of = "all rows" if len(few) == len(rows) else listed(few, "and")
         yield Caveat(
             what="Few tasks",
-            text=f"Fewer than {_FEW} tasks were played by: {'; '.join(few)}. Intervals are wide, and small differences cannot be seen.",
+            text=f"Fewer than {_FEW} tasks were played by {of}. Intervals are wide, and small differences cannot be seen.",
         )
 
 
 _FEW = 20
 
 
-def settings_table(rows: Rows, names: Mapping[Row, str]) -> Table:
+Times = Mapping[Row, tuple[float, float]]
+"""When the first episode of a row began, and when the last one ended, in seconds since 1970."""
+
+
+def spent(rows: Rows, times: Times) -> str:
+    """What all rows cost together, when they were played, and by which version: one sentence each."""
+    attempts = [attempt for group in rows.values() for attempt in group]
+    found = [totals(group) for group in rows.values()]
+    tokens = sum(one.paid_tokens for one in found)
+    costs = [one.paid_usd for one in found]
+    known = [cost for cost in costs if cost is not None]
+    dollars = f"{shown('money', sum(known))} US dollars" if len(known) == len(costs) else "an unknown number of dollars"
+    shared = (
+        " A first turn that several episodes share is counted once."
+        if any(one.paid_tokens != one.tokens for one in found)
+        else ""
+    )
+    words = f"All rows together: {plural(len(attempts), 'episode')}, {tokens:,} tokens, {dollars}.{shared}"
+    if times:
+        words += (
+            f" Played {_between(min(begun for begun, _ in times.values()), max(ended for _, ended in times.values()))}"
+        )
+        versions = sorted({value for attempt in attempts for key, value in attempt.made if key == "version"})
+        words += f" with pytest-recode {' and '.join(versions)}." if versions else "."
+    return words
+
+
+def _between(begun: float, ended: float) -> str:
+    first, last = (datetime.fromtimestamp(time, UTC) for time in (begun, ended))
+    if first.date() == last.date():
+        return f"{first:%Y-%m-%d}, {first:%H:%M} to {last:%H:%M} UTC"
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+
+
+def settings_table(rows: Rows, names: Mapping[Row, str], times: Times) -> Table:
     """One column for each row, one line for each setting and recorded value."""
-    facts = {row: _facts(row, group) for row, group in rows.items()}
+    facts = {
+        row: {**_facts(row, group), **({"played": _between(*times[row])} if row in times else {})}
+        for row, group in rows.items()
+    }
     keys = list(dict.fromkeys(key for found in facts.values() for key in found))
     return Table(
         name="settings",
@@ -96,6 +146,9 @@ def settings_table(rows: Rows, names: Mapping[Row, str]) -> Table:
             {"setting": key, **{f"row_{place}": facts[row].get(key) for place, row in enumerate(rows)}} for key in keys
         ),
     )
+
+
+_LABELS = {"version": "version of pytest-recode"}
 
 
 def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
@@ -114,7 +167,7 @@ def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
         "paper in the prompt": "yes" if row.paper else "no",
         "benchmark format": row.format,
         **dict(row.settings),
-        **{key: " + ".join(sorted(values)) for key, values in found.items()},
+        **{_LABELS.get(key, key): " + ".join(sorted(values)) for key, values in found.items()},
         "attempts at a task": str(max((attempt.number for attempt in attempts), default=0)),
         "seeds of gradings": f"{len(seeds)} different" if len(seeds) > 1 else "".join(map(str, seeds)),
     }
