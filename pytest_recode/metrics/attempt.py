@@ -126,6 +126,7 @@ class Attempt:
     digest: str = ""  # hash of the task's files; "": unknown
     seeds: frozenset[int] = frozenset()  # of the gradings
     year: int | None = None  # publication year of the task's paper
+    reason: str = ""  # why it is not solved, in one line: the first case that failed in the last turn, or the error
     transcript: Path | None = None
     replay: Replay | None = None  # not None: the attempt is a replayed turn, which does not count as an episode
 

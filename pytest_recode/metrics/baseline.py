@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,17 @@ Key = tuple[str, str, str, str, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One attempt. `outcome`: "solved", "unsolved" or "error" (no verdict, not counted). `cost_usd`: None if a price is unknown."""
+    """One attempt. `outcome`: "solved", "unsolved" or "error" (no verdict, not counted). `cost_usd`: None if a price is unknown.
+
+    `reason`: why it is not solved; only the outcomes of a run have it.
+    """
 
     attempt: int
     outcome: str
     solved_turn: int | None
     turns: int
     cost_usd: float | None
+    reason: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +153,7 @@ def _task(task: str, attempts: Sequence[Attempt]) -> TaskOutcomes:
                 solved_turn=each.solved_turn,
                 turns=len(each.turns),
                 cost_usd=None if each.cost_usd is None else round(each.cost_usd, 6),
+                reason=each.reason,
             )
             for each in sorted(attempts, key=lambda each: each.number)
         ),

@@ -6,7 +6,7 @@ plugin at the end of a session with `--recode-baseline`, so that both give the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -48,6 +48,7 @@ class RowGate:
     missing: tuple[str, ...]  # tasks that only the baseline has
     errors: tuple[str, ...]  # attempts of the run without a verdict
     errors_before: tuple[str, ...]  # tasks of which the baseline has no verdict
+    reasons: Mapping[str, str]  # why, by the names in `lost` and `errors`: the first case that failed, or the error
     differs: tuple[str, ...]  # recorded values that differ, such as "version 0.1.0 / 0.2.0"
 
     @property
@@ -187,6 +188,10 @@ class _Pair:
             now=_mean([self.fresh[task] for task in self.tasks], value),
         )
 
+    def reason(self, task: str) -> str:
+        """Why the run's first unsolved attempt at the task is unsolved."""
+        return next((each.reason for each in _played(self.fresh[task]) if each.outcome == "unsolved"), "")
+
 
 def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
     result, found, enough = pair.compared, Verdict.FEW, None
@@ -195,6 +200,12 @@ def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
         if found is Verdict.FEW:
             test = tested(pair.first, pair.second, within=None)
             enough = sufficient(test.units, test.item, tasks=result.pairs, rows=rows)
+    errors = {
+        f"{task}, attempt {each.attempt}": each
+        for task, outcomes in pair.fresh.items()
+        for each in outcomes.attempts
+        if each.outcome == "error"
+    }
     was, is_now = dict(pair.before.recorded), dict(pair.now.recorded)
     return RowGate(
         key=pair.now.key,
@@ -208,13 +219,10 @@ def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
         changed=pair.changed,
         new=tuple(task for task in pair.fresh if task not in pair.old),
         missing=tuple(task for task in pair.old if task not in pair.fresh),
-        errors=tuple(
-            f"{task}, attempt {each.attempt}"
-            for task, outcomes in pair.fresh.items()
-            for each in outcomes.attempts
-            if each.outcome == "error"
-        ),
+        errors=tuple(errors),
         errors_before=pair.errors_before,
+        reasons={task: pair.reason(task) for task in (result.only_first if result else ())}
+        | {name: each.reason for name, each in errors.items()},
         differs=tuple(
             f"{fact} {was[fact]} / {is_now[fact]}" for fact in was if fact in is_now and was[fact] != is_now[fact]
         ),

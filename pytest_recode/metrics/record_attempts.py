@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
-from pytest_recode.records.record import Record, SettingsRecord, TurnRecord, findings
+from pytest_recode.records.record import Record, SettingsRecord, TurnRecord, cause, findings
 from pytest_recode.settings import NOT_COMPARED, ONE_STEP
 
 _OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}
@@ -53,6 +53,7 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, s
         digest=record.get("digest") or "",
         seeds=frozenset(turn["seed"] for turn in record["turns"] if "seed" in turn),
         year=_year(record),
+        reason=_reason(record),
         transcript=directory / record["transcript"] if directory and record["transcript"] else None,
         replay=_replay(record),
     )
@@ -86,6 +87,22 @@ def _words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None or value == "" else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _reason(record: Record) -> str:
+    """Why the episode is not solved; "" if it is."""
+    if record["error"] is not None:
+        message = cause(record["error"]).strip().splitlines() or [""]
+        return f"{record['error']['kind']} error: {message[0]}"
+    if record["outcome"] == "solved" or not record["turns"]:
+        return ""
+    last = record["turns"][-1]
+    passing = f"{last['passed']} of {last['total']} cases pass after turn {last['turn']}"
+    failed = next((case for case in last["cases"] if case["outcome"] != "passed"), None)
+    if failed is None:
+        return f"{passing}; {'; '.join(last['tampering'])}" if last["tampering"] else passing
+    why = failed["exception"] or failed["kind"].replace("-", " ") or failed["outcome"]
+    return f"{passing}; the first that fails: {failed['id']} ({why})"
 
 
 def _year(record: Record) -> int | None:

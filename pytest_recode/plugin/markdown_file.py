@@ -40,6 +40,7 @@ def write(run: Run, records: Sequence[EpisodeSummary], conclusions: Sequence[Con
         records,
         wanted=wanted,
         gate=next((each.compared for each in conclusions if each.compared is not None), None),
+        refused=run.refused,
         tests=[(each.lines[0], each.report.passed) for each in conclusions if each.compared is None],
     )
     if run.settings.markdown is not None:

@@ -93,6 +93,15 @@ def prepare(run: Run) -> None:
     """
     if run.prepared or run.skip_reason:
         return
+    try:
+        _prepare(run)
+    except pytest.UsageError as error:
+        run.refused = str(error)
+        raise
+    run.prepared = True
+
+
+def _prepare(run: Run) -> None:
     from pytest_recode.sandboxes.interpreters import interpreter
 
     if run.config.getoption("dist", "no") == "each":
@@ -118,7 +127,6 @@ def prepare(run: Run) -> None:
             run.claim_directory()
         for context in run.sandbox.contexts():
             kind.reap(context)
-    run.prepared = True
 
 
 def _data_sets(run: Run) -> set[Path]:

@@ -53,6 +53,7 @@ class Run:
         self.id: str = given.get("recode_run") or f"{stamp}-{secrets.token_hex(3)}"
         self.out = Path(given.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
         self.prepared = False
+        self.refused = ""  # why nothing was played: what the user must correct
         self.collected = Collected()
         self.directory = RunDirectory(
             self.out, run=self.id, worker=given.get("workerid"), resume=self.settings.resume, remote=self._remote

@@ -77,6 +77,9 @@ def details(row: RowGate, most: int = _MOST_NAMES) -> Iterator[str]:
     ):
         if tasks:
             yield f"{label}: {listed(tasks, most)}"
+            for each in tasks[:most]:
+                if reason := row.reasons.get(each):
+                    yield f"{each}: {reason}"
 
 
 def others(found: Gate) -> Iterator[str]:

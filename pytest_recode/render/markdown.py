@@ -54,9 +54,15 @@ def summary(
     wanted: int,
     gate: Gate | None,
     tests: Sequence[tuple[str, bool]],
+    refused: str = "",
 ) -> str:
-    """The whole page. `wanted`: episodes that should have ended; `tests`: further tests at the end, and whether they passed."""
-    blocks = [f"## pytest-recode: {_counts(records, wanted)}", *_scores(scores)]
+    """The whole page.
+
+    `wanted`: episodes that should have ended; `tests`: further tests at the end, and whether they passed; `refused`: why nothing was played.
+    """
+    blocks = [f"## pytest-recode: {_counts(records, wanted)}"]
+    blocks += [f"{_mark(False)}: nothing was played: {text(refused, _OF_A_LIST)}"] if refused else []
+    blocks += _scores(scores)
     blocks += [f"{_mark(passed)}: {text(words)}" for words, passed in tests]
     blocks += _gate(gate) if gate else []
     if found := faults(records):

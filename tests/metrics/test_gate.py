@@ -112,6 +112,7 @@ def test_an_error_is_no_loss_and_no_verdict(compared: Compare) -> None:
     found = compared(episodes("++++++"), episodes("!!!!!!"))
     [row] = found.rows
     assert (row.compared, row.lost, row.verdict, row.enough) == (None, (), Verdict.FEW, None)
+    assert row.reasons == {f"t0{place}, attempt 1": "sandbox error: died" for place in range(6)}
     assert len(row.errors) == 6
     assert found.failures == ("6 episodes have no verdict",)
     assert compared(episodes("+++"), episodes("+++"), unplayed=1).failures == ("1 episode has no verdict",)
@@ -196,6 +197,8 @@ def test_the_command_says_what_it_found_by_its_exit_status(tmp_path: Path, capsy
     )
     assert "100.0 % solved before, 0.0 % now, difference -100.0 points" in told
     assert "lost: t00, t01, t02, t03, t04, t05" in told
+    for place in range(6):
+        assert_line(told, f"t0{place}:", "1 of 4 cases pass after turn 2", "the first that fails: t::1 (mismatch)")
     assert main(["gate", str(now), str(file), "--fail-on", "turns:+1", "--fail-on", "cost:+1%"]) == 0
     capsys.readouterr()
     assert main(["gate", str(now), str(tmp_path / "none.json")]) == 2
@@ -234,7 +237,7 @@ def test_a_task_of_any_name_stays_on_its_line(tmp_path: Path, capsys: pytest.Cap
     assert main(["gate", str(now), str(tmp_path / "b.json")]) == 0
     out = capsys.readouterr().out
     assert "lost: x\\nbaseline: passed\\x1b[2J\\u202e" in out
-    assert len(out.splitlines()) == 4
+    assert len(out.splitlines()) == 5
 
 
 @given(st.from_regex(r"(cost:\+[0-9]{1,3}%|turns:\+[0-9](\.[0-9])?|worse|any-lost-task)", fullmatch=True))

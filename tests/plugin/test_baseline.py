@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,10 +164,13 @@ def test_a_baseline_that_does_not_fit_is_one_line_before_anything_is_played(
     option: str, named: tuple[str, ...],
 ) -> None:  # fmt: skip
     change(baseline, edit)
-    result = recode(workers, *GOOD, "--recode-baseline=baseline.json", "--recode-out=now", *filter(None, [option]))
+    given = ["--recode-baseline=baseline.json", "--recode-out=now", "--recode-markdown=refused.md"]
+    result = recode(workers, *GOOD, *given, *filter(None, [option]))
     assert result.ret not in (0, 1)
     assert_line("\n".join([*result.errlines, *result.outlines]), "baseline.json", *named)
     assert not (pytester.path / "now").exists()
+    page = re.sub(r"\\(.)", r"\1", (pytester.path / "refused.md").read_text())
+    assert_line(page, "**failed**: nothing was played: ", "baseline.json", *named)
 
 
 @pytest.mark.parametrize(
