@@ -15,6 +15,7 @@ import sys
 import termios
 import tomllib
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -302,6 +303,7 @@ def test_per_model_and_level_beside_the_published_in_every_form(report: Report, 
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(find_spec("codebleu") is None, reason="needs the extra codebleu")
 def test_tasks_say_what_was_not_played_and_give_the_references(report: Report, tmp_path: Path) -> None:
     reference = (ROOT / "tasks/sinkhorn/reference/sinkhorn.py").read_text()
     directory = run(

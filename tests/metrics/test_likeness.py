@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from codebleu import calc_codebleu
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.code_similarity import codebertscore, codebleu, fetch, without_comments
 from pytest_recode.metrics.final import finals, last_code, mean
 from pytest_recode.metrics.reading import read
 from tests.metrics.samples import record, run, transcript
+
+calc_codebleu = pytest.importorskip("codebleu", reason="needs the extra codebleu").calc_codebleu
 
 REFERENCE = b"""
 def scale(values, by):
