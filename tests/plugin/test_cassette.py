@@ -187,7 +187,7 @@ def test_a_damaged_cassette_is_named_with_its_line(recode: Run, pytester: pytest
 @pytest.mark.parametrize(
     ("contents", "parts"),
     [
-        (b'{"call": "x"}\n', ("line 1", "no line of a cassette", "restore the file")),
+        (b'{"call": "x"}\n', ("line 1", "not a line of a cassette", "restore the file")),
         (b"\xff\xfe\n", ("cannot be read", "restore the file")),
     ],
 )

@@ -20,7 +20,7 @@ def main(kind: str, run: str, mark: str, image: str) -> None:
     with bench.probe() as probe, bench.probe(persistent=True) as persistent:
         child = ["-c", "import time; time.sleep(600)", mark]
         probe.ask(f"import subprocess, sys; subprocess.Popen([sys.executable, *{child!r}], start_new_session=True)")
-        persistent.tell(
+        persistent.send(
             f"import sys; from _recode.runtime import command_runner; command_runner.run([sys.executable, *{child!r}], cwd='.', seconds=600, output_limit=9)"
         )
         print("up", flush=True)
