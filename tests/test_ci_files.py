@@ -181,9 +181,9 @@ def test_a_cancelled_job_stops_in_order_and_the_next_attempt_goes_on(name: str, 
         else:
             os.killpg(job.pid, signal.SIGTERM)
         assert job.stdout is not None
-        told = "".join(iter(lambda: line if "waiting up to" not in (line := job.stdout.readline()) else "", ""))
+        output = "".join(iter(lambda: line if "waiting up to" not in (line := job.stdout.readline()) else "", ""))
         answer.set()
-        printed = told + job.communicate()[0]
+        printed = output + job.communicate()[0]
         assert "to resume: the same command with" in printed
         if name == "github-actions.yml":
             assert job.returncode == pytest.ExitCode.INTERRUPTED

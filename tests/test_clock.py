@@ -148,7 +148,7 @@ def test_rate_limits_use_up_no_time_of_an_episode(tmp_path: Path, work: float, s
     assert [turn.seconds for turn in played] == pytest.approx([work] * len(played))
     events = [json.loads(line) for line in (tmp_path / "transcript.jsonl").read_text().splitlines()]
     retries = [event for event in events if event["event"] == "retry"]
-    told = ["model:rate-limit", "model:rate-limit", "model:server"][: 3 if stop is Stop.TURNS else 2]
-    assert [(event["model"], event["error"]) for event in retries] == [("local", kind) for kind in told]
+    faults = ["model:rate-limit", "model:rate-limit", "model:server"][: 3 if stop is Stop.TURNS else 2]
+    assert [(event["model"], event["error"]) for event in retries] == [("local", kind) for kind in faults]
     assert retries[0]["pause"] >= 15
     assert clock.waited == pytest.approx(sum(event["pause"] for event in retries), abs=0.01)

@@ -78,9 +78,9 @@ def test_every_kind_of_error_is_told() -> None:
 def test_every_column_of_the_summary_is_explained() -> None:
     text = (ROOT / "docs" / "explanation" / "concepts.md").read_text("utf-8")
     rows = re.findall(r"^\| ([^|]+) \|", text[text.index("## What the summary's columns say") :], re.MULTILINE)
-    told = {head for row in rows for head in row.split(", ")}
-    assert set(COLUMNS) - told == {"model", "feedback"}  # the sentence above the table names them
-    assert told - set(COLUMNS) == {"column", "solved within turn"}
+    explained = {head for row in rows for head in row.split(", ")}
+    assert set(COLUMNS) - explained == {"model", "feedback"}  # the sentence above the table names them
+    assert explained - set(COLUMNS) == {"column", "solved within turn"}
 
 
 PLACES = [

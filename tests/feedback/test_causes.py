@@ -170,13 +170,13 @@ def test_two_that_use_each_other_accuse_neither() -> None:
 
 
 def test_causes_come_first_and_a_circle_ends() -> None:
-    told = {
+    causes = {
         "c": Causes(names=("b", "a")),
         "b": Causes(names=("a",)),
         "x": Causes(names=("y",)),
         "y": Causes(names=("x",)),
     }
-    assert causes_first(["c", "x", "b", "a", "y"], told) == ["a", "b", "c", "y", "x"]
+    assert causes_first(["c", "x", "b", "a", "y"], causes) == ["a", "b", "c", "y", "x"]
 
 
 def test_a_missing_parameter_is_a_fault_of_its_own() -> None:
@@ -255,14 +255,14 @@ def test_what_fails_by_anothers_fault_is_described_as_that_and_as_nothing_else(
     researcher = derived(the_task, given) if author == "derived" else from_task(the_task, given, given.feedback or {})
     cause = f"Cause: The fault is in {guilty}. Nothing needs to be changed here itself."
     for level in (1, 2, 3, 4):
-        said = sections(researcher([at], level).text)
-        assert next(iter(said)) == guilty
+        shown = sections(researcher([at], level).text)
+        assert next(iter(shown)) == guilty
         for interface in innocent:
-            symptom, *rest = said[interface].split("\n")
+            symptom, *rest = shown[interface].split("\n")
             assert symptom.startswith("Symptom: ")
             assert rest == ([cause] if level >= 2 else [])
-        assert ("Correction:" in said[guilty]) == (level == 4)
-        assert cause not in said[guilty]
+        assert ("Correction:" in shown[guilty]) == (level == 4)
+        assert cause not in shown[guilty]
 
 
 @pytest.mark.parametrize("author", ["task", "derived"])
@@ -280,11 +280,11 @@ def test_what_may_fail_by_anothers_fault_is_said_to_have_none_for_certain(
     researcher = derived(the_task, given) if author == "derived" else from_task(the_task, given, given.feedback or {})
     for level in (1, 2, 3, 4):
         text = researcher([at], level).text
-        said = sections(text)
-        assert next(iter(said)) == guilty
-        labels = dict(line.split(": ", 1) for line in said[other].split("\n") if ": " in line.split("`")[0])
+        shown = sections(text)
+        assert next(iter(shown)) == guilty
+        labels = dict(line.split(": ", 1) for line in shown[other].split("\n") if ": " in line.split("`")[0])
         assert "Description" not in labels
-        assert "the fault is in what it does" not in said[other]
+        assert "the fault is in what it does" not in shown[other]
         may = f"It or its hidden tests use `{short}`, which fails too: the fault may be there and not here."
         assert (may in labels.get("Analysis", "")) == (level >= 2)
         if author == "task" and level >= 2:
@@ -292,7 +292,7 @@ def test_what_may_fail_by_anothers_fault_is_said_to_have_none_for_certain(
         first = f"Correct `{short}` first. If the fault is not in `{short}` alone: "
         assert labels.get("Suggestion", "").startswith(first) == (level >= 3)
         condition = f"The correction is for the case that the fault is not in `{short}` alone.\nCorrection:\n```python"
-        assert (condition in said[other]) == (level == 4)
+        assert (condition in shown[other]) == (level == 4)
 
 
 def test_a_verdict_tells_which_interfaces_each_test_asked_for(sandbox: Sandbox) -> None:
@@ -307,9 +307,9 @@ def test_causes_and_uses_survive_the_record() -> None:
     the_task, given = task(), parts()
     verdict = failing(USES_MEAN, OWN, None)
     at = replace(turn(USES_MEAN), verdict=verdict)
-    told = replace(derived(the_task, given)([at], 2), items=(item,))
-    stored = checkpoint.Checkpoint(turn=replace(at, feedback=told), agent={}, changes=None)
+    feedback = replace(derived(the_task, given)([at], 2), items=(item,))
+    stored = checkpoint.Checkpoint(turn=replace(at, feedback=feedback), agent={}, changes=None)
     again = load(dump(stored)).turn
-    assert again.feedback == told
+    assert again.feedback == feedback
     assert again.verdict == verdict
-    assert record.turn(replace(at, feedback=told))["feedback"]["items"][0]["possible_causes"] == ["b", "c"]
+    assert record.turn(replace(at, feedback=feedback))["feedback"]["items"][0]["possible_causes"] == ["b", "c"]

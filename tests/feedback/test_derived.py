@@ -22,8 +22,8 @@ def item(code: str | bytes | None, *cases: object, interface: str = "stats.mean"
     given = cases or (case(interface),)
     data = code.encode() if isinstance(code, str) else code
     candidate = {} if data is None else {"stats.py": data}
-    said = derive(task((*INTERFACES, "stats")), parts(), candidate, Verdict(cases=given, seed=1))  # type: ignore[arg-type]
-    return {each.interface: each for each in said}[interface]
+    items = derive(task((*INTERFACES, "stats")), parts(), candidate, Verdict(cases=given, seed=1))  # type: ignore[arg-type]
+    return {each.interface: each for each in items}[interface]
 
 
 def test_one_item_per_failing_interface_in_the_order_of_the_cases() -> None:
@@ -84,13 +84,13 @@ SIGNATURES = {
 
 @pytest.mark.parametrize(("code", "analysis", "category"), SIGNATURES.values(), ids=SIGNATURES)
 def test_the_analysis_names_what_differs(code: str | bytes | None, analysis: str, category: str) -> None:
-    said = item(code)
+    found = item(code)
     if "null bytes" in analysis:  # its words are the interpreter's, and differ between versions
-        assert said.analysis.startswith("stats.py does not parse: ")
+        assert found.analysis.startswith("stats.py does not parse: ")
     else:
-        assert said.analysis == analysis
-    assert said.category == category
-    assert said.suggestion
+        assert found.analysis == analysis
+    assert found.category == category
+    assert found.suggestion
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_the_suggestion_for_a_file_that_cannot_be_imported_is_about_its_fault(
     ids=["brackets", "dots", "signs", "sum", "default"],
 )
 def test_hostile_code_is_said_to_be_wrong_and_breaks_nothing(code: str) -> None:
-    said = item(code)
-    assert said.analysis
-    assert "def mean" in said.correction
+    found = item(code)
+    assert found.analysis
+    assert "def mean" in found.correction
 
 
 def test_a_method_is_found_in_its_class() -> None:
@@ -135,29 +135,29 @@ def test_a_method_is_found_in_its_class() -> None:
 
 
 def test_a_module_as_interface_names_each_definition_that_is_amiss() -> None:
-    said = item("def mean(): pass\ndef deviation(values, *, ddof=1): pass", interface="stats")
-    assert said.analysis == ("`mean` lacks the parameters `values`, `weights`. stats.py defines no `Running`.")
-    assert said.suggestion.startswith("Give `mean` the parameters `values`, `weights`, in this order.")
-    assert said.correction == REFERENCE
+    found = item("def mean(): pass\ndef deviation(values, *, ddof=1): pass", interface="stats")
+    assert found.analysis == ("`mean` lacks the parameters `values`, `weights`. stats.py defines no `Running`.")
+    assert found.suggestion.startswith("Give `mean` the parameters `values`, `weights`, in this order.")
+    assert found.correction == REFERENCE
 
 
 def test_an_exception_is_told_by_its_place() -> None:
     raised = Exc(type="ZeroDivisionError", message="division by zero", frames=("stats.py:4 in mean: return 1 / 0",))
-    said = item(WRONG, case(kind="exception", exception=raised), case(kind="exception", exception=raised))
-    assert (said.category, said.analysis) == ("T1", "ZeroDivisionError is raised at stats.py:4 in mean.")
+    found = item(WRONG, case(kind="exception", exception=raised), case(kind="exception", exception=raised))
+    assert (found.category, found.analysis) == ("T1", "ZeroDivisionError is raised at stats.py:4 in mean.")
 
 
 def test_of_a_missing_exception_it_is_not_said_that_all_come_before_the_work() -> None:
     """The instruction may ask for one that only a result can call for, such as the state after a step."""
-    said = item(WRONG, case(kind="no-exception"))
-    assert "for bad arguments raise it before any other work" in said.suggestion
-    assert "for a bad result as soon as there is that result" in said.suggestion
-    assert "before anything else" not in said.suggestion
+    found = item(WRONG, case(kind="no-exception"))
+    assert "for bad arguments raise it before any other work" in found.suggestion
+    assert "for a bad result as soon as there is that result" in found.suggestion
+    assert "before anything else" not in found.suggestion
 
 
 def test_interfaces_without_fault_are_named() -> None:
-    said = item(WRONG, case(), case("stats.deviation", passed=True))
-    assert said.analysis == (
+    found = item(WRONG, case(), case("stats.deviation", passed=True))
+    assert found.analysis == (
         "No definition or parameter of `mean` is missing: the fault is in what it does. No fault was found in `deviation`."
     )
 
@@ -197,9 +197,9 @@ def test_other_exceptions_do_not_make_a_file_one_that_cannot_be_imported(raised:
 def test_an_exception_that_the_code_raises_on_purpose_is_no_line_to_repair() -> None:
     frames = ("stats.py:4 in mean: raise ValueError('weights')",)
     raised = Exc(type="ValueError", message="weights", frames=frames)
-    said = item(WRONG, case(kind="exception", exception=raised)).suggestion
-    assert "fix the line" not in said.lower()
-    assert said.startswith("Compare what `mean` raises, and when, with the instruction")
+    suggestion = item(WRONG, case(kind="exception", exception=raised)).suggestion
+    assert "fix the line" not in suggestion.lower()
+    assert suggestion.startswith("Compare what `mean` raises, and when, with the instruction")
     by_accident = Exc(type="ValueError", message="weights", frames=("stats.py:4 in mean: raised(values)",))
     assert item(WRONG, case(kind="exception", exception=by_accident)).suggestion.startswith("Fix the line that raises")
 
@@ -237,10 +237,10 @@ HELPER = "def _squares(values):\n    return sum(v * v for v in values)\n"
 def test_advice_on_what_an_interface_uses_does_not_repeat_the_interfaces_symptom() -> None:
     """`_squares` is wrong, and is asked for no certain number of values."""
     wrong = REFERENCE.replace(HELPER, "def _squares(values):\n    return sum(abs(v) for v in values)\n")
-    said = item(wrong, case("stats.deviation", kind="length"), interface="stats.deviation")
-    assert "The fault is in what it uses: `_squares`" in said.analysis
-    assert "Go through `_squares` step by step" in said.suggestion
-    assert "how many values" not in said.suggestion
+    found = item(wrong, case("stats.deviation", kind="length"), interface="stats.deviation")
+    assert "The fault is in what it uses: `_squares`" in found.analysis
+    assert "Go through `_squares` step by step" in found.suggestion
+    assert "how many values" not in found.suggestion
 
 
 @pytest.mark.parametrize(("passes", "blamed"), [(True, "`_root`"), (False, "`mean`, `_root`")])
@@ -250,15 +250,15 @@ def test_an_interface_that_passes_is_not_suspected(passes: bool, blamed: str) ->
     given = reference.replace("return value\n", "return -value\n").replace("/ len(values)", "/ max(len(values), 1)")
     authors = replace(parts(), reference={"stats.py": reference.encode()})
     cases = (case("stats.deviation"), *([case("stats.mean", passed=True)] if passes else []))
-    (said,) = derive(task(), authors, {"stats.py": given.encode()}, Verdict(cases=cases, seed=1))
-    assert f"in what it uses: {blamed}." in said.analysis
+    (found,) = derive(task(), authors, {"stats.py": given.encode()}, Verdict(cases=cases, seed=1))
+    assert f"in what it uses: {blamed}." in found.analysis
 
 
 def test_code_of_the_repository_that_is_not_used_is_named() -> None:
     own = "def deviation(values, *, ddof=1):\n    return (sum(v * v for v in values) / (len(values) - ddof + 1)) ** 0.5"
-    said = item(own, interface="stats.deviation")
-    assert said.category == "T4"
-    assert "Use what the repository has: `centre` (tools.py)." in said.suggestion
+    found = item(own, interface="stats.deviation")
+    assert found.category == "T4"
+    assert "Use what the repository has: `centre` (tools.py)." in found.suggestion
 
 
 @pytest.mark.parametrize(
@@ -280,16 +280,16 @@ def test_what_is_borrowed_has_its_name_at_home(text: str, found: set[str]) -> No
 
 
 def test_arithmetic_that_differs_is_told_in_words() -> None:
-    said = item(REFERENCE.replace("v * w for", "v + w for"))
-    assert said.suggestion.endswith("Line 12 has 1 x addition where the authors have 1 x multiplication.")
+    found = item(REFERENCE.replace("v * w for", "v + w for"))
+    assert found.suggestion.endswith("Line 12 has 1 x addition where the authors have 1 x multiplication.")
 
 
 @pytest.mark.parametrize("code", [STUB, "x = 1", "def mean(values): return 1", REFERENCE.replace("/ total", "* total")])
 @pytest.mark.parametrize("kind", ["mismatch", "shape", "dtype", "assertion", "timeout", "died", "protocol", "?"])
 def test_words_below_l4_quote_no_line_of_the_reference(code: str, kind: str) -> None:
     for name in INTERFACES:
-        said = item(code, case(name, kind), interface=name)
-        words = "\n".join((said.description, said.analysis, said.suggestion))
+        found = item(code, case(name, kind), interface=name)
+        words = "\n".join((found.description, found.analysis, found.suggestion))
         assert leaked(words, REFERENCE, parts().instruction + code, run=5) == ()
 
 

@@ -48,15 +48,15 @@ def test_what_is_wrong_is_told_of_the_definition_around_the_part(tasks: dict[str
     wrong = answered(
         parts, "        delta = other.mean - self.mean\n        mean = self.mean - delta * other.count / count"
     )
-    told = text(task, parts, wrong, 3)
+    shown = text(task, parts, wrong, 3)
     for name in NAMES:
-        assert f"Interface: {name}\n" in told
-    assert "step by step" in told
-    assert "`merge`" in told
+        assert f"Interface: {name}\n" in shown
+    assert "step by step" in shown
+    assert "`merge`" in shown
     line = wrong.decode().split("\n").index("        mean = self.mean - delta * other.count / count") + 1
-    assert f"Line {line} has 1 x subtraction where the authors have 1 x addition." in told
-    assert "defines no" not in told
-    assert "delta * other.count" not in told
+    assert f"Line {line} has 1 x subtraction where the authors have 1 x addition." in shown
+    assert "defines no" not in shown
+    assert "delta * other.count" not in shown
 
 
 def test_a_model_is_told_that_a_correction_is_the_part(tasks: dict[str, Task]) -> None:
@@ -82,8 +82,8 @@ def test_a_part_that_was_not_written_is_told(tasks: dict[str, Task]) -> None:
     for name in ("floor at zero", "merge of two summaries", "decay by age"):
         task = tasks[name]
         parts = task.load()
-        told = text(task, parts, parts.repo[task.targets[0]], 3)
-        assert f"Analysis: The block is still missing from {task.targets[0]}." in told
+        shown = text(task, parts, parts.repo[task.targets[0]], 3)
+        assert f"Analysis: The block is still missing from {task.targets[0]}." in shown
 
 
 def test_code_that_does_not_parse_is_told(tasks: dict[str, Task]) -> None:
@@ -95,16 +95,16 @@ def test_code_that_does_not_parse_is_told(tasks: dict[str, Task]) -> None:
 def test_a_missing_definition_is_told(tasks: dict[str, Task]) -> None:
     task = tasks["merge of two summaries"]
     parts = task.load()
-    told = text(task, parts, answered(parts, "    def join(self, other):\n        return self"), 3)
-    assert "The class Moments in moments.py defines no `merge`." in told
-    assert "Define the function `merge` in the class Moments in moments.py with the parameters `other`." in told
+    shown = text(task, parts, answered(parts, "    def join(self, other):\n        return self"), 3)
+    assert "The class Moments in moments.py defines no `merge`." in shown
+    assert "Define the function `merge` in the class Moments in moments.py with the parameters `other`." in shown
 
 
 def test_the_authors_lines_are_the_correction_and_said_once(tasks: dict[str, Task]) -> None:
     task = tasks["mean of both"]
     parts = task.load()
-    told = text(task, parts, answered(parts, "        mean = 0.0"), 4)
-    [correction] = corrections(told)
+    shown = text(task, parts, answered(parts, "        mean = 0.0"), 4)
+    [correction] = corrections(shown)
     assert correction.interface == NAMES[0]
     assert correction.file == "moments.py"
     assert correction.code == (

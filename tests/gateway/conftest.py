@@ -28,7 +28,7 @@ class Gateway:
 
     process: GatewayProcess
     ledger: Path
-    told: list[str] = field(default_factory=list)
+    notified: list[str] = field(default_factory=list)
 
     @property
     def address(self) -> GatewayAddress:
@@ -89,12 +89,12 @@ def start_gateway(quick_python: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
         out = tmp_path / f"run-{len(started)}"
         out.mkdir()
         ledger = out / LEDGER
-        told: list[str] = []
+        notified: list[str] = []
         made = GatewayProcess(
             GatewayConfig(address=new_address(), out=str(out), api_base=url, **{"workers": 8, **config}),
-            told.append,
+            notified.append,
         )
-        started.append(Gateway(process=made, ledger=ledger, told=told))
+        started.append(Gateway(process=made, ledger=ledger, notified=notified))
         connected(made.address.socket).close()
         return started[-1]
 

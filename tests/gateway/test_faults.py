@@ -105,12 +105,12 @@ class Session:
 
     def until(self, word: str) -> str:
         assert self.process.stdout is not None
-        said = ""
+        output = ""
         for line in self.process.stdout:
-            said += line
+            output += line
             if word in line:
-                return said
-        raise AssertionError(said)
+                return output
+        raise AssertionError(output)
 
     def rest(self) -> str:
         output = self.process.communicate(timeout=_LONG)[0]
@@ -297,9 +297,9 @@ def test_the_answer_to_a_worker_that_was_killed_is_booked(make_tasks: MakeTasks,
         with start(server.url, "-n2") as session:
             session.sends(provider)
             os.kill(session.pids("worker")[0], signal.SIGKILL)
-            said = session.until("crashed")
+            output = session.until("crashed")
             provider.go.set()
-            print(said)
+            print(output)
             session.rest()
         lost = {task for task, record in session.results().items() if record["outcome"] == "error"}
         assert len(lost) == 1

@@ -113,7 +113,7 @@ def test_a_gateway_that_is_closed_leaves_nothing(start_gateway: Start) -> None:
     gateway.process.close()
     gone(pid)
     assert not Path(gateway.address.socket).parent.exists()
-    assert gateway.told == []
+    assert gateway.notified == []
 
 
 # An agent's own client in a sandbox
@@ -245,8 +245,8 @@ def test_a_gateway_that_is_killed_is_an_error_of_the_calls_in_flight_alone(
     assert asks.complete(HI).text == "fine"
     assert [line.get("prompt_tokens") or line["unanswered"] for line in gateway.lines()] == [11, "cut off", 11]
     assert FileLedger(gateway.ledger).unbooked == 1
-    [told] = gateway.told
-    assert_message(told, "gateway", "died", "signal 9", "started again")
+    [notified] = gateway.notified
+    assert_message(notified, "gateway", "died", "signal 9", "started again")
 
 
 @pytest.mark.slow
@@ -279,7 +279,9 @@ def test_a_gateway_that_cannot_stay_is_given_up_and_calls_fail_at_once(
         model(started)
     assert caught.value.fault is ModelFault.GATEWAY
     started.process._watch.join()
-    assert_message(started.told[-1], "gateway", "exit status 3", "not started again", "no module named pytest_recode")
+    assert_message(
+        started.notified[-1], "gateway", "exit status 3", "not started again", "no module named pytest_recode"
+    )
     with pytest.raises(UserError) as found:
         client.check(ModelContext(name="other", ledger=NullLedger(), gateway=started.address))
     assert_message(str(found.value), "model other", "does not listen", "last line of output")

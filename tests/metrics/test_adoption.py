@@ -180,7 +180,7 @@ def feedback(number: int, level: str = "L1") -> dict[str, Any]:
 
 
 def test_pairs_are_of_feedback_that_had_a_turn_and_said_something(tmp_path: Path) -> None:
-    told = [
+    lines = [
         {"event": "episode"},
         turn(1),
         feedback(1, "L0"),
@@ -191,10 +191,10 @@ def test_pairs_are_of_feedback_that_had_a_turn_and_said_something(tmp_path: Path
         turn(3, "x = 1\n"),
         feedback(3, "L3"),
     ]
-    [found] = pairs(told)
+    [found] = pairs(lines)
     assert (found.level, found.before["turn"], found.after["turn"]) == ("L2", 2, 3)
     path = tmp_path / "e.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in told) + '{"event": "tu')
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"event": "tu')
     assert read(path) == (found,)
     assert read(tmp_path / "gone.jsonl") is None
     assert read(None) is None

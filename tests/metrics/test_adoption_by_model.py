@@ -24,7 +24,7 @@ Serve = Callable[[Script], ChatServer]
 
 def episode(task: str, level: str = "L2") -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Two turns: nothing but the code of `m.f` changed, and then it passed."""
-    told = turn(2, 4, level=level)
+    line = turn(2, 4, level=level)
     transcript = [
         turn_line(turn(1, 0), {"m.py": "def f():\n    return 1\n"}),
         feedback_line(
@@ -33,7 +33,7 @@ def episode(task: str, level: str = "L2") -> tuple[dict[str, Any], list[dict[str
             [{"interface": "m.f", **WORDS}],
             f"Feedback on turn 1, level {level}.\nhidden tests: 4 of 4 fail.\n",
         ),
-        turn_line(told, {"m.py": "def f():\n    return 2  # " + task + "\n"}),
+        turn_line(line, {"m.py": "def f():\n    return 2  # " + task + "\n"}),
     ]
     found = record(task, (0, 4), levels=[None, level], transcript=f"episodes/{task}.jsonl", feedback=level)
     return found, transcript

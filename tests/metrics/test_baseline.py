@@ -151,7 +151,7 @@ def test_what_cannot_be_blessed_is_refused(tmp_path: Path, capsys: pytest.Captur
 def test_the_reference_names_every_key(blessed: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/reference/records.md").read_text("utf-8")
     section = page[page.index("## Baselines") : page.index("## Disk errors")]
-    told = set(re.findall(r"`(\w+)`", section)) - {"solved", "unsolved", "error"}
+    documented = set(re.findall(r"`(\w+)`", section)) - {"solved", "unsolved", "error"}
     whole = json.loads(blessed.read_text())
     rows = whole["rows"]
     tasks = [task for row in rows for task in row["tasks"].values()]
@@ -162,4 +162,4 @@ def test_the_reference_names_every_key(blessed: Path) -> None:
         *(task["attempts"][0] for task in tasks),
         *(task.get("snippet", {}) for task in tasks),
     ]
-    assert {key for each in objects for key in each} == told
+    assert {key for each in objects for key in each} == documented

@@ -190,15 +190,15 @@ def test_the_command_says_what_it_found_by_its_exit_status(tmp_path: Path, capsy
     assert main(["gate", str(before), str(file)]) == 0
     assert "passed: too few tasks to tell" in capsys.readouterr().out
     assert main(["gate", str(now), str(file)]) == 1
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
-        told.splitlines()[0]
+        output.splitlines()[0]
         == f"baseline {file}: failed: m, L0, with paper, recode [directory] is worse than the baseline"
     )
-    assert "100.0 % solved before, 0.0 % now, difference -100.0 points" in told
-    assert "lost: t00, t01, t02, t03, t04, t05" in told
+    assert "100.0 % solved before, 0.0 % now, difference -100.0 points" in output
+    assert "lost: t00, t01, t02, t03, t04, t05" in output
     for place in range(6):
-        assert_line(told, f"t0{place}:", "1 of 4 cases pass after turn 2", "the first that fails: t::1 (mismatch)")
+        assert_line(output, f"t0{place}:", "1 of 4 cases pass after turn 2", "the first that fails: t::1 (mismatch)")
     assert main(["gate", str(now), str(file), "--fail-on", "turns:+1", "--fail-on", "cost:+1%"]) == 0
     capsys.readouterr()
     assert main(["gate", str(now), str(tmp_path / "none.json")]) == 2

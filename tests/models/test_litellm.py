@@ -483,8 +483,8 @@ def test_an_address_is_waited_for_by_one_episode_and_not_by_the_next(
     ]
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"]
-    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert said == [f"model gpt-5-mini: {reason}; trying again for up to 60 s"]
+    warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert warnings == [f"model gpt-5-mini: {reason}; trying again for up to 60 s"]
 
 
 def test_an_address_that_answers_again_is_waited_for_again(chat_server: Serve, tmp_path: Path) -> None:

@@ -199,8 +199,8 @@ print("litellm" in sys.modules)
 
 def test_a_misspelt_name_is_unknown_without_litellm_whose_import_takes_seconds() -> None:
     done = subprocess.run([sys.executable, "-c", OFFHAND], capture_output=True, text=True, check=True)
-    said, imported = done.stdout.splitlines()
-    assert said == refusal("claude-sonet-4")
+    lines, imported = done.stdout.splitlines()
+    assert lines == refusal("claude-sonet-4")
     assert imported == "False"
 
 

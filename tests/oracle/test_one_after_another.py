@@ -105,8 +105,8 @@ TESTS = """
 def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbox: Sandbox) -> None:
     for fresh in (Fresh.INTERFACE, Fresh.CASE):
         verdict = grade(every_sandbox, TESTS, CANDIDATE, interfaces=("m.tell", "m.f"), fresh=fresh)
-        told, knows = verdict.cases
-        assert told.outcome is Outcome.PASSED, told.message
+        case, knows = verdict.cases
+        assert case.outcome is Outcome.PASSED, case.message
         assert knows.outcome is Outcome.FAILED
         assert "assert 0 == " in knows.message
 

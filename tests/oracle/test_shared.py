@@ -293,7 +293,7 @@ def test_what_is_reached_is_told_once_and_counted_against_the_reference(bare: Sa
     dead = "def unused():\n    exec('')\n\n"
     assert small(bare, dead + one, reference=one).tampering == ()
     twice = one.replace("    exec", "    exec('')\n    exec")
-    told = small(bare, twice, reference=one).tampering
-    assert [line for line in told if "when run" not in line] == [
+    findings = small(bare, twice, reference=one).tampering
+    assert [line for line in findings if "when run" not in line] == [
         "answer.py, line 3: exec runs code that cannot be checked"
     ]

@@ -169,7 +169,7 @@ def test_an_assertion_in_a_function_that_the_candidate_calls_is_the_tests(bare: 
 
 
 @pytest.mark.parametrize(
-    ("candidate", "kind", "told"),
+    ("candidate", "kind", "frames"),
     [
         ("def mean(values:\n", "SyntaxError", ("stats.py:1: def mean(values:",)),
         (
@@ -183,7 +183,7 @@ def test_an_assertion_in_a_function_that_the_candidate_calls_is_the_tests(bare: 
     ids=["syntax", "import", "name", "exit"],
 )
 def test_what_cannot_be_imported_fails_every_case_of_the_file(
-    bare: Sandbox, candidate: str, kind: str, told: tuple[str, ...]
+    bare: Sandbox, candidate: str, kind: str, frames: tuple[str, ...]
 ) -> None:
     other = {**TESTS, "test_other.py": "def test_scale():\n    from tools import scale\n    assert scale.FACTOR\n"}
     verdict = graded(bare, candidate, {**other, "test_scale.py": other.pop("test_other.py")})
@@ -191,7 +191,7 @@ def test_what_cannot_be_imported_fails_every_case_of_the_file(
     assert [(case.id, case.interface) for case in failed] == CASES
     for case in failed:
         assert case.exception is not None
-        assert (case.kind, case.exception.type, case.exception.frames) == ("exception", kind, told)
+        assert (case.kind, case.exception.type, case.exception.frames) == ("exception", kind, frames)
 
 
 def test_a_file_that_can_be_imported_is_judged_beside_one_that_cannot(bare: Sandbox) -> None:

@@ -71,10 +71,10 @@ def test_what_a_session_finds_is_the_same_wherever_it_began(bare: Sandbox, bubbl
         "__init__.py": "import sys\nsys.path.insert(0, __path__[0])\n",
         "sub/__init__.py": "",
     }
-    told = [only(grade(sandbox, tests, ANSWER, seed=7)) for sandbox in (bare, bubblewrap_sandbox)]
-    assert [case.outcome for case in told] == [Outcome.FAILED, Outcome.FAILED]
-    assert "AssertionError" in told[0].message
-    assert told[0].message == told[1].message
+    cases = [only(grade(sandbox, tests, ANSWER, seed=7)) for sandbox in (bare, bubblewrap_sandbox)]
+    assert [case.outcome for case in cases] == [Outcome.FAILED, Outcome.FAILED]
+    assert "AssertionError" in cases[0].message
+    assert cases[0].message == cases[1].message
 
 
 UNITTEST = """

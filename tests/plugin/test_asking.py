@@ -182,12 +182,12 @@ def test_a_limit_that_passes_while_another_workers_first_turn_is_waited_for_is_a
     """The alarm of the worker that waits rings once it waits, and that of the other one, which has asked, when the first has reported."""
     make_task()
     pytester.makeconftest(ALARM + WAITS)
-    told = pytester.path / "told"
-    os.mkfifo(told)
-    monkeypatch.setenv("TOLD", str(told))
+    signal = pytester.path / "told"
+    os.mkfifo(signal)
+    monkeypatch.setenv("TOLD", str(signal))
 
     def hangs_once_told(_: Request) -> Answer:
-        told.read_bytes()
+        signal.read_bytes()
         return hangs(ring)
 
     with ChatServer(hangs_once_told) as server:

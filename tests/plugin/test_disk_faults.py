@@ -96,8 +96,8 @@ def stopped(result: pytest.RunResult, line: str) -> None:
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "INTERNALERROR" not in text
     assert "Traceback" not in text
-    said = [each for each in result.outlines if each.startswith("!") and line in each]
-    assert len(said) == 1, text
+    messages = [each for each in result.outlines if each.startswith("!") and line in each]
+    assert len(messages) == 1, text
 
 
 def passed_in_junit(pytester: pytest.Pytester) -> set[str]:
@@ -105,9 +105,9 @@ def passed_in_junit(pytester: pytest.Pytester) -> set[str]:
     ends: dict[str, set[str]] = {}
     for case in ElementTree.parse(pytester.path / "junit.xml").getroot().iter("testcase"):
         place = case.attrib["classname"].removesuffix(".task.yaml").replace(".", "/")
-        told = {each.tag for each in case} & {"failure", "error", "skipped"}
-        ends.setdefault(f"{place}/task.yaml::{case.attrib['name']}", set()).update(told)
-    return {nodeid for nodeid, told in ends.items() if not told}
+        outcomes = {each.tag for each in case} & {"failure", "error", "skipped"}
+        ends.setdefault(f"{place}/task.yaml::{case.attrib['name']}", set()).update(outcomes)
+    return {nodeid for nodeid, outcomes in ends.items() if not outcomes}
 
 
 def booked(path: Path) -> list[dict[str, Any]]:

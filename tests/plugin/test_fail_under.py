@@ -50,11 +50,11 @@ def test_terminal_exit_status_and_junit_agree(
         "episode[tiny_agents:THIRD_TIME-none]": "skipped",
         f"at least {limit} % solved": end,
     }
-    told = f"50.0 % solved (2 judged), at least {limit} % wanted"
+    message = f"50.0 % solved (2 judged), at least {limit} % wanted"
     text = (pytester.path / "junit.xml").read_text()
-    assert f'<property name="recode_fail_under" value="recode: {told}"' in text
+    assert f'<property name="recode_fail_under" value="recode: {message}"' in text
     assert 'type="pytest.xfail" message="not solved in 1 turn by agent tiny_agents:THIRD_TIME; transcript: ' in text
-    assert told in words(result)
+    assert message in words(result)
     assert (f"FAILED recode::at least {limit} % solved" in words(result)) == (status == 1)
 
 

@@ -94,8 +94,8 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
     with ChatServer(answer) as server:
         result = recode(workers, *models, "--recode-out=out", f"--recode-api-base={server.url}")
     result.assert_outcomes(passed=4)
-    told = {(record["model"], turn["steps"], turn["unparsed"]) for record in results() for turn in record["turns"]}
-    assert told == {("clumsy", 2, 1), ("neat", 1, 0)}
+    counts = {(record["model"], turn["steps"], turn["unparsed"]) for record in results() for turn in record["turns"]}
+    assert counts == {("clumsy", 2, 1), ("neat", 1, 0)}
     assert_message(words(result), "answers that could not be parsed", "clumsy 2 of 4, neat 0 of 2", "each cost a step")
     whole = [*quick_python, "-m", "pytest_recode.cli", "report", "out", "--format=json"]
     tables = json.loads(pytester.run(*whole).stdout.str())["tables"]
@@ -124,17 +124,17 @@ def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
 
     with ChatServer(answer) as server:
         options = ("--recode-model=m", "--recode-out=out", f"--recode-api-base={server.url}")
-        told = words(recode(*options))
+        output = words(recode(*options))
         [record] = results()
         assert (record["outcome"], record["turns"]) == ("error", [])
         assert record["abandoned"] == {"steps": 1, "unparsed": 1}
-        assert "answers that could not be parsed: m 1 of 1" in told
+        assert "answers that could not be parsed: m 1 of 1" in output
         resumed.append(True)
-        told = words(recode(*options, "--recode-resume"))
+        output = words(recode(*options, "--recode-resume"))
     [record] = results()
     assert (record["outcome"], record["turns"][0]["steps"]) == ("solved", 1)
     assert record["abandoned"] == {"steps": 1, "unparsed": 1}
-    assert "answers that could not be parsed: m 1 of 2" in told
+    assert "answers that could not be parsed: m 1 of 2" in output
 
 
 def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, results: Results) -> None:
@@ -182,9 +182,9 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     result.assert_outcomes(errors=3)
     reason = f"{dead.url} cannot be reached (Connection refused): start the server there, or correct the address"
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
-    [said] = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
-    assert lines[said] == f"recode: model local: {reason}; trying again for up to 60 s"
-    assert said < next(number for number, line in enumerate(lines) if " ERRORS " in line)
+    [warning] = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
+    assert lines[warning] == f"recode: model local: {reason}; trying again for up to 60 s"
+    assert warning < next(number for number, line in enumerate(lines) if " ERRORS " in line)
     # while it is waited for, and as what ended the first of them; in CI, pytest's own short summary repeats that in full
     above = lines[: next(number for number, line in enumerate(lines) if "short test summary" in line)]
     assert sum(reason in line for line in above) == 2
@@ -213,13 +213,13 @@ def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
     result.assert_outcomes(errors=3)
     assert asked in ({4} if workers == "-n0" else {4, 5})  # two workers may wait at the same time
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
-    told = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
-    assert len(told) == asked - 3
+    warnings = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
+    assert len(warnings) == asked - 3
     hangs = "model local: no complete answer within 3 s"
-    assert {lines[number] for number in told} == {
+    assert {lines[number] for number in warnings} == {
         f"recode: {hangs}; trying once more, for up to 3 s (--recode-call-seconds)"
     }
-    assert max(told) < next(number for number, line in enumerate(lines) if " ERRORS " in line)
+    assert max(warnings) < next(number for number, line in enumerate(lines) if " ERRORS " in line)
     text = words(result)
     assert "errors, each cause shown once above: 3x the model did not answer in time (model:timeout)" in text
     assert re.search(r" 3 episodes of [abc], [abc], [abc]: model local: timeout: no complete answer within 3 s", text)
@@ -334,9 +334,9 @@ def test_feedback_by_a_model(make_task: MakeTask, recode: Run, results: Results,
             *ONE_SHOT, "--recode-model=openai/solver", "--recode-feedback-model=openai/researcher",
             f"--recode-api-base={server.url}", "--recode-feedback=L2",
         ).assert_outcomes(passed=1)  # fmt: skip
-        told = [request for request in server.requests if request.body["model"] == "solver"][1].prompt
-    assert "it gives its argument back" in told
-    assert "divide by two" not in told
+        shown = [request for request in server.requests if request.body["model"] == "solver"][1].prompt
+    assert "it gives its argument back" in shown
+    assert "divide by two" not in shown
     [record] = results()
     assert record["usage"]["prompt_tokens"] == 33
     transcript = (pytester.path / "out" / record["transcript"]).read_text()
@@ -387,8 +387,8 @@ def test_a_missing_image_is_one_line_before_anything_is_spent(
             "--recode-image=localhost:1/no-such-image",
         )  # fmt: skip
         assert server.requests == []
-    told = "recode: docker: pulling the image localhost:1/no-such-image, which may take minutes"
-    assert words(result).count(told) == 1
+    message = "recode: docker: pulling the image localhost:1/no-such-image, which may take minutes"
+    assert words(result).count(message) == 1
     line = one_line(result)
     assert_message(line, "--recode-image=localhost:1/no-such-image", "not be pulled", "build it", "name another")
     assert not list(pytester.path.glob("out/*"))

@@ -241,9 +241,9 @@ def test_ctrl_c_in_the_middle_keeps_what_was_said_of_other_interfaces(
         person.until("\ndescription: ")
         person.type("Half is nothing.\n\n")
         assert person.end() == pytest.ExitCode.TESTS_FAILED
-    said = {item["interface"]: (item["category"], item["description"]) for item in feedback(pytester.path)["items"]}
-    assert said["answer.twice"] == ("T3", "Twice is nothing.")
-    assert said["answer.half"][1] == "Half is nothing."
+    stored = {item["interface"]: (item["category"], item["description"]) for item in feedback(pytester.path)["items"]}
+    assert stored["answer.twice"] == ("T3", "Twice is nothing.")
+    assert stored["answer.half"][1] == "Half is nothing."
     assert not kept.exists()
 
 
@@ -343,7 +343,7 @@ def test_where_nobody_can_be_asked_that_is_a_usage_error(make_task: MakeTask, re
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (("nobody",), "--recode-feedback-from=nobody is not auto, person or files"),
         (
@@ -357,11 +357,11 @@ def test_where_nobody_can_be_asked_that_is_a_usage_error(make_task: MakeTask, re
         ),
     ],
 )
-def test_what_does_not_go_together(make_task: MakeTask, recode: Run, given: tuple[str, ...], said: str) -> None:
+def test_what_does_not_go_together(make_task: MakeTask, recode: Run, given: tuple[str, ...], message: str) -> None:
     make_task()
     result = recode(f"--recode-feedback-from={given[0]}", *given[1:])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert said in words(result)
+    assert message in words(result)
 
 
 # -- by files ------------------------------------------------------------------------------------------------------

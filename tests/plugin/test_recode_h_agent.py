@@ -69,9 +69,9 @@ def test_what_the_user_gives_wins(asked: Any, make_task: MakeTask, results: Resu
 def test_any_agent_is_shown_the_output_where_the_run_says_so(asked: Any, make_task: MakeTask, agent: str) -> None:
     make_task()
     requests = asked(f"--recode-agent={agent}", "--recode-test-output=full", answer="```python\nx = 1\n```")
-    said = " ".join(requests[-1].prompt.split())
-    assert "The hidden tests said: 0 of 2 passed. FAILED test_answer.py::test_twice" in said
-    assert "candidate.answer.twice(1.5) == 3.0" in said
+    shown = " ".join(requests[-1].prompt.split())
+    assert "The hidden tests said: 0 of 2 passed. FAILED test_answer.py::test_twice" in shown
+    assert "candidate.answer.twice(1.5) == 3.0" in shown
     assert f"hidden tests: 1 episode {SHOWN}" in asked.said
 
 

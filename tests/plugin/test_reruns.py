@@ -97,8 +97,8 @@ def test_an_episode_is_never_rerun(
     assert (outcomes["passed"], outcomes["failed"], outcomes["rerun"]) == (1, 2, 2)
     assert sorted((record["task"], record["outcome"]) for record in results()) == [("a", "unsolved"), ("b", "unsolved")]
     assert "0/2" in words(result)
-    said = "the flaky marker" if by == "flaky" else by.partition("=")[0]
-    assert words(result).count(f"recode: {said} applies to ordinary tests, {REFUSED}") == 1
+    named = "the flaky marker" if by == "flaky" else by.partition("=")[0]
+    assert words(result).count(f"recode: {named} applies to ordinary tests, {REFUSED}") == 1
 
 
 @pytest.mark.alone

@@ -61,7 +61,7 @@ def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, res
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "count"),
     [
         ((), 1),
         (("--recode-temperature=0.8",), 0),
@@ -70,7 +70,7 @@ def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, res
 )
 @pytest.mark.mostly_slow(one_in=6)
 def test_attempts_that_ask_for_one_answer_are_told_once(
-    papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], said: int, workers: str
+    papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], count: int, workers: str
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with ChatServer(lambda _: say(f"```python\n{RIGHT}\n```")) as server:
@@ -78,16 +78,16 @@ def test_attempts_that_ask_for_one_answer_are_told_once(
             workers, "-k", "floor", "--recode-model=openai/tiny-1", f"--recode-api-base={server.url}",
             "--recode-attempts=2", *args,
         )  # fmt: skip
-    told = [line for line in result.outlines if "--recode-attempts=2 at temperature 0" in line]
-    assert len(told) == said
-    assert all("(openai/tiny-1): set a --recode-temperature above 0" in line for line in told)
+    warnings = [line for line in result.outlines if "--recode-attempts=2 at temperature 0" in line]
+    assert len(warnings) == count
+    assert all("(openai/tiny-1): set a --recode-temperature above 0" in line for line in warnings)
 
 
 NO_BLOCK = "the last answer had no complete block of code, so nothing was written"
 
 
 @pytest.mark.parametrize(
-    ("answer", "finish", "said"),
+    ("answer", "finish", "message"),
     [
         ("```python\n    weight = np.ones(count\n```", "stop", "(SyntaxError)"),
         ("```python\n    weight = one(count)\n```", "stop", "(NameError)"),
@@ -107,13 +107,13 @@ NO_BLOCK = "the last answer had no complete block of code, so nothing was writte
     ],
 )
 @pytest.mark.mostly_slow(one_in=5)
-def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: str, said: str) -> None:
-    seconds = 3 if said == "(timeout)" else 60
+def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: str, message: str) -> None:
+    seconds = 3 if message == "(timeout)" else 60
     ask(answer, "-k", "decay", f"--recode-test-seconds={seconds}", finish=finish)
     text = " ".join(capfd.readouterr().out.split())
-    assert said in text
-    assert ("wrong indentation" in text) is ("wrong indentation" in said)
-    assert (NO_BLOCK in text) is (NO_BLOCK in said)
+    assert message in text
+    assert ("wrong indentation" in text) is ("wrong indentation" in message)
+    assert (NO_BLOCK in text) is (NO_BLOCK in message)
 
 
 @pytest.mark.mostly_slow(one_in=4)
@@ -216,11 +216,11 @@ def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
 def test_where_no_task_could_be_read_that_is_said_too(papers: Path, recode: Run, workers: str) -> None:
     for name in ("running-moments/lib/weights.py", "shrinkage/shrink.py"):
         (papers / name).unlink()
-    said = "could not be read: 2 tasks, "
+    message = "could not be read: 2 tasks, "
     for option in ("--recode-agent=reference", "--recode-validate"):
         result = recode(workers, option)
         result.assert_outcomes(errors=2)
-        assert result.stdout.str().count(said) == 1
+        assert result.stdout.str().count(message) == 1
 
 
 @pytest.mark.parametrize("out", ["", "shrinkage/out"])

@@ -619,12 +619,12 @@ def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
     result.assert_outcomes(errors=1, deselected=2)
     [record] = results()
     assert record["error"]["kind"] == "user"
-    said = record["error"]["message"]
-    assert said.startswith(
+    message = record["error"]["message"]
+    assert message.startswith(
         f"{path}: turn 1: the agent {agent} cannot resume from the state that is stored there ({why}"
     )
-    assert said.endswith("): restore it, or give another --recode-out")
-    assert "\n" not in said
+    assert message.endswith("): restore it, or give another --recode-out")
+    assert "\n" not in message
     assert "Traceback" not in words(result)
     assert calls() == before
 
@@ -636,9 +636,9 @@ def test_a_first_turn_whose_state_is_nonsense_is_played_anew_where_it_is_removed
     path.write_text(json.dumps({**json.loads(path.read_text()), "agent": {"messages": 7}}))
     recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume")
     [record] = [record for record in results() if record["outcome"] == "error"]
-    said = record["error"]["message"]
-    assert said.startswith(f"{path}: turn 1: the agent one-shot cannot resume")
-    assert said.endswith("(KeyError: 'turn'): remove it to play this first turn again")
+    message = record["error"]["message"]
+    assert message.startswith(f"{path}: turn 1: the agent one-shot cannot resume")
+    assert message.endswith("(KeyError: 'turn'): remove it to play this first turn again")
     path.unlink()
     recode(*OPTIONS, *LEVELS, "-k", "one", "-n0", "--recode-resume").assert_outcomes(passed=2, deselected=4)
 

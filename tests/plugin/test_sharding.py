@@ -301,9 +301,9 @@ def test_an_empty_shard_of_replays_is_no_run_without_turns(bench: None, recode: 
     """Which has a line of its own, if the user selects no task that the stored run has turns of."""
     recode("--recode-model=sim/graduate", "--recode-feedback=L4", "--recode-turns=2", "-k", "one", "--recode-out=first")
     again = ("--recode-replay-feedback=first", "--recode-feedback=L0", workers)
-    told = [words(recode(*again, f"--recode-shard={k}/2", f"--recode-out=again{k}")) for k in (1, 2)]
-    assert sorted("is empty: 1 selected item is in another shard" in text for text in told) == [False, True]
-    assert not any("nothing was replayed" in text for text in told)
+    outputs = [words(recode(*again, f"--recode-shard={k}/2", f"--recode-out=again{k}")) for k in (1, 2)]
+    assert sorted("is empty: 1 selected item is in another shard" in text for text in outputs) == [False, True]
+    assert not any("nothing was replayed" in text for text in outputs)
     assert all(Path(f"again{k}/shard.json").exists() for k in (1, 2))
     assert "nothing was replayed" in words(recode(*again, "-k", "two", "--recode-shard=1/2", "--recode-out=again"))
 

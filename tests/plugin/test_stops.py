@@ -66,12 +66,12 @@ class Session:
     def until(self, word: str) -> str:
         """What it prints up to the line with `word`."""
         assert self.process.stdout is not None
-        said = ""
+        output = ""
         for line in self.process.stdout:
-            said += line
+            output += line
             if word in line:
-                return said
-        raise AssertionError(said)
+                return output
+        raise AssertionError(output)
 
     def rest(self) -> str:
         return self.process.communicate(timeout=_LONG)[0]

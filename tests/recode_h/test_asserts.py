@@ -237,11 +237,11 @@ def test_no_level_of_feedback_shows_what_an_assertion_was_about(
 ) -> None:
     """The test's own output does, where it is asked for."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    told = {"category": "T2", "description": "a", "analysis": "b", "suggestion": "c", "correction": "d = 1"}
+    fields = {"category": "T2", "description": "a", "analysis": "b", "suggestion": "c", "correction": "d = 1"}
 
     def script(request: Request) -> Answer:
         if request.body["model"] == "writer-1":
-            return say(json.dumps({"feedbacks": [{"interface": "pkg.scale.triple", **told}]}))
+            return say(json.dumps({"feedbacks": [{"interface": "pkg.scale.triple", **fields}]}))
         return say(f"```python pkg/scale.py\n{RIGHT.replace('x + x + x', 'x')}\n```")
 
     manifest = write(tmp_path / "data", {"test.py": TESTS})
@@ -309,7 +309,7 @@ def test_an_account_shows_sources_up_to_the_failing_line_and_the_arguments(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ("return 'mine'", "got = mine, want = 21.0"),
         ("raise SystemExit", "got = …, want = 21.0"),
@@ -321,9 +321,9 @@ def test_an_account_shows_sources_up_to_the_failing_line_and_the_arguments(
     ],
 )
 def test_what_an_argument_says_of_itself_is_asked_while_no_source_can_be_read(
-    bare: Sandbox, tmp_path: Path, words: str, told: str
+    bare: Sandbox, tmp_path: Path, words: str, reported: str
 ) -> None:
     answer = RIGHT.replace("x + x + x", "Answer()") + OWN.replace("REPR", words)
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": HELPED})), answer)
     assert [case.outcome.value for case in verdict.cases] == ["passed", "failed"]
-    assert told in verdict.cases[1].message or "raised in repr()" in verdict.cases[1].message
+    assert reported in verdict.cases[1].message or "raised in repr()" in verdict.cases[1].message

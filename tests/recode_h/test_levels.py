@@ -57,8 +57,8 @@ def test_all_levels_in_one_run(recode: Run, results: Results, monkeypatch: pytes
     prompts = [request.prompt for request in server.requests if "Feedback on turn 1" in request.prompt]
     seconds = {level: next(each for each in prompts if f"level L{level}." in each) for level in range(5)}
     for level, prompt in seconds.items():
-        told = [name for name in SHOWN if WORDS[name].strip() in prompt]
-        assert told == list(SHOWN[:level])
+        shown = [name for name in SHOWN if WORDS[name].strip() in prompt]
+        assert shown == list(SHOWN[:level])
         assert "T2" not in prompt
     for level, record in found.items():
         assert [turn["level"] for turn in record["turns"]] == [None, level]

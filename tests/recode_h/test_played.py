@@ -289,8 +289,8 @@ def test_a_name_that_nothing_uses(dataset: Path, recode: Run, workers: str) -> N
         "uses test_common (did you mean test_common1?), test_281",
         "--recode-env=test_common1=PATH",
     )
-    told = words(recode(*given[:1], "-k", "annotation_2", *given[3:]))
-    assert "uses test_281, test_common. Give" in told  # which is another one, as much as it looks like test_151
+    output = words(recode(*given[:1], "-k", "annotation_2", *given[3:]))
+    assert "uses test_281, test_common. Give" in output  # which is another one, as much as it looks like test_151
     recode(*given, *ENVIRONMENTS).assert_outcomes(passed=1, deselected=3 if workers == "-n0" else 0)
 
 

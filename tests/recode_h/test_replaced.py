@@ -316,8 +316,8 @@ def test_what_the_canonical_imports_is_the_repositorys(bare: Sandbox, tmp_path: 
     )
     answer = STANDS_IN[name] + "\n\ndef double(x):\n    return 0\n\n\ntriple = double\n"
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})), answer)
-    said = ("sys.modules['pkg.base'] was", "import of more.bin, which was written while the tests ran")
-    assert any(each in told for told in verdict.tampering for each in said)
+    findings = ("sys.modules['pkg.base'] was", "import of more.bin, which was written while the tests ran")
+    assert any(each in finding for finding in verdict.tampering for each in findings)
     assert not verdict.solved
 
 

@@ -139,9 +139,9 @@ def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> N
         "import sys, pathlib\nfrom pytest_recode.records.run_directory import in_use\n"
         "with in_use(pathlib.Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
     )
-    told: list[str] = []
-    wait_until_unused(tmp_path, told.append, 0)
-    assert told == []
+    notified: list[str] = []
+    wait_until_unused(tmp_path, notified.append, 0)
+    assert notified == []
     with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
@@ -150,9 +150,9 @@ def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> N
         with in_use(tmp_path):  # beside the other: workers of one run
             pass
         with pytest.raises(UserError, match="another run is still writing there: wait for its end"):
-            wait_until_unused(tmp_path, told.append, 0)
-        assert told == [f"{tmp_path}: another run is still writing there: waiting up to 0 s for its end"]
+            wait_until_unused(tmp_path, notified.append, 0)
+        assert notified == [f"{tmp_path}: another run is still writing there: waiting up to 0 s for its end"]
         other.kill()
         other.wait()
-    wait_until_unused(tmp_path, told.append, 0)
-    assert len(told) == 1
+    wait_until_unused(tmp_path, notified.append, 0)
+    assert len(notified) == 1

@@ -107,8 +107,8 @@ except BudgetSpent as spent:
     print(spent)
 """
     workers = [worker(script, path) for _ in range(4)]
-    said = [process.communicate(timeout=60)[0] for process in workers]
-    assert all(words.startswith("budget of 1.00 USD is spent (1.0") for words in said)
+    outputs = [process.communicate(timeout=60)[0] for process in workers]
+    assert all(words.startswith("budget of 1.00 USD is spent (1.0") for words in outputs)
     # each of the four may have had one call under way when the limit was reached
     assert 100 <= len(lines(path)) <= 103
 
@@ -253,8 +253,8 @@ def test_an_address_is_lost_to_every_worker_until_it_answers(tmp_path: Path) -> 
 def test_of_many_workers_one_is_told_the_change(tmp_path: Path) -> None:
     path = tmp_path / "spent.jsonl"
     script = "print(FileLedger(path).reached('here', Reach.WAITING))"
-    said = [process.communicate(timeout=60)[0] for process in [worker(script, path) for _ in range(4)]]
-    assert sorted(said) == ["answers\n"] + ["waiting\n"] * 3
+    outputs = [process.communicate(timeout=60)[0] for process in [worker(script, path) for _ in range(4)]]
+    assert sorted(outputs) == ["answers\n"] + ["waiting\n"] * 3
 
 
 def test_an_unknown_price_makes_the_total_unknown_and_a_limit_impossible(tmp_path: Path) -> None:

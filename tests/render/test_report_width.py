@@ -28,9 +28,9 @@ def lines(table: Table, width: int | None) -> list[str]:
 
 @pytest.mark.parametrize("width", range(24, 90))
 def test_no_line_is_wider_and_no_value_is_lost(width: int) -> None:
-    told = lines(TWO, width)
-    assert max(map(len, told)) <= width
-    words = [word.strip("(),") for word in " ".join(told).split()]
+    found = lines(TWO, width)
+    assert max(map(len, found)) <= width
+    words = [word.strip("(),") for word in " ".join(found).split()]
     for value in ("one", "another", "50.00", "75.00", "25.00", "8", "0", "cases", "last", "errors"):
         assert value in words
 

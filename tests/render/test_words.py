@@ -26,13 +26,13 @@ def test_what_turns_the_reading_direction_is_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("waited", "seconds", "told"),
+    ("waited", "seconds", "reported"),
     [(59.0, 60.0, False), (60.0, 600.0, True), (60.0, 601.0, False), (300.0, 500.0, True)],
 )
-def test_long_waits_are_told(waited: float, seconds: float, told: bool) -> None:
+def test_long_waits_are_told(waited: float, seconds: float, reported: bool) -> None:
     lines = waits([{"waited": waited / 2, "seconds": seconds / 2}] * 2)
-    assert len(lines) == told
-    if told:
+    assert len(lines) == reported
+    if reported:
         assert_message(lines[0], f"{waited / 60:.0f} min", "--table=calls")
 
 
@@ -99,9 +99,9 @@ DOCS = Path(__file__).parents[2] / "docs"
     "kind", ["budget", "sandbox", "grader", "user", "worker", "internal", *(f"model:{fault}" for fault in ModelFault)]
 )
 def test_every_kind_of_fault_is_said_in_words_that_the_documentation_has_too(kind: str) -> None:
-    said = error_kind_text(kind)
-    assert said.endswith(f" ({kind})")
-    assert f"| `{kind}` | {said.removesuffix(f' ({kind})')} |" in re.sub(
+    text = error_kind_text(kind)
+    assert text.endswith(f" ({kind})")
+    assert f"| `{kind}` | {text.removesuffix(f' ({kind})')} |" in re.sub(
         r" +", " ", (DOCS / "reference" / "errors.md").read_text()
     )
 

@@ -118,9 +118,9 @@ def test_many_workers_build_once(daemon: Any, folder: Path) -> None:
         )
         for _ in range(4)
     ]
-    said = {worker.communicate()[0] for worker in workers}
-    assert len(said) == 1, said
-    assert said.pop().startswith("sha256:")
+    outputs = {worker.communicate()[0] for worker in workers}
+    assert len(outputs) == 1, outputs
+    assert outputs.pop().startswith("sha256:")
 
 
 def test_a_build_that_fails(daemon: Any, folder: Path) -> None:

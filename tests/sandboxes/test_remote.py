@@ -126,24 +126,24 @@ def test_the_socket_may_be_named(ssh: SshServer, second_daemon: SecondDaemon) ->
 )
 def test_what_ssh_says_is_the_cause(ssh: SshServer, path: str, port: int, cause: str) -> None:
     address = (ssh.url if not port else ssh.url.rpartition(":")[0] + f":{port}") + path
-    told = docker_.KIND.check(SandboxContext(run="x", python="", host=address)) or ""
+    message = docker_.KIND.check(SandboxContext(run="x", python="", host=address)) or ""
     ssh_tunnel.close(address)
-    assert_message(told, f"docker on {address}", cause, "docker version", "--recode-docker-host")
+    assert_message(message, f"docker on {address}", cause, "docker version", "--recode-docker-host")
 
 
 def test_an_ssh_that_asks_is_no_connection(ssh: SshServer) -> None:
     ssh.forget_key()
-    told = docker_.KIND.check(SandboxContext(run="x", python="", host=ssh.url)) or ""
-    assert_message(told, f"docker on {ssh.url}", "Permission denied", "without a question")
+    message = docker_.KIND.check(SandboxContext(run="x", python="", host=ssh.url)) or ""
+    assert_message(message, f"docker on {ssh.url}", "Permission denied", "without a question")
 
 
 def test_a_password_in_an_address_is_never_shown(context: SandboxContext, monkeypatch: pytest.MonkeyPatch) -> None:
     address = "tcp://me:secret@somewhere:2375"
     assert shown(address) == "tcp://me@somewhere:2375"
     monkeypatch.setenv("DOCKER_HOST", address)
-    told = docker_.KIND.check(context) or ""
-    assert_message(told, "docker on tcp://me@somewhere:2375", "leave it out")
-    assert "secret" not in told + unanswered(ValueError("no"), "ssh://me:secret@somewhere")
+    message = docker_.KIND.check(context) or ""
+    assert_message(message, "docker on tcp://me@somewhere:2375", "leave it out")
+    assert "secret" not in message + unanswered(ValueError("no"), "ssh://me:secret@somewhere")
 
 
 @pytest.mark.slow

@@ -122,9 +122,9 @@ def main(reader, writer):
 def test_what_prepares_a_program_is_an_ordinary_user_too(bench: Bench) -> None:
     program = Program(name="p", modules={"_p": PREPARED}, entry="_p", preparation=str(os.getpid()).encode())
     connection = bench.sandbox.launch(program, Environment(), LIMITS)
-    said = connection.receive(1 << 16, time.monotonic() + 60).decode()
+    received = connection.receive(1 << 16, time.monotonic() + 60).decode()
     connection.kill()
-    (first, effective), may_not, mine = eval(said, {})
+    (first, effective), may_not, mine = eval(received, {})
     assert (0 not in (first, mine), first == effective, first != mine, may_not) == (True, True, True, "may not")
 
 
@@ -157,6 +157,6 @@ def test_a_root_that_cannot_change_its_user_is_refused() -> None:
         pytest.skip("setpriv is not installed")
     code = "from pytest_recode.sandboxes import process; print(process.check(None))"
     dropped = ["setpriv", "--bounding-set=-setuid,-kill", "--inh-caps=-setuid,-kill", sys.executable, "-c", code]
-    said = subprocess.run(dropped, capture_output=True, text=True, check=True).stdout
-    assert "root runs pytest without CAP_KILL, CAP_SETUID" in said
-    assert "run pytest as another user than root" in said
+    output = subprocess.run(dropped, capture_output=True, text=True, check=True).stdout
+    assert "root runs pytest without CAP_KILL, CAP_SETUID" in output
+    assert "run pytest as another user than root" in output
