@@ -16,6 +16,7 @@ from pytest_recode.agents.python_calls import literal_arguments
 from pytest_recode.agents.value_reader import value_at
 from pytest_recode.agents.values import DamagedError, WrongError
 
+_SENTENCE = re.compile(r"^[A-Z][\w']*(?: \S+){2,}[:.!]$")
 _OPEN_CALL = re.compile(r"\([ \t]*[A-Za-z_]\w*[ \t]*=")
 
 
@@ -27,6 +28,11 @@ def read_heading(call: Call, said: str, line: int) -> str:
     main = _named(call, said, line)
     kind = kind_of(call.name)
     if kind is None:
+        if _SENTENCE.search(said):
+            raise DamagedError(
+                f"Line {line} (`{said[:80]}`) stands where an action is named. Write each action as `### Action: NAME`, its arguments below it, and "
+                "sentences before it."
+            )
         raise DamagedError(f"{no_such_action(call.name)} (Line {line}.)")
     if main:
         call.arguments |= _main(call, kind, main, line)

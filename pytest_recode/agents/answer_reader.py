@@ -30,6 +30,7 @@ from pytest_recode.agents.prose import HOW, checked
 from pytest_recode.agents.python_calls import API_CALL, LIST_OF_CALLS, python_calls
 from pytest_recode.agents.python_source import holds_code
 from pytest_recode.agents.tagged_calls import ACTION_TAG, PART_TAG, call_within, opens_call, tagged_calls
+from pytest_recode.agents.unknown_tags import check_tag
 from pytest_recode.agents.value_reader import value_at
 from pytest_recode.agents.values import (
     AS_BLOCKS,
@@ -261,6 +262,8 @@ class AnswerReader:
                 f"Line {opened + 1} opens a code fence outside of an action, within the fence or tag around your actions: it is unclear "
                 "what it holds."
             )
+        if fence["info"].strip().lower() in ("", "xml", "tool_call", "tool_calls", "tool_use"):
+            check_tag(self.lines, first)
         end = opened + 1
         calls_within = language_in(fence["info"]) == "tool_code" or API_CALL.match(inner)
         while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
@@ -375,6 +378,7 @@ class AnswerReader:
                 f"Line {self.at + 1} ({shown(line)}) could end a text that ended before: choose another word for its last line."
             )
         self._check_marks(line)
+        check_tag(self.lines, self.at)
         self.hint = self.hint or checked(self.lines, self.at, self.heads, acted=bool(self.calls))
         if call_within(line):
             self.hidden = self.hidden or self.at + 1

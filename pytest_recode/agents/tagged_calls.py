@@ -16,26 +16,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_recode.agents.action_names import (
-    argument_of,
-    kind_of,
-)
-from pytest_recode.agents.actions import (
-    MAX_ACTIONS,
-)
+from pytest_recode.agents.action_names import argument_of, kind_of
+from pytest_recode.agents.actions import MAX_ACTIONS
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.forms import FORMS, PART_NAMES, TEXTS
-from pytest_recode.agents.json_calls import (
-    IGNORED_KEYS,
-    NAMED,
-    decoded,
-    json_calls,
-    taken_parts,
-)
-from pytest_recode.agents.values import (
-    DamagedError,
-    Value,
-)
+from pytest_recode.agents.json_calls import IGNORED_KEYS, NAMED, decoded, json_calls, taken_parts
+from pytest_recode.agents.other_tools import TOOL_NAMES
+from pytest_recode.agents.values import DamagedError, Value
 
 _SPACE = "(?:(?:antml|xai|minimax):|\uff5cDSML\uff5c)"
 """What the models of Anthropic, xAI, MiniMax and DeepSeek write before the name of a tag."""
@@ -49,6 +36,9 @@ _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _LISTS = frozenset({"function_calls", "tool_calls", "actions", "tools"})
 
 _CALLS = frozenset({"tool_call", "function_call", "tool_use", "tool", "action", "function", "invoke"})
+
+_OTHER_TOOLS = frozenset(name for names in TOOL_NAMES.values() for name in names if "_" in name) - {"final_answer"}
+"""Names of other agents' tools that open a call; `<final_answer>` may be a frame around words."""
 
 _ARGUMENT_TAGS = frozenset({"parameter", "param", "arg", "argument"})
 
@@ -104,7 +94,12 @@ def call_within(line: str) -> bool:
 
 def _opens(tag: re.Match[str]) -> bool:
     name = _bare(tag["name"]).lower()
-    return name in _LISTS or name in _CALLS or kind_of(name) is not None
+    return name in _LISTS or name in _CALLS or kind_of(name) is not None or name in _OTHER_TOOLS
+
+
+def bare_name(tag: re.Match[str]) -> str:
+    """The name of a tag without what a model writes before it."""
+    return _bare(tag["name"])
 
 
 def _bare(name: str) -> str:

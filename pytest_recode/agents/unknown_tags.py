@@ -1,0 +1,76 @@
+"""Find elements in tags that are calls of tools that do not exist here, such as `<apply_diff><path>a.py</path>...`. As prose they would be
+lost, and the other actions of the answer would be executed without them.
+
+Called by the readers of answers in the pytest process. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pytest_recode.agents.action_names import argument_of, nearest, no_such_action, plain_name
+from pytest_recode.agents.forms import FORMS, PART_NAMES
+from pytest_recode.agents.other_tools import names_a_tool
+from pytest_recode.agents.tagged_calls import bare_name, is_argument, opens_call, tag_at
+from pytest_recode.agents.values import FENCE, DamagedError, closes_fence, shown
+
+_HTML = frozenset(
+    {
+        *("html", "body", "div", "span", "p", "pre", "blockquote", "details", "section", "ul", "ol", "li"),
+        *("table", "thead", "tbody", "tr", "td", "dl"),
+    }
+)
+"""Elements of HTML that may contain one that is named like an argument, such as `<code>`."""
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=")
+
+
+def check_tag(lines: Sequence[str], at: int) -> None:
+    """Raises DamagedError if a line of prose opens a call of an unknown tool in tags."""
+    if name := unknown_call(lines, at):
+        raise DamagedError(
+            f"Line {at + 1} ({shown(lines[at])}) looks like an action. {no_such_action(name)} To quote the tag, put it in backticks."
+        )
+
+
+def unknown_call(lines: Sequence[str], at: int) -> str:
+    """The name of the unknown tool that a line calls with a tag; "" for other lines.
+
+    A tag is a call if it has an attribute or contains a tag that is named like an argument of an action, or if it has the name of a tool.
+    """
+    line = lines[at].lstrip()
+    tag = tag_at(line, 0) if line[:1] == "<" else None
+    if tag is None or opens_call(line) or is_argument(tag):
+        return ""
+    name = bare_name(tag)
+    plain = plain_name(name)
+    if plain in PART_NAMES or plain in _HTML or _is_argument_name(plain):
+        return ""
+    within = line[tag.end() :].strip() or next((each.strip() for each in lines[at + 1 :] if each.strip()), "")
+    child = tag_at(within, 0) if not tag["empty"] else None
+    if child is not None and opens_call(within):
+        return ""  # a frame around actions
+    is_call = (
+        (child is not None and (is_argument(child) or _is_argument_name(bare_name(child))))
+        or any(_is_argument_name(each) for each in _ATTRIBUTE.findall(tag["rest"]))
+        or ("_" in plain and (names_a_tool(name) or bool(nearest(name)) or bool(tag["empty"])))
+    )
+    return name if is_call else ""
+
+
+def first_unknown_call(lines: Sequence[str]) -> int:
+    """The first line (from 1) outside of fences that calls an unknown tool with a tag; 0 if there is none."""
+    ticks = ""
+    for at, line in enumerate(lines):
+        fence = FENCE.match(line)
+        if ticks:
+            ticks = "" if closes_fence(line, ticks) else ticks
+        elif fence is not None:
+            ticks = fence["ticks"]
+        elif unknown_call(lines, at):
+            return at + 1
+    return 0
+
+
+def _is_argument_name(name: str) -> bool:
+    return any(argument_of(kind, name) is not None for kind in FORMS)

@@ -1,0 +1,87 @@
+"""Calls of unknown tools in tags are no prose: nothing of such an answer is executed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_recode.agents.action_names import argument_of, kind_of
+from pytest_recode.agents.actions import ProtocolError, Step
+from pytest_recode.agents.forms import FORMS
+from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.tools import from_reply
+from pytest_recode.models import Reply, ToolCall
+from tests.agents.scripted import USAGE
+from tests.messages import assert_message
+
+RUN = "<run>\n<command>ls</command>\n</run>"
+UNKNOWN = {
+    "apply_diff": "<apply_diff>\n<path>a.py</path>\n<diff>\n-x\n+y\n</diff>\n</apply_diff>",
+    "delete_file": "<delete_file><path>a.py</path></delete_file>",
+    "undo_edit": '<undo_edit path="a.py"/>',
+    "insert_line": '<insert_line path="a.py" line="1">x</insert_line>',
+    "apply_patch": "<apply_patch>\n*** Update File: a.py\n-x\n+y\n</apply_patch>",
+    "patch": "<patch>\n<file>a.py</file>\n<changes>x</changes>\n</patch>",
+    "refresh_all": "<refresh_all/>",
+}
+PROSE = (
+    "<scratchpad>\nls again\n</scratchpad>",
+    "<answer>\nDone.\n</answer>",
+    "<details><summary>Why</summary>It fails.</details>",
+    "<pre><code>x = 1</code></pre>",
+    "`<apply_diff><path>a.py</path></apply_diff>` is not there.",
+    "```html\n<section><path>a.py</path></section>\n```",
+    "<T> is a type.",
+)
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize(
+    "frame", ["{}\n\n{run}", "{run}\n\n{}", "### Action: run\ncommand: ls\n\n{}", "```xml\n{}\n```\n\n{run}"]
+)
+def test_nothing_of_the_answer_is_executed(name: str, frame: str) -> None:
+    found = parse(f"<observation>ok</observation>\n\n{frame.format(UNKNOWN[name], run=RUN)}\n")
+    assert isinstance(found, ProtocolError)
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_the_message_names_the_tool_and_those_there_are(name: str) -> None:
+    found = parse(f"<observation>ok</observation>\n\n{UNKNOWN[name]}\n\n<submit></submit>\n")
+    assert isinstance(found, ProtocolError)
+    assert_message(
+        found.text, "Line 3", f"There is no action `{name}`", "The actions are list, read", "Nothing was done"
+    )
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_beside_calls_of_tools(name: str) -> None:
+    call = ToolCall(id="1", name="run", arguments='{"command": "ls"}')
+    found = from_reply(Reply(text=UNKNOWN[name], tool_calls=(call,), usage=USAGE))
+    assert isinstance(found, ProtocolError)
+
+
+@pytest.mark.parametrize("prose", PROSE)
+def test_other_tags_are_prose(prose: str) -> None:
+    found = parse(f"{prose}\n\n{RUN}\n")
+    assert isinstance(found, Step), found
+    assert [action.kind for action in found.actions] == ["run"]
+
+
+def test_tools_of_other_agents_are_understood_in_tags() -> None:
+    found = parse("<search_files>\n<path>lm</path>\n<regex>x</regex>\n</search_files>\n")
+    assert isinstance(found, Step), found
+    assert [(action.kind, dict(action.arguments)) for action in found.actions] == [
+        ("grep", {"pattern": "x", "path": "lm"})
+    ]
+
+
+@given(
+    st.from_regex(r"[a-z]{2,8}_[a-z]{2,8}", fullmatch=True),
+    st.sampled_from(["path", "command", "file_path", "content"]),
+)
+def test_an_element_with_an_argument_is_executed_or_refused(name: str, argument: str) -> None:
+    """Of two actions, one of which may be unknown, never one alone."""
+    found = parse(f"<{name}>\n<{argument}>a.py</{argument}>\n</{name}>\n\n{RUN}\n")
+    known = kind_of(name) is not None and any(argument_of(kind, argument) for kind in FORMS)
+    assert isinstance(found, ProtocolError) or (known and len(found.actions) == 2)
