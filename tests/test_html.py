@@ -37,31 +37,16 @@ from pytest_recode.render.html.redaction import PARTS, Without
 from pytest_recode.render.show import View, painted
 from pytest_recode.render.show import shown as show_lines
 from pytest_recode.render.words import essence
-from tests.made_once import made_once
 from tests.messages import assert_message
-from tests.projects import make_task
+from tests.projects import MODEL, run_of_two_levels
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-MODEL = "sim/graduate"
 
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory, quick_python: tuple[str, ...]) -> Path:
     """A directory with a run of two tasks with feedback L0 and L4."""
-
-    def play(place: Path) -> None:
-        for task in ("one", "two"):
-            make_task(place, task)
-        (place / "pytest.ini").write_text("[pytest]\n")
-        command = [
-            *(*quick_python, "-m", "pytest", "tasks", "-p", "no:cacheprovider", "--recode-sandbox=process"),
-            *(f"--recode-model={MODEL}", "--recode-feedback=L0", "--recode-feedback=L4", "--recode-seed=5"),
-            *("--recode-turns=2", "--recode-out=run"),
-        ]
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-        assert done.returncode in (0, 1), done.stdout + done.stderr
-
-    return made_once(tmp_path_factory, "html", play)
+    return run_of_two_levels(tmp_path_factory, quick_python)
 
 
 @pytest.fixture

@@ -32,9 +32,10 @@ MAY = {
     "formats": {"feedback", "inside"},
     "metrics": {"feedback", "models", "records"},
     "render": {"metrics", "records"},
+    "export": {"records", "render"},
     "validation": {"feedback", "oracle", "sandboxes", "simulated"},
     "episode": {"agents", "feedback", "gateway", "models", "oracle", "records", "sandboxes"},
-    "cli": {"formats", "metrics", "models", "records", "render"},
+    "cli": {"export", "formats", "metrics", "models", "records", "render"},
     "testing": {"agents", "formats", "inside", "sandboxes"},
     "plugin": {
         "agents",

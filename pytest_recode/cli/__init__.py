@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
-from pytest_recode.cli import bless, gate, html, merge, plot, report, show
+from pytest_recode.cli import bless, export, gate, html, merge, plot, report, show
 from pytest_recode.faults import RecordsError, UserError
 
 if TYPE_CHECKING:
@@ -44,6 +44,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (report, show, html, plot, bless, gate, merge):
+    for command in (report, show, html, plot, export, bless, gate, merge):
         command.add_to(commands)
     return parser

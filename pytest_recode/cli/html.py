@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import add_runs, need_packages, write_file
+from pytest_recode.cli.report_arguments import add_runs, add_without, need_packages, without_of, write_file
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
     from pytest_recode.cli import Commands
 
-_PARTS = ("tests", "reference", "prompts")
 _SLOW_TABLES = ("adoption", "adoption-categories")
 _MOST_ANALYSED = 200
 """With more episodes, `_SLOW_TABLES` would take longer than the rest of the report."""
@@ -36,21 +35,7 @@ def add_to(commands: Commands) -> None:
         metavar="FILE",
         help="default: report.html; a directory of this name without .html if the report is too large for one file",
     )
-    html.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        metavar="PARTS",
-        help=f"remove what must not be shared: {', '.join(_PARTS)}, separated by commas",
-    )
-
-
-def _removed(values: Sequence[str]) -> list[str]:
-    parts = [part for value in values for part in value.split(",")]
-    for part in parts:
-        if part not in _PARTS:
-            raise UserError(f"--without={part}: there is no such part: choose from {', '.join(_PARTS)}")
-    return parts
+    add_without(html)
 
 
 def _html(given: argparse.Namespace) -> str:
@@ -58,14 +43,13 @@ def _html(given: argparse.Namespace) -> str:
     from pytest_recode.cli.report_tables import SIMULATED, makers, rows_of
     from pytest_recode.render.html import build
     from pytest_recode.render.html.page import files
-    from pytest_recode.render.html.redaction import Without
 
     found = rows_of(given.runs, given.model)
     if not found.own:
         raise UserError(
             "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"
         )
-    without = Without(**dict.fromkeys(_removed(given.without), True))
+    without = without_of(given.without)
     made = makers(found, known={})
     table_notes = [SIMULATED] if found.simulated else []
     if sum(map(len, found.own.values())) > _MOST_ANALYSED:

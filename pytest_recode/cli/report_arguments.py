@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_recode.faults import UserError
+
+if TYPE_CHECKING:
+    from pytest_recode.render.html.redaction import Without
+
+_PARTS = ("tests", "reference", "prompts")
 
 
 def add_runs(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +27,27 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="show only rows whose model contains TEXT (repeatable)",
     )
+
+
+def add_without(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="PARTS",
+        help=f"remove what must not be shared: {', '.join(_PARTS)}, separated by commas",
+    )
+
+
+def without_of(values: Sequence[str]) -> Without:
+    """The parts that the values of `--without` name. Raises `UserError`."""
+    from pytest_recode.render.html.redaction import Without
+
+    parts = [part for value in values for part in value.split(",")]
+    for part in parts:
+        if part not in _PARTS:
+            raise UserError(f"--without={part}: there is no such part: choose from {', '.join(_PARTS)}")
+    return Without(**dict.fromkeys(parts, True))
 
 
 def need_packages(command: str) -> None:

@@ -1,6 +1,6 @@
 """Read a transcript as the turns of an episode, for people: prompts, the agent's actions, verdicts and feedback.
 
-Called by `pytest-recode show` and `pytest-recode html`, also while the episode is being played. Only the lines of the project
+Called by `pytest-recode show`, `html` and `export`, also while the episode is being played. Only the lines of the project
 itself are checked. An agent's lines may have any fields; a field of another type than expected is read as empty.
 """
 
@@ -22,27 +22,37 @@ from pytest_recode.records.transcript_lines import FeedbackLine, RetryLine, Turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptMessage:
-    """A message of a conversation. `step`: 0 for messages before the first step of a turn."""
+    """A message of a conversation. `step`: 0 for messages before the first step of a turn; `time`: seconds since 1970."""
 
     step: int
     role: str
     content: str
+    time: float
     tool_calls: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResult:
-    """An action and its result. `ok` is None if the transcript has no result: the process ended, or the action has not finished."""
+    """An action and its result. `ok` is None if the transcript has no result: the process ended, or the action has not finished.
+
+    `begun`, `ended`: seconds since 1970; equal if the transcript has only a result.
+    """
 
     kind: str
     arguments: Mapping[str, Any]
     ok: bool | None
     text: str
+    begun: float
+    ended: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedStep:
-    """One answer of the model. `parts`: the agent's named parts (observation, reflection, planning) that are not empty."""
+    """One answer of the model. `parts`: the agent's named parts (observation, reflection, planning) that are not empty.
+
+    `call`: the cost of the call that returned the answer, or None. `finish`: why the model ended the answer. `thoughts`: its reasoning,
+    if the provider returned it separately. `time`: seconds since 1970.
+    """
 
     number: int
     parts: Mapping[str, str]
@@ -50,6 +60,10 @@ class PlayedStep:
     note: str
     files: tuple[str, ...]
     actions: tuple[ActionResult, ...]
+    call: UsageLine | None
+    finish: str
+    thoughts: str
+    time: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +82,14 @@ class PlayedTurn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedEpisode:
     """The contents of a transcript. `record` is None unless the episode has ended. `dropped`: turns that were started and not judged, and
-    then played again or not at all, because of an error or a stop. `begun`: the time of the first line; `now`: the event and
-    the time of the last line. Times are in seconds since 1970."""
+    then played again or not at all, because of an error or a stop. `calls`: the cost of every model call, including those of dropped
+    turns. `begun`: the time of the first line; `now`: the event and the time of the last line. Times are in seconds since 1970."""
 
     path: Path
     facts: EpisodeFacts
     turns: tuple[PlayedTurn, ...]
     dropped: int
+    calls: tuple[UsageLine, ...]
     record: Record | None
     begun: float
     now: tuple[str, float]
@@ -94,6 +109,7 @@ def read_episode(path: Path) -> PlayedEpisode:
     current = _Current()
     dropped = 0
     first: Mapping[str, Any] = {}
+    calls: list[UsageLine] = []
     last: Mapping[str, Any] = {}
     for line in _lines(path):
         first = first or line
@@ -116,6 +132,8 @@ def read_episode(path: Path) -> PlayedEpisode:
             record = cast("Record", _facts(line))
         else:
             current.take(line)
+            if event == "usage":
+                calls.append(cast("UsageLine", line))
     if facts is None:
         raise UserError(
             f"{path}: is not a transcript: its first line is not an `episode`; give a file of DIR/episodes/"
@@ -128,6 +146,7 @@ def read_episode(path: Path) -> PlayedEpisode:
         facts=facts,
         turns=tuple(played),
         dropped=dropped,
+        calls=tuple(calls),
         record=record,
         begun=float(first.get("time", 0.0)),
         now=(_text(last.get("event")), float(last.get("time", 0.0))),
@@ -142,6 +161,7 @@ class _Current:
     steps: list[dict[str, Any]] = field(default_factory=list)
     usages: list[UsageLine] = field(default_factory=list)
     retries: list[RetryLine] = field(default_factory=list)
+    _answered: UsageLine | None = None  # the last call since the last step
 
     @property
     def begun(self) -> bool:
@@ -155,24 +175,27 @@ class _Current:
                     step=_number(line.get("step")),
                     role=_text(line.get("role")),
                     content=_text(line.get("content")),
+                    time=float(line["time"]),
                     tool_calls=tuple(_list(line.get("tool_calls"))),
                 )
             )
         elif event == "step":
-            self.steps.append({**line, "done": []})
+            self.steps.append({**line, "done": [], "call": self._answered})
+            self._answered = None
         elif event == "action" and self.steps:
-            self.steps[-1]["done"].append({**line, "ok": None, "text": ""})
+            self.steps[-1]["done"].append({**line, "ok": None, "text": "", "ended": None})
         elif event == "result" and self.steps:
             self._result(line)
         elif event == "usage":
-            self.usages.append(cast("UsageLine", line))
+            self._answered = cast("UsageLine", line)
+            self.usages.append(self._answered)
         elif event == "retry":
             self.retries.append(cast("RetryLine", line))
 
     def _result(self, line: Mapping[str, Any]) -> None:
         """Complete the action of the same number; some actions, such as submit, have only a result."""
         done: list[dict[str, Any]] = self.steps[-1]["done"]
-        result = {"ok": line.get("ok") is True, "text": _text(line.get("text"))}
+        result = {"ok": line.get("ok") is True, "text": _text(line.get("text")), "ended": float(line["time"])}
         begun = next((each for each in done if each.get("number") == line.get("number") and each["ok"] is None), None)
         if begun is not None:
             begun.update(result)
@@ -204,9 +227,15 @@ def _step(line: Mapping[str, Any]) -> PlayedStep:
                 arguments=each["arguments"] if isinstance(each.get("arguments"), dict) else {},
                 ok=each["ok"],
                 text=each["text"],
+                begun=float(each["time"]),
+                ended=each["ended"],
             )
             for each in line["done"]
         ),
+        call=line["call"],
+        finish=_text(line.get("finish")),
+        thoughts=_text(line.get("thoughts")),
+        time=float(line["time"]),
     )
 
 

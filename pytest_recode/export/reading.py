@@ -1,0 +1,119 @@
+"""Read the episodes of runs for an export: their records, and their transcripts where these are files of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_recode.export.redaction import redacted, redacted_record
+from pytest_recode.export.target import ExportedEpisode
+from pytest_recode.faults import UserError
+from pytest_recode.records.episode_choice import EPISODES, episodes_of
+from pytest_recode.records.line_check import view_fault
+from pytest_recode.records.record import Record
+from pytest_recode.records.run_directory import RESULTS
+from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
+from pytest_recode.render.html.redaction import Without
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Episodes to export, and notes on those that are not, or not whole."""
+
+    episodes: tuple[ExportedEpisode, ...]
+    notes: tuple[str, ...]
+
+
+def read(runs: Sequence[Path], models: Sequence[str], without: Without) -> Found:
+    """Read every run once. `models`: only episodes whose model contains one of these texts. Raises `UserError` if no episode is left."""
+    episodes: list[ExportedEpisode] = []
+    notes: list[str] = []
+    known: dict[str, None] = {}
+    for run in {_directory(run).resolve(): _directory(run) for run in runs}.values():
+        found = episodes_of(run)
+        open_ones = sum(each.record is None for each in found)
+        if open_ones:
+            are = "episode has not ended, or was" if open_ones == 1 else "episodes have not ended, or were"
+            notes.append(f"{run}: {open_ones} {are} interrupted, and not exported")
+        records = [each.record for each in found if each.record is not None]
+        known.update(dict.fromkeys(_model(record) for record in records))
+        chosen = [record for record in records if _shown(record, models)]
+        for record in chosen:
+            if wrong := view_fault({"event": "end", **record}):
+                raise UserError(f"{run / RESULTS}: the record of {record['nodeid']} is damaged ({wrong}): restore it")
+        episodes += _episodes(run, records, chosen, without, notes)
+    if not episodes:
+        if models and known:
+            raise UserError(f"--model={models[0]}: no such episode; the models are {', '.join(known)}")
+        raise UserError(f"{runs[0]}: no episode has ended: resume the run with --recode-resume, or give another")
+    return Found(episodes=tuple(episodes), notes=tuple(notes))
+
+
+def _directory(run: Path) -> Path:
+    """The directory of a run; a results.jsonl stands for its own."""
+    return run.parent if run.name == RESULTS and run.is_file() else run
+
+
+def _model(record: Record) -> str:
+    return record["model"] or record["agent"]
+
+
+def _shown(record: Record, models: Sequence[str]) -> bool:
+    return not models or any(text.lower() in _model(record).lower() for text in models)
+
+
+def _episodes(
+    run: Path, records: Sequence[Record], chosen: Sequence[Record], without: Without, notes: list[str]
+) -> Iterator[ExportedEpisode]:
+    by_id = {record["nodeid"]: record for record in records}
+    for record in chosen:
+        played = payer = None
+        try:
+            played = _transcript(run, record)
+        except UserError as error:
+            notes.append(f"{record['nodeid']}: without its transcript: {error}")
+        if played is not None and (shared := _shared(played)) in by_id:
+            try:
+                payer = _transcript(run, by_id[shared])
+            except UserError as error:
+                notes.append(f"{record['nodeid']}: without the messages of its first turn: {error}")
+        if payer is not None and played is not None:
+            played = _with_first_turn(played, payer)
+        yield ExportedEpisode(
+            run=run.resolve().name,
+            record=redacted_record(record, without),
+            played=played and redacted(played, without),
+            payer=payer,
+            without=without.parts,
+        )
+
+
+def _transcript(run: Path, record: Record) -> PlayedEpisode:
+    """Read a transcript, if it is a file of the run: the path is a record's, and records are hostile. Raises `UserError`."""
+    path = run / (record["transcript"] or "")
+    try:
+        own = path.is_file() and path.resolve().is_relative_to((run / EPISODES).resolve())
+    except (OSError, ValueError):  # a name that no file can have
+        own = False
+    if not own:
+        raise UserError("it is missing, or is not a file of the run")
+    episode = read_episode(path)
+    if episode.facts["nodeid"] != record["nodeid"]:
+        raise UserError(f"{path}: is that of {episode.facts['nodeid']}")
+    return episode
+
+
+def _shared(played: PlayedEpisode) -> str:
+    """The id of the episode that played the first turn; "" if that is this one."""
+    judged = played.turns[0].judged if played.turns else None
+    return (judged["shared"] or "") if judged else ""
+
+
+def _with_first_turn(played: PlayedEpisode, payer: PlayedEpisode) -> PlayedEpisode:
+    """The episode with the messages and steps of its first turn, which only the transcript of `payer` has."""
+    first = next((turn for turn in payer.turns if turn.number == 1), None)
+    if first is None or played.turns[0].messages or played.turns[0].steps:
+        return played
+    mine = replace(played.turns[0], messages=first.messages, steps=first.steps)
+    return replace(played, turns=(mine, *played.turns[1:]))
