@@ -54,7 +54,7 @@ def _show(given: argparse.Namespace) -> str:
     if run.is_file():
         path = run
     else:
-        found = choose(episodes_of(run), given.ids, given.expression)
+        found = choose(episodes_of(run, given.ids), given.ids, given.expression)
         if len(found) > 1:
             return _paged(painted(listed(found, str(run)), colour=_colour()), given)
         path = found[0].path

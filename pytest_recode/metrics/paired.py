@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -75,11 +77,8 @@ def _p(changes: Sequence[Fraction]) -> Fraction:
     reached, whole = abs(sum(_whole(changes))), sum(sizes)
     if reached == 0:
         return Fraction(1)
-    if (whole + 1) * (len(sizes) + 1) > _MOST_BITS:
-        hits = sum(
-            abs(whole - 2 * sum(size for place, size in enumerate(sizes) if mask >> place & 1)) >= reached
-            for mask in _masks(len(sizes))
-        )
+    if (whole + 1) * (len(sizes) + 1) > _MOST_BITS and len(set(sizes)) > 1:
+        hits = sum(abs(whole - 2 * chosen) >= reached for chosen in _sums(sizes))
         return Fraction(hits + 1, DRAWS + 1)
     # With signs flipped in a subset of sum s, the total is whole - 2 s
     return min(Fraction(1), 2 * _share_up_to(sizes, (whole - reached) // 2))
@@ -89,6 +88,8 @@ def _share_up_to(sizes: Sequence[int], limit: int) -> Fraction:
     """The share of all subsets of `sizes` (each > 0) whose sum is at most `limit`."""
     if limit < 0:
         return Fraction(0)
+    if len(set(sizes)) == 1:
+        return Fraction(_choices_up_to(len(sizes), limit // sizes[0]), 1 << len(sizes))
     # The product of all 1 + x^size as one integer; its coefficients are bit fields, each wide enough for 2^n
     field = len(sizes) + 1
     kept = (1 << (limit + 1) * field) - 1  # the fields up to `limit`
@@ -96,6 +97,15 @@ def _share_up_to(sizes: Sequence[int], limit: int) -> Fraction:
     for size in sizes:
         counts = (counts + (counts << (size * field))) & kept
     return Fraction(counts % ((1 << field) - 1), 1 << len(sizes))  # the sum of the fields
+
+
+def _choices_up_to(n: int, most: int) -> int:
+    """The number of subsets of n elements with at most `most` of them."""
+    total = number = 1
+    for size in range(1, min(n, most) + 1):
+        number = number * (n - size + 1) // size
+        total += number
+    return total
 
 
 def p_value(units: Sequence[Unit]) -> float:
@@ -138,12 +148,9 @@ def _ratios(units: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:
     if span * rows <= _MOST_STATES:
         found = _exactly(changes, weights, span, rows)
     else:
-        share = 1 / DRAWS
-        found = {}
-        for mask in _masks(len(units)):
-            chosen = [place for place in range(len(units)) if mask >> place & 1]
-            key = (sum(changes[place] for place in chosen), sum(weights[place] for place in chosen))
-            found[key] = found.get(key, 0.0) + share
+        # Both sums in one: no sum of weights reaches `rows`
+        drawn = Counter(_sums([change * rows + weight for change, weight in zip(changes, weights, strict=True)]))
+        found = {divmod(both, rows): count / DRAWS for both, count in drawn.items()}
     factor = unit / scale
     merged: dict[float, float] = {}
     for (change, weight), share in found.items():
@@ -193,11 +200,23 @@ def _scale(values: Sequence[Fraction]) -> int:
     return math.lcm(*(value.denominator for value in values))
 
 
-def _masks(n: int) -> Iterator[int]:
-    return iter(_drawn(n))
+def _sums(values: Sequence[int]) -> Iterator[int]:
+    """The sums of DRAWS random subsets of the values."""
+    tables = [_subset_sums(values[start : start + 8]) for start in range(0, len(values), 8)]
+    # A byte of a subset's mask selects one of the sums of eight values
+    return (sum(map(operator.getitem, tables, mask)) for mask in _drawn(len(values)))
+
+
+def _subset_sums(values: Sequence[int]) -> list[int]:
+    """The sums of all subsets, by the mask of each."""
+    sums = [0]
+    for value in values:
+        sums += [value + other for other in sums]
+    return sums
 
 
 @functools.cache
-def _drawn(n: int) -> tuple[int, ...]:
+def _drawn(n: int) -> tuple[bytes, ...]:
+    """DRAWS random subsets of `n` values, each as the bytes of a mask."""
     rng = random.Random(SEED)
-    return tuple(rng.getrandbits(n) for _ in range(DRAWS))
+    return tuple(rng.getrandbits(n).to_bytes(-(-n // 8), "little") for _ in range(DRAWS))

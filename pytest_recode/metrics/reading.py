@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.metrics.attempt import Attempt, Replay, Row
+from pytest_recode.metrics.attempt import Attempt, Replay, Row, Shared
 from pytest_recode.metrics.published_results import fault, from_published
-from pytest_recode.metrics.record_attempts import from_record, payer
+from pytest_recode.metrics.record_attempts import Equal, from_record, payer
 from pytest_recode.metrics.run_notes import interrupted, unreadable
 from pytest_recode.records.record import Record
 from pytest_recode.records.results import RECORD_START, MalformedLineError, parse_json, parse_record
@@ -41,7 +43,7 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
     files: list[_File] = []
     for path in {path.resolve(): path for path in map(_file, chosen)}.values():
         file = _opened(path)
-        first = next((other.path for other in files if other.data == file.data and file.data.strip()), None)
+        first = next((other.path for other in files if other.digest == file.digest and not file.blank), None)
         if first is None:
             files.append(file)
         else:
@@ -51,19 +53,23 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
     for file, name in zip(files, names, strict=True):
         if file.stats is not None:
             sources.append(_published(file, f"published ({name})" if several else "published"))
-        elif not file.data.strip():
+        elif file.blank:
             empty = f"{file.path}: is empty: no episode of the run has ended"
             sources.append(Source(path=str(file.path), attempts=(), notes=(empty, *interrupted(file.path, ()))))
         else:
-            sources.append(_run(file.path, name, file.data))
+            sources.append(_run(file.path, name))
     return tuple(sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
+    """An input file. `stats`: its parsed `data`, if these are published results; a run's file is read line by line, and its `data` is empty."""
+
     path: Path
-    data: bytes
-    stats: Mapping[str, Any] | None  # the parsed data, if these are published results
+    digest: bytes
+    blank: bool
+    data: bytes = b""
+    stats: Mapping[str, Any] | None = None
 
 
 def _names(files: Sequence[Path]) -> list[str]:
@@ -92,15 +98,26 @@ def _file(path: Path) -> Path:
 
 
 def _opened(path: Path) -> _File:
+    with _reading(path), path.open("rb") as file:
+        records = file.read(len(RECORD_START)) == RECORD_START
+        file.seek(0)
+        if records:
+            return _File(path=path, digest=hashlib.file_digest(file, "sha256").digest(), blank=False)
+        data = file.read()
+    found = _File(path=path, digest=hashlib.sha256(data).digest(), blank=not data.strip())
+    whole = parse_json(data)
+    published = isinstance(whole, dict) and {"results", "overall_scores"} <= whole.keys()
+    return replace(found, data=data, stats=whole) if published else found
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     try:
-        data = path.read_bytes()
+        yield
     except FileNotFoundError:
         raise UserError(f"{path}: no such file: give {_KINDS}") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    whole = parse_json(data)
-    published = isinstance(whole, dict) and {"results", "overall_scores"} <= whole.keys()
-    return _File(path=path, data=data, stats=whole if published else None)
 
 
 def _published(file: _File, source: str) -> Source:
@@ -118,29 +135,24 @@ def _published(file: _File, source: str) -> Source:
     return Source(path=str(file.path), attempts=from_published(file.stats, source, paper=not without), notes=notes)
 
 
-def _run(path: Path, name: str, data: bytes) -> Source:
-    lines = data.split(b"\n")
-    notes, last = [], lines.pop()
-    if last.strip():
-        # A line is one write with its newline: a line without one is truncated, even if it is valid JSON by chance
-        if parse_json(last) is None:
-            if not lines and last[: len(RECORD_START)] != RECORD_START[: len(last)]:
-                raise UserError(f"{path}: is neither JSON nor JSON lines: give {_KINDS}")
-            notes.append(f"{path}: the last line is truncated (a killed run) and is omitted")
-        else:
-            lines.append(last)
+def _run(path: Path, name: str) -> Source:
+    """The attempts of a run. Records are read and converted one by one, because they take several times as much memory."""
+    notes: list[str] = []
     notes += unreadable(path)
-    records = list(_records(path, lines))
-    paid = {record["nodeid"] for _, record in records}
+    equal = Equal()
+    found = [
+        (from_record(record, name, directory=path.parent, equal=equal), payer(record))
+        for record in _records(path, notes)
+    ]
+    paid = {attempt.nodeid for attempt, _ in found}
     attempts: dict[str, Attempt] = {}
-    for _, record in records:
-        paid_by = payer(record)
-        attempt = from_record(record, name, directory=path.parent, shared=paid_by in paid)
+    for attempt, paid_by in found:
         # If the episode that paid has no record, the first one that shared its turn counts as the payer
+        own = attempt if paid_by in paid else replace(attempt, shared=Shared())
         paid.add(paid_by)
-        if record["nodeid"] in attempts:
-            notes.append(f"{path}: {record['nodeid']} occurs twice: the later record counts")
-        attempts[record["nodeid"]] = attempt
+        if attempt.nodeid in attempts:
+            notes.append(f"{path}: {attempt.nodeid} occurs twice: the later record counts")
+        attempts[attempt.nodeid] = own
     notes += interrupted(path, attempts)
     return Source(path=str(path), attempts=tuple(_each_once(path, attempts.values(), notes)), notes=tuple(notes))
 
@@ -166,13 +178,18 @@ def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Ite
     return found.values()
 
 
-def _records(path: Path, lines: Sequence[bytes]) -> Iterator[tuple[int, Record]]:
-    """Yield every record, checked, with its line number."""
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, parse_record(line)
-        except MalformedLineError as error:
-            remedy = error.remedy or (f"give {_KINDS}" if error.foreign else "restore it, or delete the line")
-            raise UserError(f"{path}, line {number}: {error.problem}: {remedy}") from None
+def _records(path: Path, notes: list[str]) -> Iterator[Record]:
+    """Yield every record, checked. A truncated last line is omitted, with a note."""
+    with _reading(path), path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            # A line is one write with its newline: a line without one is truncated, unless it is valid JSON by chance
+            if not line.endswith(b"\n") and parse_json(line) is None:
+                if number == 1 and line[: len(RECORD_START)] != RECORD_START[: len(line)]:
+                    raise UserError(f"{path}: is neither JSON nor JSON lines: give {_KINDS}")
+                notes.append(f"{path}: the last line is truncated (a killed run) and is omitted")
+            elif line.strip():
+                try:
+                    yield parse_record(line)
+                except MalformedLineError as error:
+                    remedy = error.remedy or (f"give {_KINDS}" if error.foreign else "restore it, or delete the line")
+                    raise UserError(f"{path}, line {number}: {error.problem}: {remedy}") from None

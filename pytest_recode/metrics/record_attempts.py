@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
@@ -15,29 +15,48 @@ from pytest_recode.settings import NOT_COMPARED, ONE_STEP
 _OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}
 
 
-def from_record(record: Record, source: str, *, directory: Path | None = None, shared: bool = True) -> Attempt:
-    """Convert a record of the results.jsonl in `directory`. `shared`: another episode has paid for its shared first turn."""
+class Equal:
+    """Equal values of a run's attempts become one object, because thousands of attempts have few different ones."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, object] = {}
+
+    def __call__(self, value: _Value) -> _Value:
+        return cast("_Value", self._known.setdefault(value, value))
+
+
+_Value = TypeVar("_Value", bound=Hashable)
+
+
+def from_record(record: Record, source: str, *, directory: Path | None = None, equal: Equal | None = None) -> Attempt:
+    """Convert a record of the results.jsonl in `directory`, as if another episode had paid for a shared first turn.
+
+    `equal`: that of the run's other records.
+    """
+    equal = equal or Equal()
     facts = record.get("facts") or {}
     snippet = _snippet(facts)
     costs = record["usage"]
     return Attempt(
-        row=Row(
-            source=source,
-            model=record["model"] or record["agent"],
-            agent=record["agent"],
-            feedback=record["feedback"],
-            paper=record["paper"],
-            format=record["format"],
-            simulated=record["simulated"],
-            settings=compared_settings(
-                record["settings"], record["agent"], record["feedback"], record["feedback_model"]
-            ),
+        row=equal(
+            Row(
+                source=source,
+                model=record["model"] or record["agent"],
+                agent=record["agent"],
+                feedback=record["feedback"],
+                paper=record["paper"],
+                format=record["format"],
+                simulated=record["simulated"],
+                settings=compared_settings(
+                    record["settings"], record["agent"], record["feedback"], record["feedback_model"]
+                ),
+            )
         ),
-        task=task_key(record["task"], facts),
+        task=equal(task_key(record["task"], facts)),
         number=record["attempt"],
         outcome=record["outcome"],
         solved_turn=record["solved_turn"] if record["outcome"] == "solved" else None,
-        turns=tuple(map(_turn, record["turns"])),
+        turns=tuple(_turn(turn, equal) for turn in record["turns"]),
         snippet=snippet,
         cutoff=record.get("cutoff") or "",
         isolation=record["isolation"],
@@ -47,13 +66,13 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, s
         unparsed=_sum_of(record, "unparsed"),
         tokens=costs["prompt_tokens"] + costs["completion_tokens"],
         cost_usd=costs["cost_usd"],
-        shared=_shared(record) if shared else Shared(),
+        shared=equal(_shared(record)),
         nodeid=record["nodeid"],
-        made=_made(record),
-        digest=record.get("digest") or "",
-        seeds=frozenset(turn["seed"] for turn in record["turns"] if "seed" in turn),
+        made=equal(_made(record)),
+        digest=equal(record.get("digest") or ""),
+        seeds=equal(frozenset(turn["seed"] for turn in record["turns"] if "seed" in turn)),
         year=_year(record),
-        reason=_reason(record),
+        reason=equal(_reason(record)),
         transcript=directory / record["transcript"] if directory and record["transcript"] else None,
         replay=_replay(record),
     )
@@ -140,20 +159,22 @@ def _replay(record: Record) -> Replay | None:
     return found and Replay(run=found["run"], nodeid=found["nodeid"], turn=found["turn"], level=found["level"])
 
 
-def _turn(turn: TurnRecord) -> TurnScore:
+def _turn(turn: TurnRecord, equal: Equal) -> TurnScore:
     feedback = turn.get("feedback")
-    return TurnScore(
-        level=turn["level"],
-        passed=turn["passed"],
-        total=turn["total"],
-        tampering=bool(turn.get("tampering")),
-        categories=tuple(item["category"] or "" for item in feedback.get("items", ())) if feedback else (),
-        source=feedback.get("source", "") if feedback else "",
-        failures=tuple(
-            Failure(kind=case.get("kind") or "", exception=case.get("exception"))
-            for case in turn["cases"]
-            if case["outcome"] != "passed"
-        ),
+    return equal(
+        TurnScore(
+            level=turn["level"],
+            passed=turn["passed"],
+            total=turn["total"],
+            tampering=bool(turn.get("tampering")),
+            categories=tuple(item["category"] or "" for item in feedback.get("items", ())) if feedback else (),
+            source=feedback.get("source", "") if feedback else "",
+            failures=tuple(
+                equal(Failure(kind=case.get("kind") or "", exception=case.get("exception")))
+                for case in turn["cases"]
+                if case["outcome"] != "passed"
+            ),
+        )
     )
 
 

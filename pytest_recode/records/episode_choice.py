@@ -13,7 +13,7 @@ from typing import cast
 
 from pytest_recode.faults import UserError
 from pytest_recode.records.record import EpisodeFacts, Record
-from pytest_recode.records.results import read
+from pytest_recode.records.results import latest
 from pytest_recode.records.run_directory import RESULTS, reading
 from pytest_recode.records.transcript_reader import first_line
 
@@ -44,12 +44,17 @@ def latest_run(place: Path) -> Path:
     return runs[-1]
 
 
-def episodes_of(run: Path) -> list[Chosen]:
-    """The episodes of a run's directory in the order of their records, then those without a record. Raises `UserError`."""
+def episodes_of(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
+    """The episodes of a run's directory in the order of their records, then those without a record. Raises `UserError`.
+
+    `ids`: for `choose`. If all are node ids with a record, other episodes may be missing, because their records are not parsed.
+    """
+    named = _recorded(run, ids) if ids else []
+    if named and set(ids) <= {each.nodeid for each in named}:
+        return named
     if not run.is_dir():
         raise UserError(f"{run}: no such directory; give the directory of a run, or the path of a transcript")
-    records = read(run / RESULTS, "restore it, or give the path of a transcript")
-    found = [Chosen(path=run / record["transcript"], facts=record, record=record) for record in records]
+    found = _recorded(run)
     known = {each.path for each in found}
     for path in sorted((run / EPISODES).glob("*.jsonl")):
         if path not in known and (facts := first_line(path)) is not None:
@@ -59,6 +64,12 @@ def episodes_of(run: Path) -> list[Chosen]:
         hint = f"; did you mean {below[-1]}?" if below else "; give the directory of a run, or the path of a transcript"
         raise UserError(f"{run}: contains no episode{hint}")
     return found
+
+
+def _recorded(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
+    """The episodes with a record; `ids`: at least those with these node ids."""
+    records, _ = latest(run / RESULTS, "restore it, or give the path of a transcript", having=ids)
+    return [Chosen(path=run / record["transcript"], facts=record, record=record) for record in records]
 
 
 def choose(episodes: Sequence[Chosen], ids: Sequence[str], expression: str) -> list[Chosen]:

@@ -55,20 +55,47 @@ def one_of(*choices: str) -> Check:
 
 def object_of(**checks: Check) -> Check:
     """Require an object with these keys; those that end in `_`, which is not part of the key, are optional."""
+    keys = [(name.removesuffix("_"), not name.endswith("_"), check) for name, check in checks.items()]
 
     def found(value: Any) -> str:
         if not isinstance(value, dict):
             return f" is {shown(value)}: must be an object"
-        for name, check in checks.items():
-            key = name.removesuffix("_")
+        for key, required, check in keys:
             if key in value:
                 if wrong := check(value[key]):
                     return f".{key}{wrong}"
-            elif key == name:
+            elif required:
                 return f": lacks {key!r}"
         return ""
 
     return found
+
+
+def object_of_texts(**checks: Check) -> Check:
+    """`object_of` for keys whose valid values are texts or null, of which few differ: combinations of values that were valid are remembered."""
+    whole = object_of(**checks)
+    keys = [name.removesuffix("_") for name in checks]
+    optional = object()  # a missing key
+    valid: set[tuple[object, ...]] = set()
+
+    def found(value: Any) -> str:
+        if type(value) is not dict:
+            return whole(value)
+        values = tuple([value.get(key, optional) for key in keys])
+        try:
+            if values in valid:
+                return ""
+        except TypeError:  # a list or an object
+            return whole(value)
+        wrong = whole(value)
+        if not wrong and len(valid) < _REMEMBERED:
+            valid.add(values)
+        return wrong
+
+    return found
+
+
+_REMEMBERED = 10_000
 
 
 def list_of(check: Check) -> Check:

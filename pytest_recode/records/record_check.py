@@ -19,6 +19,7 @@ from pytest_recode.records.field_checks import (
     Check,
     list_of,
     object_of,
+    object_of_texts,
     one_of,
     or_null,
     shown,
@@ -63,7 +64,7 @@ TURN = object_of(
     passed=whole_number(0),
     total=whole_number(1),
     cases=list_of(
-        object_of(
+        object_of_texts(
             outcome=one_of(*OUTCOMES),
             kind_=or_null(TEXT),
             exception_=or_null(TEXT),

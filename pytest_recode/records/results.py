@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,8 +69,12 @@ def read(path: Path, remedy: str = _REMEDY, files: RunFiles = LOCAL) -> list[Rec
     return latest(path, remedy, files)[0]
 
 
-def latest(path: Path, remedy: str = _REMEDY, files: RunFiles = LOCAL) -> tuple[list[Record], int]:
+def latest(
+    path: Path, remedy: str = _REMEDY, files: RunFiles = LOCAL, having: Collection[str] = ()
+) -> tuple[list[Record], int]:
     """Read the latest record of each episode, and count the older ones. Without a file: ([], 0).
+
+    `having`: parse only lines that contain one of these texts; empty: all lines.
 
     A last line without a newline is ignored: the run was killed while it wrote the line. Raises `UserError` for any other line
     that is not a record; its message ends with `remedy`.
@@ -79,10 +83,12 @@ def latest(path: Path, remedy: str = _REMEDY, files: RunFiles = LOCAL) -> tuple[
         data = files.read(path)
     except FileNotFoundError:
         return [], 0
+    # A text is either escaped as this package does, or written as it is
+    parts = [form for each in having for form in (json.dumps(each)[1:-1].encode(), each.encode("utf-8", "replace"))]
     found: dict[str, Record] = {}
     older = 0
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
-        if not line.strip():
+        if not line.strip() or (parts and not any(part in line for part in parts)):
             continue
         try:
             record = parse_record(line)
