@@ -38,6 +38,10 @@ class ParentGone(Exception):
     """The warm parent has ended; the message is its last output."""
 
 
+GONE_SECONDS = 60.0
+"""Limit on the end of processes that were killed. On a machine that is short of memory or disk, the kernel takes seconds to free theirs."""
+
+
 class WallsError(SandboxError):
     """The isolation of one launch could not be set up."""
 
@@ -92,8 +96,8 @@ class Root:
         if self._inner is not None:
             poll = select.poll()
             poll.register(self._inner, select.POLLIN)
-            if not poll.poll(KILL_SECONDS * 1000):
-                raise SandboxError(f"a warm parent and its launches did not end within {KILL_SECONDS:g} s")
+            if not poll.poll(GONE_SECONDS * 1000):
+                raise SandboxError(f"a warm parent and its launches did not end within {GONE_SECONDS:g} s")
 
     def close(self) -> None:
         """Wait for the end of the process, whose control socket must be closed; idempotent."""
