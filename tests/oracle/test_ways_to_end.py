@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -24,7 +26,7 @@ from tests.oracle.shared_papers import graded
 ANSWER = "def f(x):\n    return x + 1\n"
 FIRST = "def test_a(candidate):\n    assert candidate.m.f(1) == 2\n"
 LAST = "def test_z(candidate):\n    assert candidate.m.f(2) == 3\n"
-RUN = "killed-on-purpose"
+RUN = f"killed-on-purpose-{uuid4().hex}"
 ENDS = [
     "pytest.exit('x')",
     "raise KeyboardInterrupt",
@@ -197,21 +199,18 @@ def kill_all(pids: list[int]) -> None:
     kill(pids)
 
 
-def cells(pid: int, depth: int = 0) -> Iterator[int]:
-    """The first process of each launch: bwrap's only child forks them, or one that it has forked. Each has one child."""
-    for child in linux_isolation.children(pid):
-        if (
-            depth > 0
-            and linux_isolation.children(child)
-            and not any(map(linux_isolation.children, linux_isolation.children(child)))
-        ):
-            yield child
-        else:
-            yield from cells(child, depth + 1)
+def is_cell(pid: int) -> bool:
+    """Whether a process is the first of a launch: it is process 1 of a pid namespace within that of the warm parent."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    numbers = re.search(r"^NSpid:\s*(.*)$", status, re.MULTILINE)
+    return numbers is not None and numbers[1].split()[2:] == ["1"]
 
 
 def kill_cells(pids: list[int]) -> None:
-    kill(list(cells(pids[0])))
+    kill([pid for pid in pids if is_cell(pid)])
 
 
 DOOMS = [kill_all, kill_cells]
