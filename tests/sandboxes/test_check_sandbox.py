@@ -100,7 +100,7 @@ def without_limits(_: Limits) -> Limits:
 BREACHES: list[tuple[str, dict[str, object]]] = [
     ("bytes_arrive_as_sent", {"wrap": Changes}),
     ("deadlines_hold", {"wrap": ForgetsTheDeadline}),
-    ("the_end_is_told", {"wrap": TellsTheEndOnce}),
+    ("the_end_is_reported", {"wrap": TellsTheEndOnce}),
     ("kill_ends_what_runs", {"wrap": KillsNot}),
     ("kill_ends_daemons", {"wrap": KillsNot}),
     ("a_missing_preload_is_the_users_fault", {"environment": lambda _: Environment()}),
