@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -20,9 +21,17 @@ class Equal:
 
     def __init__(self) -> None:
         self._known: dict[object, object] = {}
+        self._made: dict[object, object] = {}
 
     def __call__(self, value: _Value) -> _Value:
         return cast("_Value", self._known.setdefault(value, value))
+
+    def once(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
+        """The value that `make` returned for this key. It is called once."""
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = self(make())
+        return cast("_Value", found)
 
 
 _Value = TypeVar("_Value", bound=Hashable)
@@ -37,21 +46,9 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
     facts = record.get("facts") or {}
     snippet = _snippet(facts)
     costs = record["usage"]
+    settings = repr(record["settings"])
     return Attempt(
-        row=equal(
-            Row(
-                source=source,
-                model=record["model"] or record["agent"],
-                agent=record["agent"],
-                feedback=record["feedback"],
-                paper=record["paper"],
-                format=record["format"],
-                simulated=record["simulated"],
-                settings=compared_settings(
-                    record["settings"], record["agent"], record["feedback"], record["feedback_model"]
-                ),
-            )
-        ),
+        row=equal.once((source, settings, *_values(record, _OF_ROW)), lambda: _row(record, source)),
         task=equal(task_key(record["task"], facts)),
         number=record["attempt"],
         outcome=record["outcome"],
@@ -68,13 +65,35 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         cost_usd=costs["cost_usd"],
         shared=equal(_shared(record)),
         nodeid=record["nodeid"],
-        made=equal(_made(record)),
+        made=equal.once((settings, bool(record["turns"]), *_values(record, _OF_MADE)), lambda: _made(record)),
         digest=equal(record.get("digest") or ""),
         seeds=equal(frozenset(turn["seed"] for turn in record["turns"] if "seed" in turn)),
         year=_year(record),
         reason=equal(_reason(record)),
         transcript=directory / record["transcript"] if directory and record["transcript"] else None,
         replay=_replay(record),
+    )
+
+
+_OF_ROW = ("model", "agent", "feedback", "feedback_model", "paper", "format", "simulated")
+_OF_MADE = ("feedback", "feedback_model", "sandbox", "isolation")
+
+
+def _values(record: Record, keys: Sequence[str]) -> tuple[object, ...]:
+    values: Mapping[str, object] = record
+    return tuple([values.get(key) for key in keys])
+
+
+def _row(record: Record, source: str) -> Row:
+    return Row(
+        source=source,
+        model=record["model"] or record["agent"],
+        agent=record["agent"],
+        feedback=record["feedback"],
+        paper=record["paper"],
+        format=record["format"],
+        simulated=record["simulated"],
+        settings=compared_settings(record["settings"], record["agent"], record["feedback"], record["feedback_model"]),
     )
 
 
@@ -159,6 +178,11 @@ def _replay(record: Record) -> Replay | None:
     return found and Replay(run=found["run"], nodeid=found["nodeid"], turn=found["turn"], level=found["level"])
 
 
+@functools.lru_cache(maxsize=10_000)
+def _failure(kind: str, exception: str | None) -> Failure:
+    return Failure(kind=kind, exception=exception)
+
+
 def _turn(turn: TurnRecord, equal: Equal) -> TurnScore:
     feedback = turn.get("feedback")
     return equal(
@@ -170,7 +194,7 @@ def _turn(turn: TurnRecord, equal: Equal) -> TurnScore:
             categories=tuple(item["category"] or "" for item in feedback.get("items", ())) if feedback else (),
             source=feedback.get("source", "") if feedback else "",
             failures=tuple(
-                equal(Failure(kind=case.get("kind") or "", exception=case.get("exception")))
+                _failure(case.get("kind") or "", case.get("exception"))
                 for case in turn["cases"]
                 if case["outcome"] != "passed"
             ),

@@ -119,4 +119,4 @@ def _one_experiment(one: Sequence[Attempt], other: Sequence[Attempt]) -> bool:
 
 def _named(group: Sequence[Attempt]) -> tuple[Row, tuple[Attempt, ...]]:
     row = replace(group[0].row, source=" + ".join(dict.fromkeys(attempt.row.source for attempt in group)))
-    return row, tuple(replace(attempt, row=row) for attempt in group)
+    return row, tuple(attempt if attempt.row == row else replace(attempt, row=row) for attempt in group)

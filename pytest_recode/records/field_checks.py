@@ -7,6 +7,7 @@ Only named keys are checked, so that later versions can add keys.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -74,18 +75,17 @@ def object_of(**checks: Check) -> Check:
 def object_of_texts(**checks: Check) -> Check:
     """`object_of` for keys whose valid values are texts or null, of which few differ: combinations of values that were valid are remembered."""
     whole = object_of(**checks)
-    keys = [name.removesuffix("_") for name in checks]
-    optional = object()  # a missing key
+    values_at = operator.itemgetter(*(name.removesuffix("_") for name in checks))
     valid: set[tuple[object, ...]] = set()
 
     def found(value: Any) -> str:
         if type(value) is not dict:
             return whole(value)
-        values = tuple([value.get(key, optional) for key in keys])
         try:
+            values = values_at(value)
             if values in valid:
                 return ""
-        except TypeError:  # a list or an object
+        except (KeyError, TypeError):  # a key is missing; a value is a list or an object
             return whole(value)
         wrong = whole(value)
         if not wrong and len(valid) < _REMEMBERED:

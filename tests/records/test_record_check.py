@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.reading import read
+from pytest_recode.records.field_checks import TEXT, object_of, object_of_texts, one_of, or_null
 from pytest_recode.records.record_check import fault
 from tests.examples import examples
 from tests.metrics.samples import own_run, record, replay, run, shared, sorted_turn, turn
@@ -188,3 +189,18 @@ def test_whatever_stands_there_it_is_read_or_named(tmp_path: Path, keys: str, va
     except UserError as error:
         found = str(error)
     assert re.match(rf"1 attempt|{re.escape(str(directory))}/results.jsonl, line 1: ", found)
+
+
+CASE = {"outcome": one_of("passed", "failed"), "kind_": or_null(TEXT), "junit_": TEXT}
+VALUES = st.sampled_from(["passed", "failed", "", "x", None, 0, 1, True, [], {}])
+
+
+@given(
+    st.lists(
+        st.one_of(st.dictionaries(st.sampled_from(["outcome", "kind", "junit", "id"]), VALUES), VALUES), max_size=20
+    )
+)
+def test_remembered_objects_are_checked_like_others(values: list[Any]) -> None:
+    """Also after equal and similar values: 1 and True, a key that is missing and one that is null."""
+    plain, remembering = object_of(**CASE), object_of_texts(**CASE)
+    assert [remembering(value) for value in values + values] == [plain(value) for value in values + values]
