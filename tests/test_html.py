@@ -344,7 +344,7 @@ def test_a_large_report_is_a_directory(played: Path) -> None:
 
 def test_levels_add_up_in_the_figure(played: Path) -> None:
     own = rows_of([played / "run"]).own
-    [chart] = [chart for chart in charts(own, labels(own)) if chart.name == "levels"]
+    [chart] = [chart for chart in charts(own, labels(own), {}) if chart.name == "levels"]
     for (row, attempts), cells in zip(own.items(), chart.table.rows, strict=True):
         known = [cells.get(f"share_{level}") for level in LEVELS]
         assert known[0] is not None
@@ -363,7 +363,7 @@ def test_a_line_ends_at_its_limit_on_turns(played: Path) -> None:
     long = replace(long, settings=tuple((key, "4" if key == "turns" else value) for key, value in long.settings))
     first = many[0].turns[0]
     later = [replace(each, row=long, turns=(first,) * 4, solved_turn=4, outcome="solved") for each in many]
-    [chart] = [one for one in charts({short: few, long: later}, labels([short, long])) if one.name == "turns"]
+    [chart] = [one for one in charts({short: few, long: later}, labels([short, long]), {}) if one.name == "turns"]
     known = [[number for number in range(1, 5) if f"share_{number}" in row] for row in chart.table.rows]
     assert known == [[1, 2], [1, 2, 3, 4]]
 
@@ -376,7 +376,7 @@ def test_many_rows_have_panels_with_intervals_and_short_sentences(played: Path) 
         for row, attempts in own.items()
         for named in (replace(row, model=f"model {model}", differs=""),)
     }
-    drawn = {chart.name: chart for chart in charts(many, labels(many))}
+    drawn = {chart.name: chart for chart in charts(many, labels(many), {})}
     assert [panel.title for panel in drawn["turns"].panels] == ["L0", "L0", "L4", "L4"]
     for panel in (*drawn["turns"].panels, *drawn["levels"].panels):
         axes = Figure().add_subplot()
@@ -541,7 +541,7 @@ def test_hostile_records_stay_text(project: Path, command: Command) -> None:
 def test_hostile_names_in_figures(project: Path) -> None:
     poison(project)
     own = rows_of([project / "run"]).own
-    for chart in charts(own, labels(own)):
+    for chart in charts(own, labels(own), {}):
         page = Page("".join(inline(chart)))
         assert "script" not in [tag for tag, _ in page.tags]
         assert page.values("style") == []

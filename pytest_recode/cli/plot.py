@@ -29,15 +29,17 @@ def add_to(commands: Commands) -> None:
 
 def _plot(given: argparse.Namespace) -> str:
     need_packages("pytest-recode plot")
-    from pytest_recode.cli.report_tables import rows_of
-    from pytest_recode.render.html.charts import charts
+    from pytest_recode.cli.report_tables import makers, rows_of
+    from pytest_recode.render.html.charts import TABLES, charts
     from pytest_recode.render.html.figure_files import png, svg
     from pytest_recode.render.html.names import labels
 
-    rows = rows_of(given.runs, given.model).own
-    found = charts(rows, labels(rows))
+    rows = rows_of(given.runs, given.model)
+    made = makers(rows, known={})
+    tables = {name: table for name in TABLES if name in made and (table := made[name]()) is not None}
+    found = charts(rows.own, labels(rows.own), tables)
     if not found:
-        raise UserError("no episode to plot: all ended with an error, or the files have only published results")
+        raise UserError("no episode to plot: all ended with an error")
     written = []
     for chart in found:
         for suffix, data in ((".svg", svg(chart)), (".png", png(chart))):

@@ -18,7 +18,11 @@ _PARTS = ("tests", "reference", "prompts")
 
 def add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="the directory of a run, or a results.jsonl, as for report"
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="the directory of a run, or a results.jsonl; also the overall_stats.json of ResearchCodeBench, for its published rows",
     )
     parser.add_argument(
         "--model",

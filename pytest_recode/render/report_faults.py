@@ -38,7 +38,9 @@ def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], 
 def _errors(rows: Rows, beside: Mapping[Row, Mapping[str, int]]) -> Table:
     notes = ["by the exception type of most failed cases of the last turn (docs/reference/metrics.md)"]
     if any(attempt.snippet for attempts in rows.values() for attempt in attempts):
-        notes.append("published for ResearchCodeBench, classified by a model, over 32 models: functional 58.6 %")
+        notes.append(
+            f"published for ResearchCodeBench, classified by a model, over 32 models: functional {errors.PUBLISHED_FUNCTIONAL} %"
+        )
     return Table(
         name="errors",
         title="Errors of unsolved episodes, by class",

@@ -43,7 +43,7 @@ def report(
         caveats=caveats(rows, names, notes),
         overview=table_view(_overview(rows, names)),
         spent=spent(rows, episodes.times),
-        charts=charts(rows, names),
+        charts=charts(rows, names, {table.name: table for table in tables}),
         matrix=matrix(rows, names, pages),
         pairs=pair_views(rows, names, pages),
         provenance=(table_view(settings_table(rows, names, episodes.times)), table_view(tasks_table(rows))),

@@ -19,14 +19,34 @@ from pytest_recode.render.html.chart import (
     style,
 )
 from pytest_recode.render.html.line_charts import by_level, by_turn
+from pytest_recode.render.html.recode_h_charts import recode_h_charts
+from pytest_recode.render.html.snippet_charts import snippet_charts
 from pytest_recode.render.report_table import Rows, Table, columns, percents
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def charts(rows: Rows, names: Mapping[Row, str]) -> tuple[Chart, ...]:
-    """The figures of the user's own rows; empty if nothing was played."""
+TABLES = (
+    "scores",
+    "contamination-first",
+    "timeline",
+    "cutoffs",
+    "impact",
+    "errors",
+    "episodes",
+    "curves",
+    "categories",
+)
+"""The tables of the report that the papers' figures draw."""
+
+
+def charts(rows: Rows, names: Mapping[Row, str], tables: Mapping[str, Table]) -> tuple[Chart, ...]:
+    """The figures of the user's own rows, then those of the papers, for which `tables`, by name, have data."""
+    return (*_own(rows, names), *snippet_charts(tables), *recode_h_charts(tables))
+
+
+def _own(rows: Rows, names: Mapping[Row, str]) -> tuple[Chart, ...]:
     found = {row: episodes(attempts) for row, attempts in rows.items()}
     found = {row: one for row, one in found.items() if one.played}
     if not found:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
 
+_TITLE_WIDTH = 55
+"""Characters that fit above a panel."""
 _COLUMNS = 2
 """Panels beside each other in a file."""
 
@@ -73,7 +76,7 @@ def _whole(chart: Chart) -> Figure:
         if panel.title:
             axes.set_title(panel.title, loc="left", fontsize="medium")
     if len(chart.panels) == 1:
-        axes.set_title(chart.title, loc="left")
+        axes.set_title(textwrap.fill(chart.title, _TITLE_WIDTH), loc="left")
     else:
         figure.suptitle(chart.title, x=0.01, ha="left")
     return figure
