@@ -221,3 +221,12 @@ def test_a_page_says_first_for_whom_it_is(page: Path) -> None:
     title, first, *_ = page.read_text("utf-8").split("\n\n")
     assert re.fullmatch("# .+", title)
     assert re.match(r"For (people|everybody|contributors|teams)\b", first)
+
+
+def test_pictures_are_small_and_shown() -> None:
+    pages = "".join(path.read_text() for path in [ROOT / "README.md", *ROOT.glob("docs/*/*.md")])
+    pictures = sorted(ROOT.glob("docs/pictures/*"))
+    assert len(pictures) == 2
+    for path in pictures:
+        assert path.stat().st_size <= 100_000, f"{path}: take it again with python -m docs.page_pictures"
+        assert f"pictures/{path.name})" in pages
