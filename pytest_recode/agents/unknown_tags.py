@@ -22,6 +22,8 @@ _HTML = frozenset(
     }
 )
 """Elements of HTML that may contain one that is named like an argument, such as `<code>`."""
+_LANGUAGES = frozenset({"python", "python3", "ipython", "pytest"})
+"""Names of tags whose text some agents execute."""
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=")
 
 
@@ -36,7 +38,8 @@ def check_tag(lines: Sequence[str], at: int) -> None:
 def unknown_call(lines: Sequence[str], at: int) -> str:
     """The name of the unknown tool that a line calls with a tag; "" for other lines.
 
-    A tag is a call if it has an attribute or contains a tag that is named like an argument of an action, or if it has the name of a tool.
+    A tag is a call if it has an attribute or contains a tag that is named like an argument of an action, or if it has the name of a tool or of
+    a language.
     """
     line = lines[at].lstrip()
     tag = tag_at(line, 0) if line[:1] == "<" else None
@@ -44,7 +47,10 @@ def unknown_call(lines: Sequence[str], at: int) -> str:
         return ""
     name = bare_name(tag)
     plain = plain_name(name)
-    if plain in PART_NAMES or plain in _HTML or _is_argument_name(plain):
+    if plain in PART_NAMES or plain in _HTML:
+        return ""
+    attributed = any(_is_argument_name(each) for each in _ATTRIBUTE.findall(tag["rest"]))
+    if _is_argument_name(plain) and not attributed:
         return ""
     within = line[tag.end() :].strip() or next((each.strip() for each in lines[at + 1 :] if each.strip()), "")
     child = tag_at(within, 0) if not tag["empty"] else None
@@ -52,7 +58,8 @@ def unknown_call(lines: Sequence[str], at: int) -> str:
         return ""  # a frame around actions
     is_call = (
         (child is not None and (is_argument(child) or _is_argument_name(bare_name(child))))
-        or any(_is_argument_name(each) for each in _ATTRIBUTE.findall(tag["rest"]))
+        or attributed
+        or plain in _LANGUAGES
         or ("_" in plain and (names_a_tool(name) or bool(nearest(name)) or bool(tag["empty"])))
     )
     return name if is_call else ""

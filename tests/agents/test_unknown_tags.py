@@ -24,6 +24,9 @@ UNKNOWN = {
     "apply_patch": "<apply_patch>\n*** Update File: a.py\n-x\n+y\n</apply_patch>",
     "patch": "<patch>\n<file>a.py</file>\n<changes>x</changes>\n</patch>",
     "refresh_all": "<refresh_all/>",
+    "file": '<file path="a.py">\nx = 1\n</file>',
+    "code": '<code filename="a.py">\nx = 1\n</code>',
+    "python": "<python>\nprint(1)\n</python>",
 }
 PROSE = (
     "<scratchpad>\nls again\n</scratchpad>",
@@ -33,6 +36,7 @@ PROSE = (
     "`<apply_diff><path>a.py</path></apply_diff>` is not there.",
     "```html\n<section><path>a.py</path></section>\n```",
     "<T> is a type.",
+    '<code class="x">x = 1</code>',
 )
 
 
