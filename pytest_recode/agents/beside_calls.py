@@ -28,7 +28,6 @@ from pytest_recode.agents.marked_calls import begins_call
 from pytest_recode.agents.other_tools import names_a_tool
 from pytest_recode.agents.python_calls import API_CALL, LIST_OF_CALLS
 from pytest_recode.agents.tagged_calls import opening_tags, tag_at
-from pytest_recode.agents.unknown_tags import first_unknown_call
 from pytest_recode.agents.values import FENCE, DamagedError
 
 MAX_READ = 1_000_000
@@ -71,7 +70,7 @@ def action_line(text: str, called: Collection[str] = ()) -> int:
             head = heading(said, (HEADING, LOOSE, SINGLE))
             if head is not None and _acts(head.rest, lines, at + 1, called):
                 return at + 1
-    return first_unknown_call(lines)
+    return 0
 
 
 def _python_acts(lines: Sequence[str], at: int) -> bool:

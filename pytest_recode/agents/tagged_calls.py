@@ -93,25 +93,20 @@ def call_within(line: str) -> bool:
 
 
 def _opens(tag: re.Match[str]) -> bool:
-    name = _bare(tag["name"]).lower()
+    name = bare_name(tag).lower()
     return name in _LISTS or name in _CALLS or kind_of(name) is not None or name in _OTHER_TOOLS
 
 
 def bare_name(tag: re.Match[str]) -> str:
     """The name of a tag without what a model writes before it."""
-    return _bare(tag["name"])
-
-
-def _bare(name: str) -> str:
-    """The name of a tag without what a model writes before it."""
-    return _PREFIX.sub("", name)
+    return _PREFIX.sub("", tag["name"])
 
 
 def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
     """The actions in the element that begins at `at`, and the index after it. Raises DamagedError."""
     tag = _TAG.match(text, at)
     assert tag is not None
-    name = _bare(tag["name"]).lower()
+    name = bare_name(tag).lower()
     line = text.count("\n", 0, at) + 1
     close = f"</{tag['name']}>"
     if name in _LISTS:
@@ -240,7 +235,7 @@ def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
     """Name and value of the argument that `tag` opens, and the index after it. The value ends at the first closing tag, or at the first
     after the end of a CDATA section. Raises DamagedError."""
     opened = text.count("\n", 0, tag.start()) + 1
-    name = _bare(tag["name"])
+    name = bare_name(tag)
     close = f"</{tag['name']}>"
     if name.lower() in _ARGUMENT_TAGS:
         name = tag["equals"] or _attribute(tag, "name")
@@ -323,11 +318,15 @@ def _in_tags(name: str) -> str:
 
 def is_argument(tag: re.Match[str]) -> bool:
     """Whether a tag names an argument in itself: `<parameter=path>`, `<parameter name="path">`."""
-    return _bare(tag["name"]).lower() in _ARGUMENT_TAGS and bool(tag["equals"] or _attribute(tag, "name"))
+    return bare_name(tag).lower() in _ARGUMENT_TAGS and bool(tag["equals"] or _attribute(tag, "name"))
 
 
 def tag_at(text: str, at: int) -> re.Match[str] | None:
     return _TAG.match(text, at)
+
+
+def attribute_names(tag: re.Match[str]) -> list[str]:
+    return [name for name, _, _ in _ATTRIBUTE.findall(tag["rest"])]
 
 
 def _attribute(tag: re.Match[str], wanted: str) -> str:

@@ -17,6 +17,7 @@ from pytest_recode.agents.marked_calls import first_mark
 from pytest_recode.agents.other_tools import tool_kind, translated, unwrapped
 from pytest_recode.agents.outside_code import outside_code
 from pytest_recode.agents.protocol import NoActionError, parse, parts_of, plain_lines, read_actions, without_thoughts
+from pytest_recode.agents.unknown_tags import first_unknown_call
 from pytest_recode.agents.values import DamagedError, WrongError
 from pytest_recode.models import Reply, Tool, ToolCall
 
@@ -104,7 +105,9 @@ def from_reply(reply: Reply) -> Step | ProtocolError:
 
 def _beside(text: str, actions: Sequence[Action]) -> str | None:
     """What is wrong with a text beside native calls: an action that is none of them, or a mark of one; None if nothing is."""
-    line = action_line(text, [each.kind for each in actions])
+    # Code in a tag beside `submit` is left to the check of lost code, which names its line
+    files = not (any(each.kind == "submit" for each in actions) and outside_code(text))
+    line = action_line(text, [each.kind for each in actions]) or first_unknown_call(text.split("\n"), files=files)
     if line and not _repeats(text, actions):
         what = text.split("\n")[line - 1].strip()[:80]
         return f"Your answer calls tools, and its text holds actions as well, in line {line} (`{what}`), that are not those of the calls."
@@ -146,7 +149,7 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
         fault = str(damage)
     except WrongError as wrong:
         fault, kind = wrong.error.text, wrong.error.kind
-    line = action_line(reply.text) or first_mark(reply.text)[0]
+    line = action_line(reply.text) or first_unknown_call(reply.text.split("\n")) or first_mark(reply.text)[0]
     if not line and not kind:
         return ProtocolError(text=f"Your answer calls no tool.{_not_done(reply.text)} {called}")
     lines = plain_lines(reply.text).split("\n")[max(line - 1, 0) :]

@@ -6,13 +6,12 @@ Called by the readers of answers in the pytest process. Pure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from pytest_recode.agents.action_names import argument_of, nearest, no_such_action, plain_name
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.other_tools import names_a_tool
-from pytest_recode.agents.tagged_calls import bare_name, is_argument, opens_call, tag_at
+from pytest_recode.agents.tagged_calls import attribute_names, bare_name, is_argument, opens_call, tag_at
 from pytest_recode.agents.values import FENCE, DamagedError, closes_fence, shown
 
 _HTML = frozenset(
@@ -24,7 +23,6 @@ _HTML = frozenset(
 """Elements of HTML that may contain one that is named like an argument, such as `<code>`."""
 _LANGUAGES = frozenset({"python", "python3", "ipython", "pytest"})
 """Names of tags whose text some agents execute."""
-_ATTRIBUTE = re.compile(r"([\w-]+)\s*=")
 
 
 def check_tag(lines: Sequence[str], at: int) -> None:
@@ -49,7 +47,7 @@ def unknown_call(lines: Sequence[str], at: int) -> str:
     plain = plain_name(name)
     if plain in PART_NAMES or plain in _HTML:
         return ""
-    attributed = any(_is_argument_name(each) for each in _ATTRIBUTE.findall(tag["rest"]))
+    attributed = any(map(_is_argument_name, attribute_names(tag)))
     if _is_argument_name(plain) and not attributed:
         return ""
     within = line[tag.end() :].strip() or next((each.strip() for each in lines[at + 1 :] if each.strip()), "")
@@ -65,8 +63,9 @@ def unknown_call(lines: Sequence[str], at: int) -> str:
     return name if is_call else ""
 
 
-def first_unknown_call(lines: Sequence[str]) -> int:
-    """The first line (from 1) outside of fences that calls an unknown tool with a tag; 0 if there is none."""
+def first_unknown_call(lines: Sequence[str], *, files: bool = True) -> int:
+    """The first line (from 1) outside of fences that calls an unknown tool with a tag; 0 if there is none. `files`: also tags that are
+    named like an argument, such as `<file path="a.py">`."""
     ticks = ""
     for at, line in enumerate(lines):
         fence = FENCE.match(line)
@@ -74,7 +73,7 @@ def first_unknown_call(lines: Sequence[str]) -> int:
             ticks = "" if closes_fence(line, ticks) else ticks
         elif fence is not None:
             ticks = fence["ticks"]
-        elif unknown_call(lines, at):
+        elif (name := unknown_call(lines, at)) and (files or not _is_argument_name(plain_name(name))):
             return at + 1
     return 0
 
