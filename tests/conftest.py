@@ -7,11 +7,14 @@ import importlib.util
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests import nursery
+from tests.projects import Command, run_of_two_levels
 from tests.second_daemon import IMAGE, SecondDaemon
 from tests.slow import pytest_collection_modifyitems, pytest_configure  # noqa: F401  hooks of all tests
 
@@ -72,3 +75,24 @@ def second_daemon(dockerd: SecondDaemon) -> SecondDaemon:
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     dockerd.start()
     return dockerd
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory, quick_python: tuple[str, ...]) -> Path:
+    """A directory with `run`: tasks one and two, feedback L0 and L4. Episodes of L4 share the first turn of L0, or the other way around."""
+    return run_of_two_levels(tmp_path_factory, quick_python)
+
+
+@pytest.fixture
+def project(played: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return shutil.copytree(played, tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def command(quick_python: tuple[str, ...]) -> Command:
+    def run(place: Path, *args: object) -> subprocess.CompletedProcess[str]:
+        whole = [*quick_python, "-m", "pytest_recode.cli", *map(str, args)]
+        return subprocess.run(whole, cwd=place, capture_output=True, text=True, check=False)
+
+    return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from tests.made_once import made_once
 from tests.plugin.conftest import FILES, MANIFEST
 
 MODEL = "sim/graduate"
+Command = Callable[..., subprocess.CompletedProcess[str]]
+"""Runs `pytest-recode` with arguments in a directory."""
 
 
 def make_task(place: Path, task: str) -> None:

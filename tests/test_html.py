@@ -38,30 +38,7 @@ from pytest_recode.render.show import View, painted
 from pytest_recode.render.show import shown as show_lines
 from pytest_recode.render.words import essence
 from tests.messages import assert_message
-from tests.projects import MODEL, run_of_two_levels
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture(scope="session")
-def played(tmp_path_factory: pytest.TempPathFactory, quick_python: tuple[str, ...]) -> Path:
-    """A directory with a run of two tasks with feedback L0 and L4."""
-    return run_of_two_levels(tmp_path_factory, quick_python)
-
-
-@pytest.fixture
-def project(played: Path, tmp_path: Path) -> Path:
-    """A copy that a test may change."""
-    return shutil.copytree(played, tmp_path / "project")
-
-
-@pytest.fixture
-def command(quick_python: tuple[str, ...]) -> Command:
-    def run(place: Path, *args: object) -> subprocess.CompletedProcess[str]:
-        whole = [*quick_python, "-m", "pytest_recode.cli", *map(str, args)]
-        return subprocess.run(whole, cwd=place, capture_output=True, text=True, check=False)
-
-    return run
+from tests.projects import MODEL, Command
 
 
 class Page(HTMLParser):

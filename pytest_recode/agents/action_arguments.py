@@ -34,6 +34,10 @@ RANGES = (
 RANGE_NAMES = frozenset(name for pair in (*RANGES, ("offset", "limit")) for name in pair)
 SWITCHES = ("replace_all", "ignore_case", "case_sensitive")
 """Arguments that are true or false."""
+_TRUTH = {
+    **dict.fromkeys(("true", "yes", "1"), "true"),
+    **dict.fromkeys(("false", "no", "0"), "false"),
+}
 _MAY_BE = {
     "lines": "the first and the last line, such as 1-40",
     "command": "a string or an array of a program and its arguments",
@@ -165,10 +169,10 @@ def seconds_of(value: str) -> float:
 
 def true_or_false(name: str, value: str) -> str:
     """The value of one of SWITCHES: "true" or "false". Raises ValueError."""
-    plain = {"yes": "true", "1": "true", "no": "false", "0": "false"}.get(value.strip().lower(), value.strip().lower())
-    if plain not in ("true", "false"):
+    found = _TRUTH.get(value.strip().lower())
+    if found is None:
         raise ValueError(f"`{name}` must be true or false, and is `{value[:80]}`")
-    return plain
+    return found
 
 
 def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError:

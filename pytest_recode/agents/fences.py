@@ -20,7 +20,7 @@ SHELLS = ("bash", "sh", "shell", "console", "zsh", "ksh", "dash", "shell-session
 _COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)\s*$", re.IGNORECASE)
 
 _CHANGES = {
-    "a search and replace block": re.compile(r"[<-]{5,9} ?(?:search|original|head)\b.*$", re.IGNORECASE | re.MULTILINE),
+    "a search and replace block": re.compile(r"[<-]{5,9} ?(?:search|original|head)\b", re.IGNORECASE),
     "a diff": re.compile(r"(?:diff --git .*\n(?:.*\n){0,3})?--- .+\n\+\+\+ .+\n@@ |@@ -\d|\*\*\* Begin Patch"),
 }
 """How texts begin that describe changes of a file. None is Python."""

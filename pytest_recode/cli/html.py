@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import add_runs, add_without, need_packages, without_of, write_file
+from pytest_recode.cli.report_arguments import FIGURES, add_runs, add_without, need_packages, without_of, write_file
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add_to(commands: Commands) -> None:
         " directory instead.",
     )
     html.set_defaults(command=_html)
-    add_runs(html)
+    add_runs(html, published=True)
     html.add_argument(
         "-o",
         "--output",
@@ -39,7 +39,7 @@ def add_to(commands: Commands) -> None:
 
 
 def _html(given: argparse.Namespace) -> str:
-    need_packages("pytest-recode html")
+    need_packages("pytest-recode html", FIGURES, "html")
     from pytest_recode.cli.report_tables import SIMULATED, makers, rows_of
     from pytest_recode.render.html import build
     from pytest_recode.render.html.page import files

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import add_runs, need_packages, write_file
+from pytest_recode.cli.report_arguments import FIGURES, add_runs, need_packages, write_file
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add_to(commands: Commands) -> None:
     plot = commands.add_parser("plot", help="the figures of a report, each as SVG and PNG")
     plot.set_defaults(command=_plot)
-    add_runs(plot)
+    add_runs(plot, published=True)
     plot.add_argument(
         "-o",
         "--output",
@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
 
 
 def _plot(given: argparse.Namespace) -> str:
-    need_packages("pytest-recode plot")
+    need_packages("pytest-recode plot", FIGURES, "html")
     from pytest_recode.cli.report_tables import makers, rows_of
     from pytest_recode.render.html.charts import TABLES, charts
     from pytest_recode.render.html.figure_files import png, svg

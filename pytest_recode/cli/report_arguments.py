@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 _PARTS = ("tests", "reference", "prompts")
 
 
-def add_runs(parser: argparse.ArgumentParser) -> None:
+def add_runs(parser: argparse.ArgumentParser, *, published: bool) -> None:
+    """`published`: the command also takes files of published results."""
+    more = "; also the overall_stats.json of ResearchCodeBench, for its published rows" if published else ""
     parser.add_argument(
         "runs",
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="the directory of a run, or a results.jsonl; also the overall_stats.json of ResearchCodeBench, for its published rows",
+        help=f"the directory of a run, or a results.jsonl{more}",
     )
     parser.add_argument(
         "--model",
@@ -54,14 +56,25 @@ def without_of(values: Sequence[str]) -> Without:
     return Without(**dict.fromkeys(parts, True))
 
 
-def need_packages(command: str) -> None:
-    """Raise `UserError` with the command that installs what is missing."""
-    missing = [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
+FIGURES = {"jinja2": "jinja2", "matplotlib": "matplotlib"}
+"""What the extra `html` installs: import name -> name on PyPI."""
+
+
+def need_packages(command: str, packages: Mapping[str, str], extra: str) -> None:
+    """Raise `UserError` with the command that installs the missing ones of `packages` (import name -> name on PyPI)."""
+    missing = [package for module, package in packages.items() if not _is_installed(module)]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         raise UserError(
-            f"{command} requires {' and '.join(missing)}, which {verb} not installed: pip install 'pytest-recode[html]'"
+            f"{command} requires {' and '.join(missing)}, which {verb} not installed: pip install 'pytest-recode[{extra}]'"
         )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ModuleNotFoundError, ValueError):  # a parent package is missing, or was made unavailable
+        return False
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -11,7 +11,6 @@ from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.intervals import Interval
 from pytest_recode.metrics.rows import changed_tasks
-from pytest_recode.render.words import plural as plural
 
 Rows = Mapping[Row, Sequence[Attempt]]
 

@@ -11,7 +11,8 @@ from atif import (
     Trajectory,  # an independent implementation, of ATIF v1.8; that of Harbor needs Python 3.12 and all of Harbor
 )
 
-from tests.export.conftest import Command, records, rewrite, transcript
+from tests.export.conftest import records, rewrite, transcript
+from tests.projects import Command
 
 
 def exported(place: Path, command: Command, *args: object) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`pytest-recode export`: what is said, what is not overwritten, what `--without` removes, and records that lie."""
+"""`pytest-recode export`: its messages, what is not overwritten, what `--without` removes, and records that lie."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import pytest
 from pytest_recode.export.target import file_name
 from pytest_recode.export.targets import TARGETS
 from tests.export.collector import Collector
-from tests.export.conftest import Command, records, rewrite, transcript
+from tests.export.conftest import records, rewrite, transcript
 from tests.messages import assert_message
+from tests.projects import Command
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.export.conftest import Command, records, rewrite, transcript
+from tests.export.conftest import records, rewrite, transcript
+from tests.projects import Command
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample

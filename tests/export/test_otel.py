@@ -12,8 +12,9 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from tests.export.collector import Collector, attributes
-from tests.export.conftest import Command, records, rewrite, transcript
+from tests.export.conftest import records, rewrite, transcript
 from tests.messages import assert_message
+from tests.projects import Command
 
 
 def sent(place: Path, command: Command, *args: object) -> list[Span]:

@@ -11,7 +11,8 @@ from pytest_recode.metrics.episodes import share_of
 from pytest_recode.metrics.intervals import Interval, holm
 from pytest_recode.metrics.rows import differences
 from pytest_recode.render.report import shown
-from pytest_recode.render.report_table import Rows, listed, plural
+from pytest_recode.render.report_table import Rows, listed
+from pytest_recode.render.words import plural
 
 CERTAIN = 0.05
 

@@ -10,9 +10,8 @@ from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
 from pytest_recode.render.html.redaction import Without, corrects, knows_reference, shows_tests
-from pytest_recode.render.report_table import plural
 from pytest_recode.render.show import action_line, costs, diff, first_line, stop_reason
-from pytest_recode.render.words import error_kind_text, essence, status
+from pytest_recode.render.words import error_kind_text, essence, plural, status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

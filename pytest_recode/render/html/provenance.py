@@ -17,8 +17,8 @@ from pytest_recode.render.report_table import (
     columns,
     listed,
     missing,
-    plural,
 )
+from pytest_recode.render.words import plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_recode.metrics.categories import CATEGORIES
 from pytest_recode.render.html.bars import legend_height, stacked
-from pytest_recode.render.html.chart import COLOURS, INK, MARKERS, Chart, Panel, legend, lines_height
+from pytest_recode.render.html.chart import INK, MARKERS, Chart, Panel, legend, lines_height, style
 from pytest_recode.render.html.names import table_names
 from pytest_recode.render.report_table import Table
 
@@ -56,13 +56,12 @@ def _by_level(table: Table) -> Chart:
                     [row["recall"] - low for row, (low, _) in zip(ordered, ends, strict=True)],
                     [high - row["recall"] for row, (_, high) in zip(ordered, ends, strict=True)],
                 ],
-                color=COLOURS[place % len(COLOURS)],
-                marker=MARKERS[place % len(MARKERS)],
                 linestyle=":" if published else "-",
-                markerfacecolor="none" if published else COLOURS[place % len(COLOURS)],
+                fillstyle="none" if published else "full",
                 capsize=2,
                 elinewidth=0.8,
                 label=name,
+                **style(place),
             )
         axes.set_xticks(range(len(_LEVELS)), _LEVELS)
         axes.set_xlim(-0.5, len(_LEVELS) - 0.5)
@@ -101,7 +100,7 @@ def _by_turn(curves: Table, episodes: Table) -> Chart:
                 ]
                 axes.plot(
                     [turn for turn, _ in points], [value for _, value in points], label=name, markersize=5,
-                    color=COLOURS[place % len(COLOURS)], marker=MARKERS[place % len(MARKERS)],
+                    **style(place),
                 )  # fmt: skip
             for place, row in enumerate(published):
                 axes.plot(
