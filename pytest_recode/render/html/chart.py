@@ -59,7 +59,7 @@ def row_column() -> tuple[Column, ...]:
 
 def legend(axes: Axes, *, below: float | None = None) -> None:
     """The names of rows below the axes, where they cover no point. `below`: inches from the axes; None: a fifth of their height."""
-    height = axes.get_figure(root=True).get_figheight()  # type: ignore[union-attr]
+    height = axes.get_figure(root=True).get_figheight()
     distance = 0.2 if below is None else below / height
     axes.legend(loc="upper left", bbox_to_anchor=(0, -distance), ncols=1, frameon=False, borderaxespad=0)
 

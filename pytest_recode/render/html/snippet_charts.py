@@ -99,7 +99,7 @@ def _timeline(table: Table, cutoffs: Table | None, published: str) -> Chart:
     def day(text: str) -> float:
         from matplotlib.dates import date2num
 
-        return float(date2num(date.fromisoformat(text)))  # type: ignore[no-untyped-call]
+        return float(date2num(date.fromisoformat(text)))
 
     def draw(axes: Axes) -> None:
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
@@ -134,9 +134,9 @@ def _timeline(table: Table, cutoffs: Table | None, published: str) -> Chart:
         everything = [day(row[key]) for row in papers for key, _ in _DATES if row.get(key)] + [end for end, _ in ends]
         axes.set_xlim(min(everything) - 20, max(everything) + 20)
         name_lines(axes, [short(row["paper"]) for row in papers], at=min(everything) - 15)
-        locator = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+        locator = AutoDateLocator(maxticks=7)
         axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
         legend(axes, below=0.5)
 
     return Chart(
