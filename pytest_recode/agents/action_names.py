@@ -69,10 +69,22 @@ _NEAREST: Mapping[str, str] = {
             "pytest",
             "delete",
             "delete_file",
+            "delete_files",
             "remove",
+            "remove_file",
             "rm",
             "mkdir",
+            "create_directory",
+            "make_directory",
             "mv",
+            "move_file",
+            "rename_file",
+            "copy_file",
+            "git",
+            "commit",
+            "git_commit",
+            "git_diff",
+            "git_status",
         ),
         "run",
     ),
@@ -80,9 +92,14 @@ _NEAREST: Mapping[str, str] = {
         (
             "replace",
             "insert",
+            "insert_content",
+            "insert_line",
             "append",
+            "append_to_file",
             "patch",
             "apply_patch",
+            "apply_diff",
+            "search_and_replace",
             "multi_edit",
             "multiedit",
             "modify",
@@ -105,6 +122,18 @@ _NEAREST: Mapping[str, str] = {
             "fetch",
             "fetch_url",
             "open_url",
+            "browser_action",
+            "ask_followup_question",
+            "ask_user",
+            "ask_question",
+            "use_mcp_tool",
+            "access_mcp_resource",
+            "load_mcp_documentation",
+            "new_task",
+            "switch_mode",
+            "plan_mode_respond",
+            "fetch_instructions",
+            "update_todo_list",
         ),
         "",
     ),
@@ -214,6 +243,11 @@ def nearest(name: str) -> str:
         found = difflib.get_close_matches(plain[:80], list(_KINDS), 1, 0.75)
         near = _KINDS[found[0]] if found else ""
     return near
+
+
+def is_known_elsewhere(name: str) -> bool:
+    """Whether other agents have a tool of this name that this one lacks."""
+    return _lowered(name) in _NEAREST
 
 
 def no_such_action(name: str) -> str:

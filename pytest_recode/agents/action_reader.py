@@ -30,7 +30,17 @@ from pytest_recode.agents.json_calls import SUBMIT_TEXTS, decoded, taken_parts
 from pytest_recode.agents.shell_lines import command_alone, with_further_lines
 from pytest_recode.agents.tagged_calls import argument_tag, is_argument, tag_at
 from pytest_recode.agents.value_reader import SEARCH, fenced_at, search_and_replace, value_at
-from pytest_recode.agents.values import AS_BLOCKS, FENCE, DamagedError, Value, WrongError, closes, closes_fence, shown
+from pytest_recode.agents.values import (
+    AS_BLOCKS,
+    FENCE,
+    DamagedError,
+    Value,
+    WrongError,
+    closes,
+    closes_fence,
+    ends,
+    shown,
+)
 
 _ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
 _BOUND = re.compile(
@@ -54,6 +64,8 @@ class ActionReader:
     """Whether prose may follow the action."""
     replaced: list[tuple[Value, Value]] = field(default_factory=list)
     """The old and the new texts of an `edit` between conflict markers."""
+    earlier: Sequence[Value] = ()
+    """The texts of the actions before that end with a marker line."""
 
     def read(self, said: str, fence: str, said_at: int) -> None:
         """`said` is the rest of the heading, or the line below it, at line `said_at` (from 1). `fence` is the fence opened between the
@@ -98,6 +110,11 @@ class ActionReader:
                 return
             lost = f"Line {self.at + 1} ({shown(line)}) in `{kind}` is neither an argument nor within one, and would be lost."
             last = last_text(call)
+            if (before := next((each for each in self.earlier if ends(each, line)), None)) is not None:
+                raise DamagedError(
+                    f"Line {self.at + 1} ({shown(line)}) could end the text that began in line {before.opened} and ended in line {before.end}: it is "
+                    f"unclear which is meant. End that text with a word that is no line of it, such as `{_other_word(before.closer)}`."
+                )
             if kind == "run" and "command" in names_given(
                 call, kind
             ):  # its form, a command of one line, would not help
@@ -388,3 +405,8 @@ def _empty_fence(lines: Sequence[str], at: int) -> int:
 def _may_be_path_alone(kind: str) -> bool:
     """Whether the path may be on its own line below the heading, without the argument's name."""
     return kind in ("write", "edit") or (FORMS[kind].is_single_lines and "path" in FORMS[kind].takes)
+
+
+def _other_word(closer: str) -> str:
+    """A last word for a text that its marker line ends too early."""
+    return f"{closer}_2" if closer.isidentifier() else "END_OF_TEXT"

@@ -32,6 +32,8 @@ class Code:
     path: str = ""
     command: bool = False
     """Whether it is a command that writes the file, without the text of the file."""
+    change: bool = False
+    """Whether it describes a change of a file, as a diff does. `text` has the new lines, or the old ones if there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -265,7 +265,9 @@ class AnswerReader:
         if fence["info"].strip().lower() in ("", "xml", "tool_call", "tool_calls", "tool_use"):
             check_tag(self.lines, first)
         end = opened + 1
-        calls_within = language_in(fence["info"]) == "tool_code" or API_CALL.match(inner)
+        calls_within = (
+            language_in(fence["info"]) == "tool_code" or API_CALL.match(inner) or (form and _begins_python_call(inner))
+        )
         while end < len(self.lines) and not closes_fence(self.lines[end], fence["ticks"]):
             said = self.lines[end]
             if not calls_within and (acts(said) or opens_call(said) or begins_call(said) >= 0):
@@ -275,7 +277,7 @@ class AnswerReader:
                 )
             end += 1
         if calls_within and end < len(self.lines):
-            self._found("Python", python_calls("\n".join(self.lines[opened + 1 : end]), opened + 2), end + 1)
+            self._found(form or "Python", python_calls("\n".join(self.lines[opened + 1 : end]), opened + 2), end + 1)
             return
         if calls_as_python(inner):
             raise DamagedError(
@@ -402,7 +404,8 @@ class AnswerReader:
             opened = FENCE.match(line)
             if opened and not fence:
                 first = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
-                if first.lstrip()[:1] in ("{", "[") and not _SHELL_TEST.match(first):
+                json = first.lstrip()[:1] in ("{", "[") and not _SHELL_TEST.match(first)
+                if json or language_in(opened["info"]) == "tool_code" or _begins_python_call(first):
                     self._fence_in_prose(line, form=form)
                     self.below = form
                     return
@@ -437,6 +440,7 @@ class AnswerReader:
             wrapper=self.wrapper,
             call=call,
             prose_follows=not self.single,
+            earlier=tuple(self.texts),
         )
         self.forms.setdefault(form, call.line)
         reader.read(said, fence, at)
@@ -479,3 +483,8 @@ class AnswerReader:
                 f"Your answer continues with another part or with a result in line {self.resumed} and then acts again (line {line}), before it has seen any "
                 "result. Write Observation, Reflection and Planning once, then all actions of this step, and stop."
             )
+
+
+def _begins_python_call(line: str) -> bool:
+    """Whether a line begins an action as a call of Python that ends in a later line."""
+    return calls_as_python(line) and not line.rstrip().endswith(")")

@@ -94,7 +94,7 @@ def _holds_json(text: str, *, tagged: bool = False) -> bool:
     try:
         return any(tagged or names_a_tool(call.name) for call in json_calls(value, 1) or ())
     except DamagedError:
-        return names_a_call(text)
+        return names_a_call(text) or not isinstance(value, dict) or set(value) != {"action"}
 
 
 def _tag_acts(lines: Sequence[str], at: int, tag: re.Match[str], called: Collection[str]) -> bool:

@@ -24,6 +24,13 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
     """The action of a call. `lines` is the answer, and `texts` are all its texts. Raises DamagedError and WrongError."""
     old, new = _value(call, "edit", "old"), _value(call, "edit", "new")
     if kind_of(call.name) == "edit" and old is not None and new is not None and old.text == new.text:
+        if old.dedented != new.dedented:
+            dedented = next(each.opened for each in (old, new) if each.dedented)
+            raise DamagedError(
+                f"The old and the new text of the `edit` in line {call.line} are the same: after `|`, as in line {dedented}, the indentation of "
+                "the first line is taken away. Write both as blocks, whose lines are taken as they are: `old <<END_OF_OLD`, its lines, "
+                "`END_OF_OLD`, then `new <<END_OF_NEW`, its lines, `END_OF_NEW`."
+            )
         clipped = next((each.opened for each in call.values.values() if each.clipped), 0)
         if clipped:
             raise DamagedError(

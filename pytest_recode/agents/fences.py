@@ -126,7 +126,7 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
                 f"The code that begins in line {piece.line} is the correction of one interface (`interface={interface[:80]}`), and a "
                 f"block replaces the whole of {path}. Write the whole file in a fence without `interface=`: ```python {path}."
             )
-        if form := _changes(piece.text):
+        if form := form_of_change(piece.text):
             raise DamagedError(
                 f"The code that begins in line {piece.line} is {form}, and a block replaces the whole of {path}. Write the whole content of "
                 f"{path}: ```python {path}."
@@ -144,7 +144,7 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
     return Found(files={path: piece.text for path, piece in chosen.items()}, problems=tuple(problems))
 
 
-def _changes(text: str) -> str:
+def form_of_change(text: str) -> str:
     """The form in which a text describes changes of a file, instead of its content; "" if it does not."""
     begins = text.lstrip("\n")
     return next((form for form, mark in _CHANGES.items() if mark.match(begins)), "")

@@ -11,22 +11,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from pytest_recode.agents.action_names import (
-    kind_of,
-    no_such_action,
-    plain_name,
-)
-from pytest_recode.agents.actions import (
-    arguments_of,
-    json_type,
-)
+from pytest_recode.agents.action_names import argument_of, is_known_elsewhere, kind_of, no_such_action, plain_name
+from pytest_recode.agents.actions import arguments_of, json_type
 from pytest_recode.agents.calls import Call
-from pytest_recode.agents.forms import PART_NAMES
-from pytest_recode.agents.values import (
-    DamagedError,
-)
+from pytest_recode.agents.forms import FORMS, PART_NAMES
+from pytest_recode.agents.values import DamagedError
 
 _NAME_KEYS = ("action", "name", "tool", "tool_name", "function", "function_name", "recipient_name")
 
@@ -156,6 +148,7 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
     if name is None:
         [only] = rest if len(rest) == 1 else [""]
         if kind_of(only) is None or not isinstance(rest[only], dict):
+            _check_arguments(rest, line)
             return None
         return [Call(name=only, line=line, arguments=rest[only], parts=parts | taken_parts(rest[only]))]
     called = rest.pop(name)
@@ -169,8 +162,8 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
         inner[0].parts = parts | inner[0].parts
         return inner
     if not isinstance(called, str) or (kind_of(called) is None and not any(key in rest for key in _ARGUMENT_KEYS)):
-        if name == "action" and isinstance(called, str):
-            raise DamagedError(no_such_action(called))
+        if isinstance(called, str) and _is_unknown_call(name, called, rest):
+            raise DamagedError(f"{no_such_action(called)} (Line {line}.)")
         return None
     keys = [key for key in _ARGUMENT_KEYS if key in rest]
     if len(keys) > 1:
@@ -192,6 +185,23 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
         )
     arguments = {**given, **beside}
     return [Call(name=called, line=line, arguments=arguments, parts=parts | taken_parts(arguments))]
+
+
+def _check_arguments(given: Mapping[str, Any], line: int) -> None:
+    """Raises DamagedError for an object that has the arguments of an action and not its name."""
+    known = [key for key in given if any(argument_of(kind, key) is not None for kind in FORMS)]
+    if known and all(key in known or key in IGNORED_KEYS for key in given):
+        raise DamagedError(
+            f"The JSON object in line {line} has arguments of actions (`{known[0][:80]}`) and names no action. Write each action like {AS_JSON}. If "
+            "it is data, leave it out, or put it in backticks within a sentence."
+        )
+
+
+def _is_unknown_call(key: str, called: str, given: Mapping[str, Any]) -> bool:
+    """Whether an object whose `key` has this value calls an action that does not exist, and is no other data."""
+    if key == "action" or is_known_elsewhere(called):
+        return True
+    return key != "name" and any(argument_of(kind, each) is not None for each in given for kind in FORMS)
 
 
 SUBMIT_TEXTS = ("message", "summary", "result", "answer", "final_answer", "text", "output", "notes")

@@ -19,6 +19,7 @@ from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
 from pytest_recode.agents.headings import NAMED_FILE, interface_in, path_in
 from pytest_recode.agents.python_source import ends_in_a_string, holds_code
 from pytest_recode.agents.shell_script import HERE
+from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE
 
 MAX_READ = 1_000_000
@@ -32,6 +33,8 @@ _INTO = re.compile(
     r"(?:(?<![<\d&>])>{1,2}[ \t]*|\btee[ \t]+(?:-a[ \t]+)?|\bsed[ \t]+-i\b[^|;&\n]{0,400}[ \t])['\"]?(?P<path>[\w./-]*\w)"
 )
 _DIFF_FILE = re.compile(r"(?:\+\+\+[ \t]+(?:b/)?|\*\*\*[ \t]+(?:Update|Add)[ \t]+File:[ \t]*)(?P<path>[^\t\n]+)")
+_IN_DIFF = re.compile(r"[ +@\\-]|$|diff |index |(?:new|deleted) file |rename |similarity |\*\*\* ")
+"""How the lines of a diff begin; an empty one may be a line of a file."""
 _PROMPT = re.compile(r">>>(?:[ \t]|$)", re.MULTILINE)
 _CONFLICT = re.compile(r"[ \t]*(?:<{5,9}|={5,9}|>{5,9})(?:[ \t].*)?$")
 
@@ -69,7 +72,7 @@ def lines_of_files(files: Iterable[bytes]) -> frozenset[str]:
 def outside_code(text: str) -> tuple[Code, ...]:
     """The code in a text: what its fences hold (also in lists and quotations), and definitions outside of fences."""
     lines = text[:MAX_READ].split("\n")
-    rows = [_QUOTED.sub("", line) for line in lines]
+    rows = [line if line.startswith(">>>>>") else _QUOTED.sub("", line) for line in lines]
     pieces: list[Code] = []
     outside: list[str] = []
     at = 0
@@ -83,7 +86,7 @@ def outside_code(text: str) -> tuple[Code, ...]:
         end = next((row for row in range(at + 1, len(rows)) if _closes(within[row], opened["ticks"])), len(rows))
         pieces += _in_fence(within, at, end, opened["info"])
         at = end + 1
-    return (*pieces, *(Code(text=each) for each in _definitions(outside)))
+    return (*pieces, *_without_fence(outside), *(Code(text=each) for each in _definitions(outside)))
 
 
 def file_named_near(lines: Sequence[str], opened: int) -> str:
@@ -106,7 +109,7 @@ def _in_fence(rows: Sequence[str], at: int, end: int, info: str) -> Iterator[Cod
     if language in ("diff", "patch") or first.startswith(("*** Begin Patch", "--- a/", "diff --git")):
         yield from _in_diff(body, path)
     elif _CONFLICT.match(first):
-        yield Code(text="\n".join(_new_lines(body)), path=path)
+        yield Code(text="\n".join(_new_lines(body)), path=path, change=True)
     elif language in SHELLS or (not language and HERE.search(first)):
         yield from _in_shell(body)
     elif path or language in PYTHONS or (not language and (holds_code(body) or ends_in_a_string(body))):
@@ -115,18 +118,47 @@ def _in_fence(rows: Sequence[str], at: int, end: int, info: str) -> Iterator[Cod
         yield from (Code(text=each) for each in _definitions(body.split("\n")))
 
 
+def _without_fence(rows: Sequence[str]) -> Iterator[Code]:
+    """Diffs, texts between conflict markers and here-documents that write a file, in lines outside of fences."""
+    at = 0
+    while at < len(rows):
+        end = at + 1
+        if _opens_diff(rows, at):
+            end = next((row for row in range(at + 1, len(rows)) if not _IN_DIFF.match(rows[row])), len(rows))
+            yield from _in_diff("\n".join(rows[at:end]), "")
+        elif SEARCH.match(rows[at].strip()):
+            end = next((row + 1 for row in range(at + 1, len(rows)) if rows[row].lstrip()[:5] == ">>>>>"), len(rows))
+            yield Code(text="\n".join(_new_lines("\n".join(rows[at:end]))), change=True)
+        elif (here := HERE.search(rows[at])) is not None:
+            last = (row for row in range(at + 1, len(rows)) if rows[row].strip("\t") == here["tag"])
+            if (closed := next(last, 0)) > 0:
+                end = closed + 1
+                yield from _in_shell("\n".join(rows[at:end]))
+        at = end
+
+
+def _opens_diff(rows: Sequence[str], at: int) -> bool:
+    line = rows[at]
+    return line.startswith(("diff --git ", "*** Begin Patch")) or (
+        line.startswith("--- ") and at + 1 < len(rows) and rows[at + 1].startswith("+++ ")
+    )
+
+
 def _in_diff(body: str, path: str) -> Iterator[Code]:
-    """The lines that a diff adds, for each file."""
+    """The lines that a diff adds, for each file; if it adds none, those that it removes, with their sign."""
     added: list[str] = []
+    removed: list[str] = []
     for line in body.split("\n"):
         if found := _DIFF_FILE.match(line):
-            if added:
-                yield Code(text="\n".join(added), path=path)
-            path, added = found["path"].strip(), []
+            if added or removed:
+                yield Code(text="\n".join(added or removed), path=path, change=True)
+            path, added, removed = found["path"].strip(), [], []
         elif line[:1] == "+":
             added.append(line[1:])
-    if added:
-        yield Code(text="\n".join(added), path=path)
+        elif line[:1] == "-" and not line.startswith("--- "):
+            removed.append(line)
+    if added or removed:
+        yield Code(text="\n".join(added or removed), path=path, change=True)
 
 
 def _new_lines(body: str) -> Iterator[str]:
@@ -201,14 +233,15 @@ def lost_line(code: Code, known: Known) -> str:
     return ""
 
 
-def lost_file(found: Sequence[Code], actions: Sequence[Action], known: Known) -> tuple[str, str]:
-    """File and line of the first piece that names a file which no action writes; ("", "") if there is none."""
+def lost_file(found: Sequence[Code], actions: Sequence[Action], known: Known) -> tuple[Code, str] | None:
+    """The first piece that names a file which no action writes, or that describes a change while no action changes a file, and its first
+    line that is not known."""
     for code in found:
-        if not code.path or not _is_concerned(code, known) or _is_written(code.path, actions):
+        if not (code.path or code.change) or not _is_concerned(code, known) or _is_written(code.path, actions):
             continue
         if line := lost_line(code, known):
-            return code.path, line
-    return "", ""
+            return code, line
+    return None
 
 
 def lost_code(found: Sequence[Code], known: Known) -> str:
@@ -232,7 +265,10 @@ def _is_concerned(code: Code, known: Known) -> bool:
 
 
 def _is_written(path: str, actions: Sequence[Action]) -> bool:
+    """Whether an action may write this file; for "", any file."""
     written = [each.arguments["path"] for each in actions if each.kind in ("write", "edit")]
+    if not path:
+        return bool(written)
     commands = [each.arguments["command"] for each in actions if each.kind == "run"]
     return any(same_file(path, other) for other in written) or any(
         _may_write(command, posixpath.basename(path)) for command in commands

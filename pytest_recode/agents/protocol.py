@@ -44,6 +44,7 @@ __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "ren
 
 MAX_ANSWER = 1_000_000
 """Characters of one answer: as much as a target may hold, so nothing that could be graded is refused."""
+_ALIKE = "Other actions have one: write all of them alike."
 _NO_ACTION = "Your answer has no action: no line such as `### Action: read`."
 _SHAPE = """\
 ### Observation
@@ -143,6 +144,8 @@ def _read(lines: list[str]) -> AnswerReader:
         if any(_opens_single(lines, at) for at in range(len(lines))):
             return AnswerReader(lines=lines, heads=(HEADING, LOOSE, SINGLE)).read()
     if damage is not None:
+        if real and reading.hint.startswith("Line") and "no `###`" in reading.hint:
+            raise DamagedError(f"{reading.hint} {_ALIKE}")
         lost, found, _ = str(damage).partition("would be lost.")
         if found and (cut := cut_short(reading.calls, lines)):
             raise DamagedError(f"{lost}{found} {cut}")
@@ -307,7 +310,7 @@ def _step(reading: AnswerReader) -> Step:
         told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())
         raise DamagedError(f"Your answer has actions in different forms, {told}: use one.")
     if reading.hint:
-        raise DamagedError(f"{reading.hint} Other actions have one: write all of them alike.")
+        raise DamagedError(f"{reading.hint} {_ALIKE}")
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer has {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
     texts = [*reading.texts, *(each for call in calls for each in call.values.values() if each.closer[:1] == "<")]

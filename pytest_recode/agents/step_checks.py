@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.actions import AS_A_WHOLE, Action, Code, ProtocolError, Step, in_calls, in_text, wrong_use
+from pytest_recode.agents.fences import form_of_change
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.outside_code import Known, lost_code, lost_file
@@ -49,13 +50,20 @@ def checked(
 def lost(step: Step, known: Known, *, native: bool) -> str:
     """A description of code outside the actions that would be lost whatever the actions do; "" if there is none."""
     known = _with_actions(known, step)
-    path, line = lost_file(step.outside, step.actions, known)
-    if path:
+    if (found := lost_file(step.outside, step.actions, known)) is not None:
+        code, line = found
+        if code.change:
+            file = code.path[:200] or "a file"
+            return (
+                f"The change of {file} outside of your actions would be lost: no action changes {'that' if code.path else 'a'} file, and "
+                f"`{line[:80]}` is in none that you were shown. Nothing was done. Change the file with `edit`, which replaces the text `old` by the "
+                "text `new`."
+            )
         how = f"Write it with the tool `write` or `edit`{', or run the command with `run`' if _commanded(step.outside) else ''}."
         return (
-            f"The code outside of your actions that names the file {path[:200]} would be lost: no action writes that file, and `{line[:80]}` is "
-            f"in none that you were shown. Nothing was done. {how if native else to_write(path)} To quote code of your own, leave the name of "
-            "the file out."
+            f"The code outside of your actions that names the file {code.path[:200]} would be lost: no action writes that file, and "
+            f"`{line[:80]}` is in none that you were shown. Nothing was done. {how if native else to_write(code.path)} To quote code of your own, "
+            "leave the name of the file out."
         )
     if step.actions[-1].kind != "submit" or any(FORMS[each.kind].changes_files for each in step.actions):
         return ""
@@ -121,10 +129,9 @@ def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
             f"The text for {given['path'][:200]} is the correction of one interface (`interface={interface[:80]}`), and `write` replaces "
             "the whole file. Write the whole file without a code fence, or use `edit`.",
         )
-    if action.kind == "write" and SEARCH.match(given["text"].lstrip().partition("\n")[0]):
+    if action.kind == "write" and (form := _form_of_change(given["path"], given["text"])):
         return wrong_use(
-            "edit",
-            f"The text for {given['path'][:200]} begins with a mark of search and replace, and `write` replaces the whole file. Use `edit`.",
+            "edit", f"The text for {given['path'][:200]} is {form}, and `write` replaces the whole file. Use `edit`."
         )
     if not {"pattern", "path"} & given.keys():
         return action
@@ -135,6 +142,13 @@ def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
             return _checked(replace(action, arguments={**given, "pattern": re.escape(given["pattern"])}), workspace)
         return wrong_use(action.kind, f"`{action.kind}`: {refused}.")
     return replace(action, arguments={**given, "path": path}) if given.get("path", "").startswith("/") else action
+
+
+def _form_of_change(path: str, text: str) -> str:
+    """The form in which a text describes changes of the file instead of its content; "" if it does not."""
+    if SEARCH.match(text.lstrip().partition("\n")[0]):
+        return "a search and replace block"
+    return "" if path.endswith((".diff", ".patch")) else form_of_change(text)
 
 
 def _interface(action: Action) -> str | None:

@@ -212,6 +212,12 @@ def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
             return call, text.index(close, at)
         if tag is None:
             what = text[at:].partition("\n")[0]
+            if (last := next(reversed(call.values.values()), None)) and last.closer in text[at : text.find(close, at)]:
+                raise DamagedError(
+                    f"The text of the argument that begins in line {last.opened} ends at the first `{last.closer}`, and there is another after it: it "
+                    "is unclear which is meant. Write the action below `### Action: NAME`, and the text as a block: `text <<END_OF_TEXT`, "
+                    "its lines, `END_OF_TEXT`."
+                )
             raise DamagedError(
                 f"`{call.name[:80]}` in line {call.line} is not closed by `{close}`, or holds what is no argument: {what[:80]!r}. "
                 f"{_in_tags(call.name)}"

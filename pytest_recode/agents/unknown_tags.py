@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_recode.agents.action_names import argument_of, nearest, no_such_action, plain_name
+from pytest_recode.agents.action_names import argument_of, is_known_elsewhere, nearest, no_such_action, plain_name
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.other_tools import names_a_tool
 from pytest_recode.agents.tagged_calls import attribute_names, bare_name, is_argument, opens_call, tag_at
@@ -49,7 +49,7 @@ def unknown_call(lines: Sequence[str], at: int) -> str:
         return ""
     attributed = any(map(_is_argument_name, attribute_names(tag)))
     if _is_argument_name(plain) and not attributed:
-        return ""
+        return name if "_" in plain and f"</{tag['name']}>" in "\n".join(lines[at:]) else ""
     within = line[tag.end() :].strip() or next((each.strip() for each in lines[at + 1 :] if each.strip()), "")
     child = tag_at(within, 0) if not tag["empty"] else None
     if child is not None and opens_call(within):
@@ -58,7 +58,11 @@ def unknown_call(lines: Sequence[str], at: int) -> str:
         (child is not None and (is_argument(child) or _is_argument_name(bare_name(child))))
         or attributed
         or plain in _LANGUAGES
-        or ("_" in plain and (names_a_tool(name) or bool(nearest(name)) or bool(tag["empty"])))
+        or (
+            "_" in plain
+            and (names_a_tool(name) or is_known_elsewhere(name) or bool(nearest(name)) or bool(tag["empty"]))
+        )
+        or (child is not None and is_known_elsewhere(name) and nearest(name) != "submit")
     )
     return name if is_call else ""
 

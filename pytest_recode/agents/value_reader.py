@@ -227,6 +227,7 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
         end=end,
         opened=at + 1,
         clipped=len(kept) < len(body),
+        dedented=0 if given else depth - outer,
         final="\n" if kept and "-" not in options else "",
     )
 

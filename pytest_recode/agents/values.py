@@ -39,6 +39,8 @@ class Value:
     """The info string of its fence."""
     clipped: bool = False
     """Whether blank lines at its end were left out, as YAML does after `|`."""
+    dedented: int = 0
+    """How many blanks were taken away from each line, as YAML does after `|`."""
     block: bool = False
     """Whether it is a block, whose last word the model chose."""
     mark: str = ""

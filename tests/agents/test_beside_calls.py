@@ -192,7 +192,9 @@ def test_the_code_of_a_file_that_no_call_writes_is_an_error(
 ) -> None:
     found = read(open_walled, calls(call, text=text.replace("x = 1", "y = 1") if text == CODE else text))
     assert isinstance(found, ProtocolError), found
-    assert_message(found.text, "src/a.py", "no action writes that file", "`y = 1`", "Nothing was done", "`write`")
+    change = any(mark in text for mark in ("```diff", "*** Begin", "<<<<<<<"))
+    what = ("no action changes that file", "`edit`") if change else ("no action writes that file", "`write`")
+    assert_message(found.text, "src/a.py", "`y = 1`", "Nothing was done", *what)
 
 
 @pytest.mark.parametrize(

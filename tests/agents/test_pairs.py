@@ -124,7 +124,7 @@ def seen(step: Step | ProtocolError, code: str, other: str, *, before: bool = Tr
         return "written"
     assert [*step.actions] == expected[1:], step
     known = Known(targets=(PATH,), interfaces=("solver.solve",))
-    if lost_file(step.outside, step.actions, known)[0]:
+    if lost_file(step.outside, step.actions, known) is not None:
         return "refused"
     return "refused" if step.actions[-1].kind == "submit" and lost_code(step.outside, known) else "dropped"
 

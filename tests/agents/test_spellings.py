@@ -405,7 +405,7 @@ def refusal(answer: str) -> str:
         ),
         (
             '{"action": {"type": "model", "path": "a.py"}}',
-            'Write `{"action": "read", "args": {"path": "a.py"}}`, for example.',
+            'names no action. Write each action like `{"action": "read", "args": {"path": "a.py"}}`.',
         ),
         (
             '{"actions": [{"read": "a.py"}]}',
@@ -447,12 +447,14 @@ def refusal(answer: str) -> str:
                 'an action as JSON names it and begins in a line of its own, such as `{"action": "read", "args": {"path": "a.py"}}`.',
             )
             for answer in (
-                '{"path": "a.py", "text": "x"}',
                 'I do `{"action": "read", "path": "a.py"}` now.',
                 '```json\n{"tool_name": 3, "file": "a.py"}\n```',
                 "So: {'path': 'a.py'}",
-                '{\n  "command": "ls"\n}',
             )
+        ),
+        *(
+            (answer, 'names no action. Write each action like `{"action": "read", "args": {"path": "a.py"}}`.')
+            for answer in ('{"path": "a.py", "text": "x"}', '{\n  "command": "ls"\n}')
         ),
         ('Line one.\nI pass {"path": 1} here.', 'Line 2 (`I pass {"path": 1} here.`) holds JSON that is not read'),
         (
@@ -494,7 +496,26 @@ def refusal(answer: str) -> str:
         ("<tool_call>read\n<arg_key>path</arg_key>\nx", "is not made of `<arg_key>...</arg_key>` and"),
         ('```json\n{"action": "list"}\nand\n```', "holds more than actions: line 3 (`and`) is none."),
         ("```tool_code\nx = 1\n```", "The Python that begins in line 2 holds more than calls of tools."),
-        ('<|python_tag|>{"name": "list"} so', "'so' follows a call of a tool in line 1."),
+        (
+            '<|python_tag|>{"name": "list"} so',
+            "'so' follows a call of a tool in line 1, and is no call in the same form.",
+        ),
+        (
+            "### Action: write a.md\ntext <<E\na\n  E\n### Action: run\ncommand: ls\nE\n",
+            "Line 7 (`E`) could end the text that began in line 2 and ended in line 4",
+        ),
+        (
+            "# Action: write `a.md`\ntext <<E\n### Action: run\ncommand: ls\nE",
+            "has no `###` before it. Other actions have one",
+        ),
+        (
+            "### Action: edit a.py\nold: |\n      x\nnew: |\n  x\n",
+            "after `|`, as in line 2, the indentation of the first line is taken away",
+        ),
+        (
+            '<write><path>a.py</path><text>s = "</text>"\n</text></write>',
+            "ends at the first `</text>`, and there is another after it",
+        ),
         (
             '### Planning: so. [TOOL_CALLS][{"name": "list"}]\n### Action: submit',
             "has `[TOOL_CALLS]`, which some models write",

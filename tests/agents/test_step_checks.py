@@ -291,7 +291,7 @@ def test_search_and_replace_is_no_text_of_a_file(open_walled: Open, native: bool
     found = read(open_walled(), "write", {"path": "a.py", "text": text}, native=native)
     assert isinstance(found, ProtocolError), found
     assert (
-        "The text for a.py begins with a mark of search and replace, and `write` replaces the whole file. Use `edit`."
+        "The text for a.py is a search and replace block, and `write` replaces the whole file. Use `edit`."
         in found.text
     )
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from pytest_recode.agents.action_names import argument_of, kind_of
 from pytest_recode.agents.actions import ProtocolError, Step
 from pytest_recode.agents.forms import FORMS
+from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.step_checks import lost
 from pytest_recode.agents.tools import from_reply
 from pytest_recode.models import Reply, ToolCall
 from tests.agents.scripted import USAGE
@@ -27,7 +29,30 @@ UNKNOWN = {
     "file": '<file path="a.py">\nx = 1\n</file>',
     "code": '<code filename="a.py">\nx = 1\n</code>',
     "python": "<python>\nprint(1)\n</python>",
+    "ask_followup_question": "<ask_followup_question><question>So?</question></ask_followup_question>",
+    "use_mcp_tool": "<use_mcp_tool>\n<server_name>fs</server_name>\n</use_mcp_tool>",
+    "new_task": "<new_task>\n<mode>code</mode>\n</new_task>",
+    "commit": "<commit>\n<message>Done</message>\n</commit>",
+    "file_content": "<file_content>\nx = 1\n</file_content>",
+    "move_file": '<move_file source="a.py" destination="b.py"/>',
 }
+JSON = (
+    '{"tool": "delete_file", "path": "a.py"}',
+    '{"tool_name": "glob", "pattern": "*.py"}',
+    '{"function": "append_to_file", "path": "a.py", "content": "x"}',
+    '{"name": "apply_patch", "patch": "x"}',
+    '{"path": "a.py", "content": "x = 1\\n"}',
+    '{"plan": ["write it"], "file": "a.py", "content": "x = 1\\n"}',
+    '{"command": ["bash", "-lc", "ls"]}',
+)
+DATA = ('{"name": "solver", "file": "a.py"}', '{"function": "solve", "status": "passes"}', '{"a": 1}', "{}", "[1, 2]")
+CHANGES = (
+    "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n",
+    "--- a/a.py\n+++ b/a.py\n@@ -1 +0 @@\n-x = 1\n",
+    "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n",
+    "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n",
+    "cat > a.py <<'EOF'\nx = 2\nEOF\n",
+)
 PROSE = (
     "<scratchpad>\nls again\n</scratchpad>",
     "<answer>\nDone.\n</answer>",
@@ -89,3 +114,46 @@ def test_an_element_with_an_argument_is_executed_or_refused(name: str, argument:
     found = parse(f"<{name}>\n<{argument}>a.py</{argument}>\n</{name}>\n\n{RUN}\n")
     known = kind_of(name) is not None and any(argument_of(kind, argument) for kind in FORMS)
     assert isinstance(found, ProtocolError) or (known and len(found.actions) == 2)
+
+
+@pytest.mark.parametrize("said", JSON)
+@pytest.mark.parametrize("fenced", [True, False])
+@pytest.mark.parametrize("native", [True, False])
+def test_json_with_an_action_that_is_none_is_no_prose(said: str, fenced: bool, native: bool) -> None:
+    said = f"```json\n{said}\n```" if fenced else said
+    found = beside_a_run(said, native=native)
+    assert isinstance(found, ProtocolError), found
+
+
+@pytest.mark.parametrize("said", DATA)
+@pytest.mark.parametrize("native", [True, False])
+def test_json_of_data_is_prose(said: str, native: bool) -> None:
+    assert isinstance(beside_a_run(said, native=native), Step)
+
+
+@pytest.mark.parametrize("said", CHANGES)
+@pytest.mark.parametrize("fenced", [True, False])
+@pytest.mark.parametrize("native", [True, False])
+def test_a_change_in_another_notation_is_no_prose(said: str, fenced: bool, native: bool) -> None:
+    said = f"```\n{said}```" if fenced else said
+    step = beside_a_run(f"I do this:\n\n{said}", native=native)
+    assert isinstance(step, Step), step
+    fault = lost(step, Known(), native=native)
+    assert_message(
+        fault, "outside of your actions", "would be lost", "Nothing was done", "`edit`" if "cat" not in said else ""
+    )
+
+
+@pytest.mark.parametrize("said", CHANGES)
+def test_a_change_that_was_shown_is_a_quotation(said: str) -> None:
+    step = beside_a_run(f"It was:\n\n{said}", native=False)
+    assert isinstance(step, Step), step
+    assert not lost(step, Known().also(["x = 2", "-x = 1"]), native=False)
+
+
+def beside_a_run(said: str, *, native: bool) -> Step | ProtocolError:
+    """What is read of a text beside a run of `ls`: in the text protocol in the part before it, with native calls as text."""
+    if not native:
+        return parse(f"### Planning\n{said}\n\n### Action: run\ncommand: ls\n")
+    call = ToolCall(id="1", name="run", arguments='{"command": "ls"}')
+    return from_reply(Reply(text=said, tool_calls=(call,), usage=USAGE))
