@@ -120,6 +120,7 @@ def _in_fence(rows: Sequence[str], at: int, end: int, info: str) -> Iterator[Cod
 
 def _without_fence(rows: Sequence[str]) -> Iterator[Code]:
     """Diffs, texts between conflict markers and here-documents that write a file, in lines outside of fences."""
+    last = {row.strip("\t"): number for number, row in enumerate(rows)}  # so that no search is in vain
     at = 0
     while at < len(rows):
         end = at + 1
@@ -129,11 +130,9 @@ def _without_fence(rows: Sequence[str]) -> Iterator[Code]:
         elif SEARCH.match(rows[at].strip()):
             end = next((row + 1 for row in range(at + 1, len(rows)) if rows[row].lstrip()[:5] == ">>>>>"), len(rows))
             yield Code(text="\n".join(_new_lines("\n".join(rows[at:end]))), change=True)
-        elif (here := HERE.search(rows[at])) is not None:
-            last = (row for row in range(at + 1, len(rows)) if rows[row].strip("\t") == here["tag"])
-            if (closed := next(last, 0)) > 0:
-                end = closed + 1
-                yield from _in_shell("\n".join(rows[at:end]))
+        elif (here := HERE.search(rows[at])) is not None and last.get(here["tag"], 0) > at:
+            end = next(row + 1 for row in range(at + 1, len(rows)) if rows[row].strip("\t") == here["tag"])
+            yield from _in_shell("\n".join(rows[at:end]))
         at = end
 
 

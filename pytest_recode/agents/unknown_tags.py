@@ -49,7 +49,7 @@ def unknown_call(lines: Sequence[str], at: int) -> str:
         return ""
     attributed = any(map(_is_argument_name, attribute_names(tag)))
     if _is_argument_name(plain) and not attributed:
-        return name if "_" in plain and f"</{tag['name']}>" in "\n".join(lines[at:]) else ""
+        return name if "_" in plain else ""
     within = line[tag.end() :].strip() or next((each.strip() for each in lines[at + 1 :] if each.strip()), "")
     child = tag_at(within, 0) if not tag["empty"] else None
     if child is not None and opens_call(within):
