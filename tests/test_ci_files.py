@@ -129,7 +129,8 @@ def test_each_key_stands_in_the_step_that_needs_it_alone() -> None:
     assert [set(step["env"]) for step in job["steps"] if "env" in step] == [set(KEYS)]
 
 
-@pytest.mark.parametrize("name", ["github-actions.yml", pytest.param("gitlab-ci.yml", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
 def test_a_run_and_the_next_attempt(name: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """The second attempt is on a fresh machine, which has the records as the system stored them, and of what was played it plays nothing."""
     text = played_by(script(name), "sim/novice", "sim/graduate").replace("-n 4", "-n 2")

@@ -103,6 +103,7 @@ def tree(out: Path) -> dict[str, bytes]:
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.slow
 def test_merged_shards_are_the_run_that_was_not_divided(project: Path, merge: Merge) -> None:
     before = {part: tree(part) for part in project.glob("shard-*")}
     done = merge(project)

@@ -108,7 +108,7 @@ def written(spelling: str, text: str) -> str:
     return f"{text}\n"
 
 
-@examples(400)
+@examples(200)
 @given(text=python.filter(parses), spelling=st.sampled_from([*EXACT]))
 def test_python_in_any_spelling(text: str, spelling: str) -> None:
     if "CRLF" in spelling and "\r" in text:

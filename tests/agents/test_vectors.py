@@ -138,6 +138,7 @@ def test_workers_at_the_same_time_pay_once(
     assert asked.count("half") == 2
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_what_it_has_paid_for(
     chat_server: Serve, tmp_path: Path, worker: Callable[[ChatServer], subprocess.Popen[str]]
 ) -> None:

@@ -307,6 +307,7 @@ def test_a_command_that_cannot_start_is_refused(open_workspace: Open) -> None:
     assert workspace.list() == ("README.md", "instruction.md", "lib/helpers.py", "paper.md", "solver.py")
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("seconds", [2.0, 1e9, float("nan"), float("inf")])
 def test_a_time_limit_cannot_raise_that_of_every_command(open_workspace: Open, seconds: float) -> None:
     workspace = open_workspace(Limits(command_seconds=1))

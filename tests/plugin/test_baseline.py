@@ -107,6 +107,7 @@ def test_lost_tasks_fail_where_they_are_asked_for(
         assert (with_default.ret, with_default.parseoutcomes()) == (0, {"unsolved": 2, "passed": 2})
 
 
+@pytest.mark.slow
 def test_changed_new_and_missing_tasks_are_listed(
     baseline: Path, make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -151,6 +152,7 @@ def no_price(row: dict[str, Any]) -> None:
     row["tasks"]["a"]["attempts"][0]["cost_usd"] = None
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("edit", "option", "named"),
     [

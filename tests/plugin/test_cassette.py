@@ -174,6 +174,7 @@ def test_a_mode_needs_a_cassette(recode: Run) -> None:
     assert_message(line, "--recode-cassette-mode", "requires the directory", "--recode-cassette=DIR")
 
 
+@pytest.mark.slow
 def test_a_damaged_cassette_is_named_with_its_line(recode: Run, pytester: pytest.Pytester) -> None:
     with ChatServer(answers) as server:
         recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=first", "-k", "one and L4")

@@ -110,6 +110,7 @@ def test_an_unsolved_episode_does_not_end_the_run(make_task: MakeTask, recode: R
     assert (result.ret, result.parseoutcomes()) == (0, {"unsolved": 2, "passed": 1})
 
 
+@pytest.mark.slow
 def test_last_failed_selects_what_is_unsolved(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

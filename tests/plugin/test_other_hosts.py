@@ -411,7 +411,8 @@ def test_a_host_without_the_tasks_is_named_before_anything_is_asked(make_task: M
     assert not (hosts.records / "out").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_all_processes_here_stops_all_hosts_and_records_the_answers_in_progress(
     make_task: MakeTask, hosts: Hosts, records: Records, number: signal.Signals
 ) -> None:

@@ -147,6 +147,7 @@ def test_a_person_is_asked_in_the_terminal_what_the_level_shows(
     assert record["turns"][1]["feedback"]["source"] == "person"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 def test_at_l4_code_is_asked_for(make_task: MakeTask, pytester: pytest.Pytester) -> None:
     make_task()
@@ -270,6 +271,7 @@ def test_what_was_said_so_far_and_was_damaged_is_an_error_that_names_it(
     assert_message(record["error"]["message"], str(kept), "damaged", "TypeError", "remove it")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 def test_the_categories_are_explained_once_and_taken_in_lower_case(
     make_task: MakeTask, pytester: pytest.Pytester
@@ -442,6 +444,7 @@ def test_a_run_waits_for_files_and_goes_on(
         assert item["authors"]["analysis"] == "derived"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 def test_the_form_in_the_request_is_an_answer(make_task: MakeTask, pytester: pytest.Pytester, results: Results) -> None:
     make_task()

@@ -95,7 +95,8 @@ def held() -> Iterator[tuple[ChatServer, threading.Event]]:
         yield server, go
 
 
-@pytest.mark.parametrize("given", [("-n0",), pytest.param(("-n2", "-v"), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("given", [("-n0",), ("-n2", "-v")])
 def test_a_terminal_shows_the_running_episodes_and_afterwards_what_it_would_show_without(
     make_task: MakeTask, pytester: pytest.Pytester, held: tuple[ChatServer, threading.Event], given: tuple[str, ...]
 ) -> None:
@@ -132,6 +133,7 @@ def plain(text: str) -> list[str]:
     return sorted(rows) if "scheduling tests" in text else rows
 
 
+@pytest.mark.slow
 def test_a_log_has_a_line_with_the_latest_turn(
     make_task: MakeTask,
     pytester: pytest.Pytester,

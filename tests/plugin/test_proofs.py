@@ -134,6 +134,7 @@ IN_CHANGES: dict[str, str | None] = {
 }
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: MakeTask, recode: Run) -> None:
     make_task(files=IN_CHANGES)
     recode("--recode-validate", "-k", "wrong").assert_outcomes(passed=1)

@@ -55,6 +55,7 @@ def test_its_setting_is_the_originals(asked: Any, make_task: MakeTask, results: 
     assert f"hidden tests: 1 episode {SHOWN}" in asked.said
 
 
+@pytest.mark.slow
 def test_what_the_user_gives_wins(asked: Any, make_task: MakeTask, results: Results) -> None:
     make_task()
     requests = asked("--recode-agent=recode-h", "--recode-test-output=none", "--recode-memory-keep=7")

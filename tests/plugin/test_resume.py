@@ -555,8 +555,8 @@ def test_a_replay_of_a_run_with_damaged_settings_is_one_usage_error(
     assert "Traceback" not in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["checkpoints", "episodes"])
-@pytest.mark.mostly_slow(one_in=2)
 def test_a_file_of_another_episode_is_one_error_that_names_both(
     calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str
 ) -> None:
@@ -731,6 +731,7 @@ process.GatewayProcess.__init__ = started
 """
 
 
+@pytest.mark.slow
 def test_a_directory_that_cannot_be_resumed_is_refused_before_the_gateway_starts(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:

@@ -405,6 +405,7 @@ def test_a_run_that_was_killed_at_its_first_file_is_begun_again(bench: None, rec
     assert recode(*given).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_told(bench: None, recode: Run) -> None:
     given = (*PLAYS, "--recode-shard=1/2", "--recode-out=out")
     recode(*given)

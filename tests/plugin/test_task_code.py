@@ -123,6 +123,7 @@ def test_an_interpreter_that_a_task_names_is_not_started(bench: Path, run_pytest
     )
 
 
+@pytest.mark.slow
 def test_an_environment_is_named_by_the_task_and_placed_by_the_user(bench: Path, run_pytest: Run) -> None:
     import sys
 

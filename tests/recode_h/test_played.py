@@ -176,6 +176,7 @@ def test_choosing(dataset: Path, recode: Run, chosen: tuple[str, ...], tasks: se
     assert {name.partition("/")[0] for name in ids} == tasks
 
 
+@pytest.mark.slow
 def test_rows_that_come_in_leave_the_ids_of_those_before(
     recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -212,6 +213,7 @@ def test_validation(dataset: Path, recode: Run) -> None:
     result.assert_outcomes(passed=8)
 
 
+@pytest.mark.slow
 def test_nothing_in_the_folders_is_an_ordinary_test(dataset: Path, recode: Run, pytester: pytest.Pytester) -> None:
     for place in (".", "dataset"):
         result = recode("--collect-only", "-q", place)
@@ -278,6 +280,7 @@ def test_only_what_is_selected_needs_its_environment(
     ).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_name_that_nothing_uses(dataset: Path, recode: Run, workers: str) -> None:
     """It may be misspelled if another one is missing; otherwise it is for other runs with the same ini file."""
     slips = [f"--recode-env={name}={sys.executable}" for name in ("test_281", "test_common")]

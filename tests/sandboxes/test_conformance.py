@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from pytest_recode.sandboxes import Sandbox, SandboxContext
 from pytest_recode.sandboxes.conformance import promised
@@ -13,15 +12,11 @@ from tests.sandboxes.conftest import KINDS, opened
 ISOLATION = {name: "process" if name == "process" else "separate" for name in KINDS}
 
 
-def promises(kind: str) -> list[ParameterSet]:
-    """Without a warm parent, bubblewrap is slow; its first promise is kept in the default run."""
-    slow = pytest.mark.slow
-    return [
-        pytest.param(kind, promise, marks=slow if kind == "bubblewrap-cold" and number else ())
-        for number, promise in enumerate(promised(ISOLATION[kind]))
-    ]
+def promises(kind: str) -> list[tuple[str, str]]:
+    return [(kind, promise) for promise in promised(ISOLATION[kind])]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(("kind", "promise"), [each for kind in KINDS for each in promises(kind)])
 def test_it_keeps(kind: str, promise: str, context: SandboxContext, sandboxes: dict[str, Sandbox]) -> None:
     check_sandbox(opened(kind, context, sandboxes), only=[promise])
