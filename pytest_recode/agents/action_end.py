@@ -34,16 +34,22 @@ def where_it_ended(text: Value) -> str:
     return f"The text before it ended in line {text.end}, the first that holds only {shown(text.closer)}: if it continues after that, {how}."
 
 
-def is_over(call: Call, kind: str, *, blank: bool) -> bool:
-    """Whether prose may follow the action: only if it cannot be read as part of a text or a command."""
+_SENTENCE = re.compile(r"[A-Z][a-z'\u2019]*(?: [^\s|;<>$={}]+){2,60}[.!?:]$")
+"""A line that no shell would run: a closing sentence."""
+
+
+def is_over(call: Call, kind: str, *, line: str, blank: bool) -> bool:
+    """Whether the action ends before `line`, which is prose then: only if it cannot be read as part of a text or a command. `blank`: a blank
+    line is before it."""
     given = {str(argument_of(kind, name)): value for name, value in call.arguments.items()}
     if not all(name in given or name in FORMS[kind].optional for name in FORMS[kind].takes):
         return False
+    says = _SENTENCE.match(line.strip()[:1000]) is not None
     if FORMS[kind].is_single_lines:
-        return blank and (bool(given) or not FORMS[kind].takes)
+        return blank and (bool(given) or not FORMS[kind].takes or says)
     last = max(call.values.values(), key=lambda value: value.end, default=None)
     if last is None or not last.closer:
-        return False
+        return blank and says and not FORMS[kind].holds_text and last is not None and "\n" not in last.text
     if kind == "write" and str(given["path"]).endswith(".py"):
         text = str(given["text"])
         return bool(text.strip()) and syntax_error(text) is None

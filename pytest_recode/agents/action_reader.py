@@ -98,13 +98,17 @@ class ActionReader:
                 and not fence
                 and blank
                 and BOLD_PROSE.match(line)
-                and is_over(call, kind, blank=True)
+                and is_over(call, kind, line=line, blank=True)
             ):
                 return
             if self._argument(call, kind, line):
                 blank = False
                 continue
-            if self.prose_follows and not fence and is_over(call, kind, blank=blank or self._says_goodbye(kind, line)):
+            if (
+                self.prose_follows
+                and not fence
+                and is_over(call, kind, line=line, blank=blank or self._says_goodbye(kind, line))
+            ):
                 return
             if not fence and is_left_over(self.lines, self.at, call, kind):
                 return

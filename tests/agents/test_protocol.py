@@ -223,18 +223,22 @@ def test_prose_behind_an_action_is_prose_where_it_can_be_nothing_else() -> None:
         "### Action: submit\n",
         "### Action: write a.py\n```python\nx = 1\n```",
         "### Action: edit a.py\nold: x\nnew <<E\ny\nE\n",
+        "### Action: run\ncommand: ls\n",
+        "### Action: search\nquery: solver\n",
+        "### Action: list\n",
     ):
         step = parse(f"{before}\nThat is all.\n")
         assert isinstance(step, Step), (before, step)
         assert len(step.actions) == 1
     for before in (
         "### Action: read\npath: a.py",
-        "### Action: run\ncommand: ls\n",
-        "### Action: search\nquery: solver\n",
+        "### Action: run\ncommand: ls",
+        "### Action: search\nquery: solver",
+        "### Action: run\ncommand: |\n  ls\n",
         "### Action: write a.md\n```\nx = 1\n```",
         "### Action: write a.py\n```python\nx = (\n```\n",
         "### Action: edit a.py\nold: x\nnew: y\n",
-        "### Action: list\n",
+        "### Action: list",
     ):
         read = parse(f"{before}\nThat is all.\n")
         assert isinstance(read, ProtocolError), before

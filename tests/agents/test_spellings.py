@@ -217,6 +217,19 @@ SHORT = {
         ("write", {"path": "a.py", "text": "x"})
     ],
     "### Action: write\nArguments:\n- path: a.py\n- text:\n```\nx\n```": [("write", {"path": "a.py", "text": "x\n"})],
+    **{
+        f"### Action: {action}\n\n{said}": [expected]
+        for action, expected in (
+            ("run\ncommand: ls -l", ("run", {"command": "ls -l"})),
+            ("grep\npattern: x", ("grep", {"pattern": "x"})),
+            ("search\nquery: the mean", ("search", {"query": "the mean"})),
+        )
+        for said in (
+            "Then I will write it.",
+            "I'll wait for the output of `ls` before I go on!",
+            "Once this is done:\n\n- I write it,\n- I test it.",
+        )
+    },
     "### Action: edit a.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n\n>>>>>>> REPLACE": [
         ("edit", {"path": "a.py", "old": "x = 1", "new": "x = 2\n"})
     ],
@@ -579,7 +592,9 @@ def refusal(answer: str) -> str:
         ),
         ("### Action: edit a.py\nold: x \nnew: y\n", "`old` in line 2 ends in a blank"),
         ('### Action: run\n    python3 -c "\n    print(1)\n    "', "command <<END_OF_COMMAND\n"),
-        ("### Action: run\ncommand: ls\n\nThen I will write it.", "If it is no part of the command"),
+        ("### Action: run\ncommand: ls\nThen I will write it.", "If it is no part of the command"),
+        ("### Action: run\ncommand: ls\n\nI write it > a.py.", "If it is no part of the command"),
+        ("### Action: run\ncommand: ls\n\nthen run it.", "If it is no part of the command"),
         ("### Action: read\npath: b.py\n### Planning\n**a.py**\n```python\nx = 1\n```", "`path: a.py`"),
         (
             "### Action: edit\npath: a.rst\n<<<<<<< SEARCH\nA\n=======\nb\n=======\nB\n>>>>>>> REPLACE",
