@@ -14,6 +14,7 @@ from pytest_recode.agents.action_names import (
     argument_of,
     as_it_is,
     kind_of,
+    nearest,
     no_such_action,
     plain_name,
     unless_as_it_is,
@@ -179,7 +180,7 @@ def action(name: str, arguments: Mapping[str, object]) -> Action | ProtocolError
     """The checked Action, or a description of the fault. A None argument counts as missing; so does an empty optional one."""
     kind = kind_of(name)
     if kind is None:
-        return ProtocolError(text=f"{no_such_action(name)} Nothing was done.")
+        return ProtocolError(text=f"{no_such_action(name)} Nothing was done.", kind=nearest(name))
     form = FORMS[kind]
     called = f"`{kind}`" if name.strip() == kind else f"`{kind}` (your `{name.strip()[:80]}`)"
     given: dict[str, str] = {}

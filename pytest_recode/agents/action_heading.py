@@ -7,16 +7,19 @@ import re
 import warnings
 
 from pytest_recode.agents.action_arguments import INVISIBLE, unquoted
-from pytest_recode.agents.action_names import kind_of, no_such_action
+from pytest_recode.agents.action_names import kind_of
 from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import VERB
 from pytest_recode.agents.python_calls import literal_arguments
 from pytest_recode.agents.value_reader import value_at
-from pytest_recode.agents.values import DamagedError, WrongError
+from pytest_recode.agents.values import DamagedError, WrongError, unknown_action
 
 _SENTENCE = re.compile(r"^[A-Z][\w']*(?: \S+){2,}[:.!]$")
+_WORDS = r"[A-Za-z][\w'-]*(?:,? [\w'-]+){1,12}\.?"
+_REMARK = re.compile(rf"\({_WORDS}\)|[-\u2013\u2014]{{1,2}} {_WORDS}", re.ASCII)
+"""Words behind the name of an action that say what it is for: `edit (rename a variable)`."""
 _OPEN_CALL = re.compile(r"\([ \t]*[A-Za-z_]\w*[ \t]*=")
 
 
@@ -33,8 +36,10 @@ def read_heading(call: Call, said: str, line: int) -> str:
                 f"Line {line} (`{said[:80]}`) stands where an action is named. Write each action as `### Action: NAME`, its arguments below it, and "
                 "sentences before it."
             )
-        raise DamagedError(f"{no_such_action(call.name)} (Line {line}.)")
-    if main:
+        raise unknown_action(call.name, after=f"(Line {line}.)")
+    if not FORMS[kind].needs_nothing and _REMARK.fullmatch(main):
+        call.parts["reflection"] = main
+    elif main:
         call.arguments |= _main(call, kind, main, line)
     return kind
 

@@ -28,7 +28,7 @@ from pytest_recode.agents.marked_calls import begins_call
 from pytest_recode.agents.other_tools import names_a_tool
 from pytest_recode.agents.python_calls import API_CALL, LIST_OF_CALLS
 from pytest_recode.agents.tagged_calls import opening_tags, tag_at
-from pytest_recode.agents.values import FENCE, DamagedError
+from pytest_recode.agents.values import FENCE, DamagedError, WrongError
 
 MAX_READ = 1_000_000
 """Maximum number of characters of a text that are searched."""
@@ -93,7 +93,7 @@ def _holds_json(text: str, *, tagged: bool = False) -> bool:
         return looks_like_a_call(text[:1000]) and names_a_call(text[:1000])
     try:
         return any(tagged or names_a_tool(call.name) for call in json_calls(value, 1) or ())
-    except DamagedError:
+    except (DamagedError, WrongError):
         return names_a_call(text) or not isinstance(value, dict) or set(value) != {"action"}
 
 

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_recode.agents.action_names import argument_of, is_known_elsewhere, kind_of, no_such_action, plain_name
+from pytest_recode.agents.action_names import argument_of, is_known_elsewhere, kind_of, plain_name
 from pytest_recode.agents.actions import arguments_of, json_type
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.forms import FORMS, PART_NAMES
-from pytest_recode.agents.values import DamagedError
+from pytest_recode.agents.values import DamagedError, unknown_action
 
 _NAME_KEYS = ("action", "name", "tool", "tool_name", "function", "function_name", "recipient_name")
 
@@ -115,7 +115,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def json_calls(value: Any, line: int) -> list[Call] | None:
     """The actions in a JSON value; None if it is other data.
 
-    Raises DamagedError where it is a call that cannot be read.
+    Raises DamagedError where it is a call that cannot be read, and WrongError where it calls an action that does not exist.
     """
     if isinstance(value, list):
         found = [json_calls(each, line) for each in value]
@@ -163,7 +163,7 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
         return inner
     if not isinstance(called, str) or (kind_of(called) is None and not any(key in rest for key in _ARGUMENT_KEYS)):
         if isinstance(called, str) and _is_unknown_call(name, called, rest):
-            raise DamagedError(f"{no_such_action(called)} (Line {line}.)")
+            raise unknown_action(called, after=f"(Line {line}.)")
         return None
     keys = [key for key in _ARGUMENT_KEYS if key in rest]
     if len(keys) > 1:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_recode.agents.action_names import argument_of, is_known_elsewhere, nearest, no_such_action, plain_name
+from pytest_recode.agents.action_names import argument_of, is_known_elsewhere, nearest, plain_name
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.other_tools import names_a_tool
 from pytest_recode.agents.tagged_calls import attribute_names, bare_name, is_argument, opens_call, tag_at
-from pytest_recode.agents.values import FENCE, DamagedError, closes_fence, shown
+from pytest_recode.agents.values import FENCE, closes_fence, shown, unknown_action
 
 _HTML = frozenset(
     {
@@ -26,11 +26,10 @@ _LANGUAGES = frozenset({"python", "python3", "ipython", "pytest"})
 
 
 def check_tag(lines: Sequence[str], at: int) -> None:
-    """Raises DamagedError if a line of prose opens a call of an unknown tool in tags."""
+    """Raises WrongError if a line of prose opens a call of an unknown tool in tags."""
     if name := unknown_call(lines, at):
-        raise DamagedError(
-            f"Line {at + 1} ({shown(lines[at])}) looks like an action. {no_such_action(name)} To quote the tag, put it in backticks."
-        )
+        before = f"Line {at + 1} ({shown(lines[at])}) looks like an action."
+        raise unknown_action(name, before, "To quote the tag, put it in backticks.")
 
 
 def unknown_call(lines: Sequence[str], at: int) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from pytest_recode.agents.action_names import nearest, no_such_action
 from pytest_recode.agents.actions import ProtocolError
 
 FENCE = re.compile(r"(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
@@ -24,6 +25,12 @@ class WrongError(Exception):
     def __init__(self, error: ProtocolError) -> None:
         super().__init__(error.text)
         self.error = error
+
+
+def unknown_action(name: str, before: str = "", after: str = "") -> WrongError:
+    """The error for an action that does not exist. It shows the form of the one to use instead, if there is one."""
+    text = " ".join(filter(None, (before, no_such_action(name), after, "Nothing was done.")))
+    return WrongError(ProtocolError(text=text, kind=nearest(name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

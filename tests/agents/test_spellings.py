@@ -218,6 +218,23 @@ SHORT = {
     ],
     "### Action: write\nArguments:\n- path: a.py\n- text:\n```\nx\n```": [("write", {"path": "a.py", "text": "x\n"})],
     **{
+        f"### Action 2: {heading}\n{below}": [expected]
+        for heading, below, expected in (
+            (
+                "edit (rename the variable)",
+                "path: a.py\nold: x\nnew: y",
+                ("edit", {"path": "a.py", "old": "x", "new": "y"}),
+            ),
+            (
+                "edit \u2014 rename the variable",
+                "**path:** a.py\nold: x\nnew: y",
+                ("edit", {"path": "a.py", "old": "x", "new": "y"}),
+            ),
+            ("run (quick check)", "command: ls", ("run", {"command": "ls"})),
+            ("read - look at it again.", "path: a.py", ("read", {"path": "a.py"})),
+        )
+    },
+    **{
         f"### Action: {action}\n\n{said}": [expected]
         for action, expected in (
             ("run\ncommand: ls -l", ("run", {"command": "ls -l"})),
@@ -595,6 +612,9 @@ def refusal(answer: str) -> str:
         ("### Action: run\ncommand: ls\nThen I will write it.", "If it is no part of the command"),
         ("### Action: run\ncommand: ls\n\nI write it > a.py.", "If it is no part of the command"),
         ("### Action: run\ncommand: ls\n\nthen run it.", "If it is no part of the command"),
+        ("### Action: run (ls -la)", "`run` needs `command`."),
+        ("### Action: read (src/a.py)", "calls `read` with arguments that cannot be read."),
+        ("### Action: submit (it works now)", "calls `submit` with arguments that cannot be read."),
         ("### Action: read\npath: b.py\n### Planning\n**a.py**\n```python\nx = 1\n```", "`path: a.py`"),
         (
             "### Action: edit\npath: a.rst\n<<<<<<< SEARCH\nA\n=======\nb\n=======\nB\n>>>>>>> REPLACE",

@@ -78,9 +78,9 @@ def test_nothing_of_the_answer_is_executed(name: str, frame: str) -> None:
 def test_the_message_names_the_tool_and_those_there_are(name: str) -> None:
     found = parse(f"<observation>ok</observation>\n\n{UNKNOWN[name]}\n\n<submit></submit>\n")
     assert isinstance(found, ProtocolError)
-    assert_message(
-        found.text, "Line 3", f"There is no action `{name}`", "The actions are list, read", "Nothing was done"
-    )
+    said, _, form = found.text.partition(" Write it like this:\n\n")
+    assert form[:12] in ("", "### Action: ")
+    assert_message(said, "Line 3", f"There is no action `{name}`", "The actions are list, read", "Nothing was done")
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
