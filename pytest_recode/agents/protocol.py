@@ -146,9 +146,10 @@ def _read(lines: list[str]) -> AnswerReader:
     if damage is not None:
         if real and reading.hint.startswith("Line") and "no `###`" in reading.hint:
             raise DamagedError(f"{reading.hint} {_ALIKE}")
-        lost, found, _ = str(damage).partition("would be lost.")
-        if found and (cut := cut_short(reading.calls, lines)):
-            raise DamagedError(f"{lost}{found} {cut}")
+        for fault in ("would be lost.", "belongs to none."):
+            lost, found, _ = str(damage).partition(fault)
+            if found and (cut := cut_short(reading.calls, lines)):
+                raise DamagedError(f"{lost}{found} {cut}")
         raise damage
     return reading
 

@@ -612,6 +612,10 @@ def refusal(answer: str) -> str:
         ("### Action: run\ncommand: ls\nThen I will write it.", "If it is no part of the command"),
         ("### Action: run\ncommand: ls\n\nI write it > a.py.", "If it is no part of the command"),
         ("### Action: run\ncommand: ls\n\nthen run it.", "If it is no part of the command"),
+        (
+            "### Action: write\npath: a.md\ntext:\n```markdown\n# A\n\n```bash\nls\n```\n\nThen:\n\n```python\ny = 1\n```\n\nDone.\n```\n",
+            "whose code fence then ends too early, in line 8.",
+        ),
         ("### Action: run (ls -la)", "`run` needs `command`."),
         ("### Action: read (src/a.py)", "calls `read` with arguments that cannot be read."),
         ("### Action: submit (it works now)", "calls `submit` with arguments that cannot be read."),
