@@ -34,8 +34,8 @@ def where_it_ended(text: Value) -> str:
     return f"The text before it ended in line {text.end}, the first that holds only {shown(text.closer)}: if it continues after that, {how}."
 
 
-_SENTENCE = re.compile(r"[A-Z][a-z'\u2019]*(?: [^\s|;<>$={}]+){2,60}[.!?:]$")
-"""A line that no shell would run: a closing sentence."""
+_SENTENCE = re.compile(r"[A-Z][a-z'\u2019]*(?: [^\s|;<>$={}]+){2,60}[.!?:]$|-{3,}$|\*{3,}$")
+"""A line that no shell would run: a closing sentence, or a rule."""
 
 
 def is_over(call: Call, kind: str, *, line: str, blank: bool) -> bool:

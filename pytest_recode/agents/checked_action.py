@@ -13,7 +13,7 @@ from pytest_recode.agents.calls import Call
 from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
 from pytest_recode.agents.headings import interface_in, path_in
 from pytest_recode.agents.other_tools import names_a_tool, tool_kind, translated
-from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.python_source import syntax_error, unfenced
 from pytest_recode.agents.values import FENCE, DamagedError, Value, WrongError, between_marks, doubts, opens_block
 
 _PLAIN = ("", "text", "txt", "plain", "plaintext", "command", "cmd", "run")
@@ -74,7 +74,7 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
             f"replaces the whole of {path[:200]}. Write the whole file in a fence without `interface=`, or use `edit`."
         )
     python = path.endswith(".py")
-    wrong = syntax_error(text) if python else None
+    wrong = syntax_error(unfenced(path, text)) if python else None
     later = doubts(value, lines, () if python else _others(value, texts))
     if later and (not python or wrong or not text.strip()):
         raise DamagedError(

@@ -6,6 +6,7 @@ Called by `outside_code` in the pytest process. Pure: code is parsed and never e
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence, Set
@@ -25,13 +26,31 @@ def is_example(text: str, targets: Sequence[str], interfaces: Sequence[str], sou
     if any(isinstance(each, _DEFINITIONS) for node in body for each in ast.walk(node)):
         return False
     names = {interface.rpartition(".")[2] for interface in interfaces}
-    shows = [node for node in body if _shows(node, names)]
+    made = {name for node in body for name in _made(node, names)}
+    shows = [node for node in body if _shows(node, names) or _uses(node, made)]
     imports = any(_imports_target(node, targets) for node in body)
     if imports and (len(targets) == 1 or shows):
         return all(isinstance(node, _OF_AN_EXAMPLE) for node in body)
     if imports and sources and all(_imports_target(node, targets) for node in body):
         return not any(_lacks(source, _imported(body)) for source in sources)
-    return bool(body) and len(shows) == len(body)
+    return bool(shows) and all(node in shows or _made(node, names) for node in body)
+
+
+def is_module(text: str) -> bool:
+    """Whether code looks like a whole file: it imports something and defines a function or class."""
+    body = _statements(text)
+    return any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in body) and any(
+        isinstance(node, _DEFINITIONS) for node in body
+    )
+
+
+def is_elided(line: str) -> bool:
+    """Whether a line leaves something out: `raise ValueError(...)`. An ellipsis in an index is code."""
+    return _ELLIPSIS.search(_INDEX.sub("", line)) is not None
+
+
+_ELLIPSIS = re.compile(r"\.\.\.|\u2026")
+_INDEX = re.compile(r"\[[^\[\]]*\]|\"[^\"]*\"|'[^']*'")
 
 
 def is_paraphrase(text: str, sources: Sequence[str]) -> bool:
@@ -98,6 +117,22 @@ def _shows(node: ast.stmt, names: Set[str]) -> bool:
         return any(isinstance(each, ast.Call) and _called(each) in names for each in ast.walk(node))
     called = _called(node.value) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else ""
     return called == "print" or called in names
+
+
+def _made(node: ast.stmt, names: Set[str]) -> list[str]:
+    """The variables that a statement gives an object of an interface that is a class: `tokenizer = Tokenizer(merges)`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return []
+    if (called := _called(node.value)) not in names or not called[:1].isupper():
+        return []
+    return [each.id for each in node.targets if isinstance(each, ast.Name)]
+
+
+def _uses(node: ast.stmt, made: Set[str]) -> bool:
+    """Whether a statement calls a method of one of these variables and drops what it returns."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    function = call.func if isinstance(call, ast.Call) else None
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id in made
 
 
 def _called(node: ast.Call) -> str:

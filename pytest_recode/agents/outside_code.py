@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pytest_recode.agents.actions import Action, Code
-from pytest_recode.agents.code_examples import is_example, is_paraphrase
+from pytest_recode.agents.code_examples import is_elided, is_example, is_module, is_paraphrase
 from pytest_recode.agents.fences import PYTHONS, SHELLS, language_in
 from pytest_recode.agents.headings import NAMED_FILE, interface_in, path_in
 from pytest_recode.agents.python_source import ends_in_a_string, holds_code
@@ -26,6 +26,7 @@ MAX_READ = 1_000_000
 """Characters of a text in which code is looked for."""
 
 _COMMENT = re.compile(r"#[ \t]*((?:[\w.-]+/)*[\w-]+\.py)[ \t]*", re.ASCII)
+_SOURCE_FILE = re.compile(r"(?<![\w./-])(?:[\w-]+/){0,8}[\w-]{1,80}\.py(?![\w/])", re.ASCII)
 _QUOTED = re.compile(r"^(?:[ \t]*>)+[ ]?")
 _LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+")
 _DEFINITION = re.compile(r"(?P<indent>[ \t]*)(?:async )?(?:def|class)[ \t]+\w+.*:[ \t]*(?:#.*)?$")
@@ -99,6 +100,13 @@ def file_named_near(lines: Sequence[str], opened: int) -> str:
     return comment[1] if comment else named["path"] if named else ""
 
 
+def _file_in_sentence(lines: Sequence[str], opened: int) -> str:
+    """The only file that the sentence above a fence names: `Here is the updated `solver.py`:`; "" if there is none."""
+    above = next((line for line in reversed(lines[max(opened - 2, 0) : opened]) if line.strip()), "")[:300]
+    named = set(_SOURCE_FILE.findall(above))
+    return named.pop() if len(named) == 1 else ""
+
+
 def _in_fence(rows: Sequence[str], at: int, end: int, info: str) -> Iterator[Code]:
     body = textwrap.dedent("\n".join(rows[at + 1 : end]))
     language = language_in(info)
@@ -112,6 +120,8 @@ def _in_fence(rows: Sequence[str], at: int, end: int, info: str) -> Iterator[Cod
         yield Code(text="\n".join(_new_lines(body)), path=path, change=True)
     elif language in SHELLS or (not language and HERE.search(first)):
         yield from _in_shell(body)
+    elif not path and language in ("", *PYTHONS) and is_module(body) and (named := _file_in_sentence(rows, at)):
+        yield Code(text=body, path=named)
     elif path or language in PYTHONS or (not language and (holds_code(body) or ends_in_a_string(body))):
         yield Code(text=body, path=path)
     elif not language:
@@ -217,13 +227,14 @@ def _closes(line: str, ticks: str) -> bool:
 
 
 def lost_line(code: Code, known: Known) -> str:
-    """The first line of the code that is not known; "" if all are. Comments and ellipses do not count."""
+    """The first line of the code that is not known; "" if all are. Comments do not count, nor do lines with an ellipsis, which are no code."""
     for line in code.text.split("\n"):
         said = line.strip()
         bare = said.partition("  #")[0].rstrip()
         if (
             said
-            and not said.startswith(("#", "..."))
+            and not said.startswith("#")
+            and not is_elided(said)
             and not _PROMPT.match(said)
             and said not in known.lines
             and bare not in known.lines
@@ -236,7 +247,7 @@ def lost_file(found: Sequence[Code], actions: Sequence[Action], known: Known) ->
     """The first piece that names a file which no action writes, or that describes a change while no action changes a file, and its first
     line that is not known."""
     for code in found:
-        if not (code.path or code.change) or not _is_concerned(code, known) or _is_written(code.path, actions):
+        if not (code.path or code.change) or not _is_concerned(code, known) or _is_carried_out(code, actions):
             continue
         if line := lost_line(code, known):
             return code, line
@@ -263,11 +274,17 @@ def _is_concerned(code: Code, known: Known) -> bool:
     return not code.command or any(same_file(code.path, target) for target in known.targets)
 
 
+def _is_carried_out(code: Code, actions: Sequence[Action]) -> bool:
+    """Whether an action may write the file of the code. A `write` or an `edit` carries out no command and no change but its own, whose lines are
+    known."""
+    if code.command or code.change:
+        actions = [each for each in actions if each.kind == "run"]
+    return bool(code.path) and _is_written(code.path, actions)
+
+
 def _is_written(path: str, actions: Sequence[Action]) -> bool:
-    """Whether an action may write this file; for "", any file."""
+    """Whether an action may write this file."""
     written = [each.arguments["path"] for each in actions if each.kind in ("write", "edit")]
-    if not path:
-        return bool(written)
     commands = [each.arguments["command"] for each in actions if each.kind == "run"]
     return any(same_file(path, other) for other in written) or any(
         _may_write(command, posixpath.basename(path)) for command in commands

@@ -37,8 +37,8 @@ Rules:
 - Write only what the targets need; files other than the targets are not handed in. Use what the repository has.
 - Follow signatures, shapes, dtypes, units and edge cases of the instruction exactly; the paper says what the method is.
 - Each answer is one step and costs one of the few steps of a turn. An answer may hold up to {MAX_ACTIONS} actions; \
-they are done in order. An answer that cannot be read is not done at all, not even in part. Where an action is refused, those after it \
-are not done; a command counts as done whatever its exit status.
+they are done in order. An answer that cannot be read, or has an action that is wrong in itself (such as a path outside the workspace), is not done at all, not \
+even in part. Where an action is refused when its turn comes, those after it are not done; a command counts as done whatever its exit status.
 - `submit` hands the targets in and ends the turn. After the last step of a turn they are handed in as they are.
 - There is no network. Commands run in the workspace."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 
 MAX_PARSED = 1_000_000
@@ -53,3 +54,14 @@ def ends_in_a_string(text: str) -> bool:
     ends in one. The text may be indented, like the text for a part of a file."""
     read = (text, f"if True:\n{text}") if text[:1] in (" ", "\t", "\n") else (text,)
     return any("unterminated triple-quoted" in (syntax_error(each) or "") for each in read)
+
+
+_FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
+
+
+def unfenced(path: str, text: str) -> str:
+    """The text of a Python file without a code fence around it. A line of backticks is never valid Python."""
+    match = _FENCED.fullmatch(text) if path.endswith(".py") else None
+    if match is None or (match["ticks"] in match["body"] and syntax_error(match["body"]) is not None):
+        return text
+    return match["body"]

@@ -40,7 +40,7 @@ from pytest_recode.agents.prompts import (
 )
 from pytest_recode.agents.protocol import parse, parts_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
-from pytest_recode.agents.step_checks import checked, refusal
+from pytest_recode.agents.step_checks import checked, note_of_loss, refusal
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError
@@ -184,6 +184,8 @@ class ReCode:
                     text += _replaced(read.actions[:number])
                 if ok and action.kind in ("write", "edit"):
                     said.files[path] = action.kind == "write"
+            if step == self.context.steps and number == len(read.actions) and not submitted:
+                text += note_of_loss(read, workspace, known)
             read_files.append(path if ok and action.kind == "read" else "")
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(result_text(action.kind, action.arguments, text))

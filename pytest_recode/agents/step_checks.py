@@ -53,11 +53,9 @@ def lost(step: Step, known: Known, *, native: bool) -> str:
     if (found := lost_file(step.outside, step.actions, known)) is not None:
         code, line = found
         if code.change:
-            file = code.path[:200] or "a file"
             return (
-                f"The change of {file} outside of your actions would be lost: no action changes {'that' if code.path else 'a'} file, and "
-                f"`{line[:80]}` is in none that you were shown. Nothing was done. Change the file with `edit`, which replaces the text `old` by the "
-                "text `new`."
+                f"The change of {code.path[:200] or 'a file'} outside of your actions would be lost: `{line[:80]}` is in no action, and in no file "
+                "that you were shown. Nothing was done. Change the file with `edit`, which replaces the text `old` by the text `new`."
             )
         how = f"Write it with the tool `write` or `edit`{', or run the command with `run`' if _commanded(step.outside) else ''}."
         return (
@@ -93,6 +91,14 @@ def refusal(step: Step, workspace: Workspace, known: Known) -> str:
     return _submission_fault(step.outside, _with_targets(_with_actions(known, step), workspace))
 
 
+def note_of_loss(step: Step, workspace: Workspace, known: Known) -> str:
+    """A note that the targets are handed in without code outside of the actions, after the last step of a turn. "" if none is lost."""
+    if not step.outside:
+        return ""
+    line = lost_code(step.outside, _with_targets(_with_actions(known, step), workspace))
+    return f"\nNote: the code outside of your actions (`{line[:80]}`) is in no target." if line else ""
+
+
 def _with_targets(known: Known, workspace: Workspace) -> Known:
     return known.with_targets([data.decode("utf-8", "replace") for data in workspace.targets().values()])
 
@@ -123,6 +129,9 @@ def _order(actions: Sequence[Action]) -> str:
 
 def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
     given = action.arguments
+    if (path := given.get("path", "")) == "/workspace" or path.startswith("/workspace/"):  # as other agents name it
+        given = {**given, "path": path.removeprefix("/workspace").strip("/") or "."}
+        action = replace(action, arguments=given)
     if (interface := _interface(action)) is not None:
         return wrong_use(
             action.kind,

@@ -15,14 +15,13 @@ from pytest_recode.agents.action_arguments import lines_of, seconds_of
 from pytest_recode.agents.actions import Action
 from pytest_recode.agents.file_patterns import regular_expression
 from pytest_recode.agents.prompts import cut, printable
-from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.python_source import syntax_error, unfenced
 
 MAX_RESULT = 16_000
 """Characters of one result, some 4,000 tokens: enough for most files of a repository."""
 MAX_RESULTS = 40_000
 """Characters of all results of one answer together."""
 
-_FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:r|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _NUMBERED = re.compile(r"[ \t]*\d{1,6}(?:\t|[ ]?[:|\u2192][ ]?)")
@@ -55,7 +54,7 @@ def execute(action: Action, workspace: Workspace, search: Search, *, among: int 
         if missing and "*" in action.arguments.get("path", ""):
             more = f". `path` names one file or directory, and is no pattern{more}"
         elif missing and _SEVERAL.search(action.arguments.get("path", "")):
-            more = f": `{action.kind}` takes one path, and `path` was `{action.arguments['path']}`{more}"
+            refused = Refused(f"`{action.kind}` takes one path, and `path` was `{action.arguments['path']}`")
         return False, cut(printable(f"Refused: {refused}{more}")[0], room)
 
 
@@ -120,9 +119,29 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
     changed = text.replace(old, new)
     if changed == text:
         raise Refused(f"the old and the new text are the same, so that nothing in {path} was changed.")
+    if joined := _joined_lines(text, old, new):
+        raise Refused(joined)
     workspace.write(path, changed)
     where = f"at line {line}" if count == 1 else f"in {count} places, the first at line {line}"
     return f"Edited {path} {where}.{fence}{_empty_line(text, old, new)}{note_on_change(path, text, changed)}"
+
+
+def _joined_lines(text: str, old: str, new: str) -> str:
+    """What is wrong with an edit that would take the line break between two lines away, because only the old text begins or ends with one; ""
+    if it would not. Nobody means that, and a comment would swallow the next line."""
+    for found in re.finditer(re.escape(old), text):
+        first, last = found.span()
+        before, after = text[max(first - 1, 0) : first], text[last : last + 1]
+        ends = old[-1:] == "\n" and (before + new)[-1:] not in ("", "\n") and after not in ("", "\r", "\n")
+        begins = old[:1] in ("\r", "\n") and before not in ("", "\n") and new[:1] not in ("", "\r", "\n")
+        if ends or begins:
+            line = text.count("\n", 0, first) + (old.count("\n") if ends else 1)
+            side, place = ("ends", "last") if ends else ("begins", "first")
+            return (
+                f"`old` {side} with a line break and `new` does not, so that lines {line} and {line + 1} would become one. Give `new` the same line break (in a "
+                f"block, an empty {place} line), or leave it out of `old`."
+            )
+    return ""
 
 
 def _empty_line(text: str, old: str, new: str) -> str:
@@ -195,14 +214,6 @@ def run(workspace: Workspace, command: str, timeout: float | None = None) -> tup
     else:
         how = f"Exit status {done.status}."
     return f"{how}\n", done.output or "(no output)"
-
-
-def unfenced(path: str, text: str) -> str:
-    """The text of a Python file without a code fence around it. A line of backticks is never valid Python."""
-    match = _FENCED.fullmatch(text) if path.endswith(".py") else None
-    if match is None or (match["ticks"] in match["body"] and syntax_error(match["body"]) is not None):
-        return text
-    return match["body"]
 
 
 def _escaped(text: str, old: str) -> str:

@@ -84,7 +84,7 @@ class Feedback:
 class Move:
     """An agent's work in one turn: the number of steps, whether it submitted, and the cost.
 
-    `unparsed`: number of model answers that could not be parsed as actions. Each cost a step and was not executed. `reindented`: the
+    `unparsed`: number of model answers that could not be used as actions. Each cost a step and was not executed. `reindented`: the
     answer was moved to another indentation, as `--recode-reindent` allows.
     """
 

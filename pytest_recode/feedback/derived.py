@@ -41,6 +41,7 @@ ADVICE = {
     "protocol": "return from `{name}` plain values: arrays, numbers, text, and lists, tuples or dicts of them",
     "exception": "fix the line that raises, and check the case in which it does",
     "raise": "compare what `{name}` raises, and when, with the instruction: it raises where a result or another exception is asked for",
+    "other-exception": "look in the instruction for which exception `{name}` must raise, and when: for bad arguments raise it before any other work",
     "no-exception": "look in the instruction for when `{name}` must raise which exception: for bad arguments raise it before any other"
     " work, for a bad result as soon as there is that result",
     "no-warning": "look in the instruction for when `{name}` must warn",

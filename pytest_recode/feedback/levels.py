@@ -35,6 +35,7 @@ CORRECTION = re.compile(
 
 KINDS = {
     "exception": "an exception is raised",
+    "other-exception": "another exception is raised than the one that is asked for",
     "no-exception": "no exception is raised where one is asked for",
     "no-warning": "no warning is given where one is asked for",
     "mismatch": "returned values differ from those that are right",

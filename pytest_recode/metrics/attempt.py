@@ -117,7 +117,7 @@ class Attempt:
         str, ...
     ] = ()  # findings of a turn in which every case passed, so that they alone made the episode unsolved
     answers: int | None = None  # of the model, in turns that this episode played; None: not recorded
-    unparsed: int | None = None  # of these, answers that could not be parsed; each cost a step
+    unparsed: int | None = None  # of these, answers that could not be used; each cost a step
     tokens: int | None = None
     cost_usd: float | None = None
     shared: Shared = Shared()

@@ -44,7 +44,7 @@ class EpisodeSummary(TypedDict):
     lines: int | None  # requested code lines of the task; None: its format does not count them
     source_paper: str | None  # of the task, if its format counts lines
     answers: int  # of the model, in turns that this episode paid for, including turns without a verdict
-    unparsed: int  # of these, answers that could not be parsed
+    unparsed: int  # of these, answers that could not be used
     tampering: bool  # in any turn
     flagged: tuple[str, ...]  # findings of a turn in which every case passed, which alone make the episode unsolved
     shared: bool  # whether another episode paid for a turn

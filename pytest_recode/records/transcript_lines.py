@@ -82,7 +82,7 @@ class StepLine(_Line):
 
     event: Literal["step"]
     turn: NotRequired[int]
-    error: NotRequired[str]  # why the answer could not be parsed
+    error: NotRequired[str]  # why the answer could not be used
     files: NotRequired[list[str]]  # in the answer of a one-step agent
     finish: NotRequired[str]  # why the model ended its answer
 

@@ -1,4 +1,4 @@
-"""The tables of failures: error classes, feedback categories, and answers that could not be parsed."""
+"""The tables of failures: error classes, feedback categories, and answers that could not be used."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def _categories(rows: Rows) -> Table | None:
 
 
 def _answers(rows: Rows) -> Table | None:
-    """The number of answers that could not be parsed, by row."""
+    """The number of answers that could not be used, by row."""
     found = {row: attempts for row, attempts in rows.items() if any(one.answers for one in attempts)}
     if not found:
         return None
     return Table(
         name="answers",
-        title="Answers of the model that could not be parsed",
+        title="Answers of the model that could not be used",
         columns=(
             *identities(found),
             *columns("count", answers="answers", unparsed="not parsed"),

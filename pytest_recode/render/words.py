@@ -217,7 +217,7 @@ def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
             failed[record["model"]] += record["unparsed"]
     failures = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
     return [
-        f"answers that could not be parsed: {failures}; nothing of them was executed, and each cost a step, with one-shot the turn (docs/reference/agents.md)"
+        f"answers that could not be used: {failures}; nothing of them was executed, and each cost a step, with one-shot the turn (docs/reference/agents.md)"
     ]
 
 

@@ -185,6 +185,7 @@ def read(open_walled: Open, reply: Reply) -> Step | ProtocolError:
         "```diff\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x = 1\n+y = 1\n```",
         "```\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x = 1\n+y = 1\n*** End Patch\n```",
         "src/a.py\n```python\n<<<<<<< SEARCH\nx = 1\n=======\ny = 1\n>>>>>>> REPLACE\n```",
+        "Here is the updated `src/a.py`:\n```python\ny = 1\nimport json\n\n\ndef f():\n    return y\n```",
     ],
 )
 def test_the_code_of_a_file_that_no_call_writes_is_an_error(
@@ -193,7 +194,7 @@ def test_the_code_of_a_file_that_no_call_writes_is_an_error(
     found = read(open_walled, calls(call, text=text.replace("x = 1", "y = 1") if text == CODE else text))
     assert isinstance(found, ProtocolError), found
     change = any(mark in text for mark in ("```diff", "*** Begin", "<<<<<<<"))
-    what = ("no action changes that file", "`edit`") if change else ("no action writes that file", "`write`")
+    what = ("would be lost", "`edit`") if change else ("no action writes that file", "`write`")
     assert_message(found.text, "src/a.py", "`y = 1`", "Nothing was done", *what)
 
 

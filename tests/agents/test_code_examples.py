@@ -19,7 +19,12 @@ def learn(counts, operations):
 def value(problem, solution):
     return float(problem.a @ solution.f + problem.b @ solution.g)
 """
-KNOWN = Known(lines=lines_of([TARGET]), sources=(TARGET,), targets=("bpe.py",), interfaces=("bpe.learn", "bpe.segment"))
+KNOWN = Known(
+    lines=lines_of([TARGET]),
+    sources=(TARGET,),
+    targets=("bpe.py",),
+    interfaces=("bpe.learn", "bpe.segment", "bpe.Model"),
+)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +35,9 @@ KNOWN = Known(lines=lines_of([TARGET]), sources=(TARGET,), targets=("bpe.py",), 
         "print(learn({'low': 5}, 4))  # [('l', 'o')]",
         "assert learn({}, 1) == []",
         "learn({'low': 5}, 4)",
+        "model = Model({'low': 5}, 4)\nmodel.encode('')  # array([])\nmodel.decode([-1])",
+        "def learn(counts, operations, ...):\n    ...\n    return min(..., key=len)",
+        "if operations < 0:  # ...\n    raise ValueError(...)",
         ">>> learn({'aaa': 2}, 1)\n[('a', 'a')]",
         "best = min(counts, key=lambda p: (-counts[p], p))",
         "value = a @ f + b @ g",
@@ -53,6 +61,11 @@ def test_an_example_or_a_paraphrase_is_no_loss(text: str, language: str) -> None
         "value = a @ f + a @ g",
         "counts = dict(counts)",
         "merges = learn(counts, 4)",
+        "merges = learn(counts, 4)\nmerges.sort()",
+        "model = Model(counts)\nother.sort()",
+        "model = Model(counts)",
+        "x = counts[..., None]",
+        "print('...')\nx = 1",
         "def learn(counts, operations):\n    return []",
         "from bpe import learn\n\n\ndef learn(counts, operations):\n    return learn(counts)",
         "pairs.sort()",

@@ -169,6 +169,48 @@ def test_an_edit_that_is_not_unique_is_refused(open_walled: Open, old: str, word
     assert "Result of submit:\nNot done, since action 1 (`edit`) was refused." in played.last()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "def double(x):\n",
+            "def double(x):  # twice",
+            "`old` ends with a line break and `new` does not, so that lines 1 and 2 would",
+        ),
+        (
+            "\n    return 2 * x",
+            "    return x + x",
+            "`old` begins with a line break and `new` does not, so that lines 1 and 2 would",
+        ),
+        ("):\n", "", "`old` ends with a line break"),
+    ],
+)
+def test_an_edit_that_would_join_lines_is_refused(open_walled: Open, old: str, new: str, words: str) -> None:
+    edit = Action(kind="edit", arguments={"path": "lib/helpers.py", "old": old, "new": new})
+    played = Played(open_walled(), render(Step(actions=(edit, Action(kind="submit")))), SUBMIT)
+    assert played.turn() == (2, True, USAGE + USAGE)
+    assert words in played.results()[0]
+    assert "Give `new` the same line break" in played.results()[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("def double(x):\n", ""), ("\n    return 2 * x", ""), ("    return 2 * x\n", "    return x + x")]
+)
+def test_an_edit_may_remove_whole_lines(open_walled: Open, old: str, new: str) -> None:
+    edit = Action(kind="edit", arguments={"path": "lib/helpers.py", "old": old, "new": new})
+    played = Played(open_walled(), render(Step(actions=(edit, Action(kind="submit")))), SUBMIT)
+    played.turn()
+    assert played.results()[0].startswith("Edited lib/helpers.py")
+
+
+def test_code_that_the_last_step_leaves_out_of_the_targets_is_noted(open_walled: Open) -> None:
+    said = "### Planning\n```python\ndef solve(x):\n    return 5 * x\n```\n### Action: list\n"
+    played = Played(open_walled(), said, said, said)
+    assert played.turn()[:2] == (3, False)
+    assert "Note: the code outside of your actions (`return 5 * x`) is in no target." in played.results()[-1]
+    assert [("Note:" in each) for each in played.results()] == [False, False, True]
+
+
 def test_an_edit_replaces_every_place_where_it_is_asked_to(open_walled: Open) -> None:
     given = {"path": "lib/helpers.py", "old": "x", "new": "value", "replace_all": "true"}
     actions = (

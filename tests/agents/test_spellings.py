@@ -614,7 +614,7 @@ def refusal(answer: str) -> str:
         ("### Action: run\ncommand: ls\n\nthen run it.", "If it is no part of the command"),
         (
             "### Action: write\npath: a.md\ntext:\n```markdown\n# A\n\n```bash\nls\n```\n\nThen:\n\n```python\ny = 1\n```\n\nDone.\n```\n",
-            "whose code fence then ends too early, in line 8.",
+            "whose code fence then ends too early, in line 9.",
         ),
         ("### Action: run (ls -la)", "`run` needs `command`."),
         ("### Action: read (src/a.py)", "calls `read` with arguments that cannot be read."),

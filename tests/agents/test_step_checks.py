@@ -39,7 +39,7 @@ OUTSIDE = "is outside the workspace: give a path relative to it. Nothing was don
 @pytest.mark.parametrize(
     ("kind", "given", "words"),
     [
-        ("read", {"path": "/workspace/solver.py"}, f"`read`: /workspace/solver.py {OUTSIDE}"),
+        ("read", {"path": "/elsewhere/solver.py"}, f"`read`: /elsewhere/solver.py {OUTSIDE}"),
         ("write", {"path": "/etc/passwd", "text": "x"}, f"`write`: /etc/passwd {OUTSIDE}"),
         ("list", {"path": "/"}, f"`list`: / {OUTSIDE}"),
         ("grep", {"pattern": "x", "path": "/usr"}, f"`grep`: /usr {OUTSIDE}"),
@@ -82,7 +82,7 @@ def test_a_fault_that_shows_before_is_told_before_anything_is_done(
 def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> None:
     reply = calls(
         ("write", '{"path": "n.txt"}'),
-        ("write", '{"path": "/workspace/solver.py", "text": "a"}'),
+        ("write", '{"path": "/elsewhere/solver.py", "text": "a"}'),
         ("read", '{"path": "solver.py"}'),
         ("grep", '{"pattern": "x", "path": "/usr"}'),
         ("run", '{"command": "ls", "timeout": "soon"}'),
@@ -91,12 +91,29 @@ def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> 
     assert isinstance(found, ProtocolError), found
     assert [each[:30] for each in found.calls] == [
         "`write` needs `text`. Nothing ",
-        "`write`: /workspace/solver.py ",
+        "`write`: /elsewhere/solver.py ",
         "",
         "`grep`: /usr is outside the wo",
         "`timeout` must be a number of ",
     ]
     assert found.text == found.calls[0]
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "path", "meant"),
+    [
+        ("read", "/workspace/lib/helpers.py", "lib/helpers.py"),
+        ("list", "/workspace", "."),
+        ("list", "/workspace/lib/", "lib"),
+    ],
+)
+def test_workspace_as_a_directory_is_the_workspace(
+    open_walled: Open, kind: str, path: str, meant: str, native: bool
+) -> None:
+    found = read(open_walled(), kind, {"path": path}, native=native)
+    assert isinstance(found, Step), found
+    assert found.actions[-1].arguments["path"] == meant
 
 
 @pytest.mark.parametrize("native", [False, True])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.inside.grading.symptoms import symptom
+from pytest_recode.inside.grading.symptoms import of_raised, symptom
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade, only
@@ -71,6 +71,11 @@ STATEMENTS = {
     "assert False, 'shapes do not match'": "assertion",
     "assert (a.shape, a.dtype) == ((3,), np.int64)": "assertion",
     "assert (a.shape, wide.shape) == ((3,), (2, 3))": "shape",
+    "assert {'x': a.dtype} == {'x': np.int64}": "dtype",
+    "assert {n: x.dtype for n, x in {'x': a}.items()} == dict.fromkeys('x', np.int64)": "dtype",
+    "assert [a.shape, wide.shape] == [(3,), (2, 3)]": "shape",
+    "assert [x.shape for x in (a, wide)] == [(3,), (2, 3)]": "shape",
+    "assert [a.shape, a.dtype] == [(3,), np.int64]": "mismatch",
     "assert (a.sum(), 2.0) == (0.0, 3.0)": "mismatch",
     "assert a.shape == wide.shape and np.allclose(a, b)": "shape",
     "one.shape": "dtype",
@@ -111,7 +116,25 @@ def test_a_result_is_asked_nothing_of_its_own(tmp_path: Path) -> None:
     assert symptom(error) == "dtype"
 
 
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    {
+        "with pytest.raises(ValueError):\n    one[5]": "other-exception",
+        "with pytest.raises(ValueError, match='x'), warnings.catch_warnings():\n    one[5]": "other-exception",
+        "with case.assertRaises(ValueError):\n    one[5]": "other-exception",
+        "pytest.raises(ValueError, one.__getitem__, 5)": "other-exception",
+        "one[5]": "exception",
+        "with warnings.catch_warnings():\n    one[5]": "exception",
+        "with pytest.raises(ValueError):\n    raise ValueError\none[5]": "exception",
+    }.items(),
+)
+def test_an_exception_where_another_one_is_asked_for(statement: str, kind: str, tmp_path: Path) -> None:
+    assert of_raised(raised(statement, tmp_path)) == kind
+
+
 WRONG_RESULTS = {
+    "other-exception": ("with pytest.raises(ValueError):\n        candidate.m.f(-1)", "def f(x):\n    return [][x]\n"),
+    "exception": ("assert candidate.m.f(-1) == 1", "def f(x):\n    return [][x]\n"),
     "no-exception": ("with pytest.raises(ValueError):\n        candidate.m.f(-1)", "def f(x):\n    return x\n"),
     "dtype": ("assert candidate.m.f(1).shape == (1,)", "def f(x):\n    return [x]\n"),
     "shape": ("assert candidate.m.f(1).shape == (1,)", "import numpy as np\ndef f(x):\n    return np.zeros((1, 1))\n"),

@@ -96,7 +96,7 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
     result.assert_outcomes(passed=4)
     counts = {(record["model"], turn["steps"], turn["unparsed"]) for record in results() for turn in record["turns"]}
     assert counts == {("clumsy", 2, 1), ("neat", 1, 0)}
-    assert_message(words(result), "answers that could not be parsed", "clumsy 2 of 4, neat 0 of 2", "each cost a step")
+    assert_message(words(result), "answers that could not be used", "clumsy 2 of 4, neat 0 of 2", "each cost a step")
     whole = [*quick_python, "-m", "pytest_recode.cli", "report", "out", "--format=json"]
     tables = json.loads(pytester.run(*whole).stdout.str())["tables"]
     [table] = [table for table in tables if table["name"] == "answers"]
@@ -128,13 +128,13 @@ def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
         [record] = results()
         assert (record["outcome"], record["turns"]) == ("error", [])
         assert record["abandoned"] == {"steps": 1, "unparsed": 1}
-        assert "answers that could not be parsed: m 1 of 1" in output
+        assert "answers that could not be used: m 1 of 1" in output
         resumed.append(True)
         output = words(recode(*options, "--recode-resume"))
     [record] = results()
     assert (record["outcome"], record["turns"][0]["steps"]) == ("solved", 1)
     assert record["abandoned"] == {"steps": 1, "unparsed": 1}
-    assert "answers that could not be parsed: m 1 of 2" in output
+    assert "answers that could not be used: m 1 of 2" in output
 
 
 def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, results: Results) -> None:

@@ -168,5 +168,5 @@ def text_of(report: Any) -> str:
 
 def _kind(error: BaseException | None) -> str:
     if isinstance(error, candidate_error.CandidateError):
-        return "exception"
+        return symptoms.of_raised(error)
     return "assertion" if error is None else symptoms.symptom(error)

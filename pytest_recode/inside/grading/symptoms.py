@@ -16,6 +16,7 @@ import linecache
 import os
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any, Optional
 
 OTHER = "assertion"
@@ -97,6 +98,7 @@ _EQUAL = frozenset(
         *("SequenceEqual", "CountEqual", "MultiLineEqual"),
     )
 )
+_RAISING = frozenset(("raises", "assertRaises", "assertRaisesRegex"))
 _DISTANCE = frozenset(("abs", "absolute", "norm", "max", "amax", "sum", "mean", "item", "float", "fabs", "sqrt"))
 
 
@@ -106,6 +108,40 @@ def symptom(error: BaseException) -> str:
         return _symptom(error)
     except BaseException:  # noqa: BLE001  a candidate's object may raise anything
         return OTHER
+
+
+def of_raised(error: BaseException) -> str:
+    """The kind of a failure by an exception of the candidate: "other-exception" where the test asks for another one, or "exception"."""
+    try:
+        return "other-exception" if any(_asks_for_one(frame, line) for frame, line in _frames(error)) else "exception"
+    except BaseException:  # noqa: BLE001  a candidate's object may raise anything
+        return "exception"
+
+
+def _frames(error: BaseException) -> Iterator[tuple[types.FrameType, int]]:
+    """The frames that are neither a library's nor this project's, with their lines, from the outermost."""
+    tb = error.__traceback__
+    while tb is not None:
+        file = tb.tb_frame.f_code.co_filename
+        name = tb.tb_frame.f_globals.get("__name__", "")
+        library = file.startswith((_LIBRARY, "<frozen")) or any(part in file for part in _INSTALLED)
+        if not library and not (isinstance(name, str) and name.startswith(("_recode.", "pytest_recode."))):
+            yield tb.tb_frame, tb.tb_lineno
+        tb = tb.tb_next
+
+
+def _asks_for_one(frame: types.FrameType, line: int) -> bool:
+    """Whether a line is within `with pytest.raises(...)`, or calls a function through it."""
+    source = "".join(linecache.getlines(frame.f_code.co_filename))
+    for node in ast.walk(ast.parse(source)) if source else ():
+        calls: list[ast.expr] = []
+        if isinstance(node, (ast.With, ast.AsyncWith)) and node.body[0].lineno <= line <= (node.end_lineno or 0):
+            calls = [item.context_expr for item in node.items]
+        elif isinstance(node, ast.Expr) and node.lineno <= line <= (node.end_lineno or 0):
+            calls = [node.value]
+        if any(isinstance(call, ast.Call) and _name(call.func) in _RAISING for call in calls):
+            return True
+    return False
 
 
 def _symptom(error: BaseException) -> str:
@@ -146,15 +182,9 @@ def _test_frame(error: BaseException) -> Optional[tuple[types.FrameType, int]]:
     """
     found = None
     files: list[str] = []
-    tb = error.__traceback__
-    while tb is not None:
-        file = tb.tb_frame.f_code.co_filename
-        name = tb.tb_frame.f_globals.get("__name__", "")
-        library = file.startswith((_LIBRARY, "<frozen")) or any(part in file for part in _INSTALLED)
-        if not library and not (isinstance(name, str) and name.startswith(("_recode.", "pytest_recode."))):
-            found = (tb.tb_frame, tb.tb_lineno)
-            files += [file] if files[-1:] != [file] else []
-        tb = tb.tb_next
+    for frame, line in _frames(error):
+        found, file = (frame, line), frame.f_code.co_filename
+        files += [file] if files[-1:] != [file] else []
     return None if files[-1:] and files[-1] in files[:-1] else found
 
 
@@ -241,6 +271,11 @@ def _about(node: ast.expr) -> str:
     name = _name(node.func if isinstance(node, ast.Call) else node)
     if isinstance(node, ast.Subscript):
         return _about(node.value) if _about(node.value) == "shape" else ""
+    if isinstance(node, (ast.List, ast.Dict)):
+        kinds = {_about(each) for each in (node.elts if isinstance(node, ast.List) else node.values)}
+        return kinds.pop() if len(kinds) == 1 else ""
+    if isinstance(node, (ast.ListComp, ast.DictComp)):
+        return _about(node.elt if isinstance(node, ast.ListComp) else node.value)
     if name in _TYPES:
         return "dtype"
     if name in _SHAPES and isinstance(node, (ast.Attribute, ast.Call)):

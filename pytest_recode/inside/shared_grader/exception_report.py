@@ -61,7 +61,11 @@ def _failure_report(exc: BaseException) -> messages.FailureReport:
             "message": _cut(_text_of(exc), MAX_MESSAGE),
             "frames": frames[-MAX_FRAMES:],
         }
-    return {"kind": symptoms.symptom(exc) if assertion else "exception", "message": text, "exception": report}
+    return {
+        "kind": symptoms.symptom(exc) if assertion else symptoms.of_raised(exc),
+        "message": text,
+        "exception": report,
+    }
 
 
 _FROM_INTERPRETER = (ImportError, AttributeError, TypeError, NameError)
