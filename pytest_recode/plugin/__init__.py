@@ -87,6 +87,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
             progress.watch(run_of(config))
         preflight.start_gateway(run_of(config))
+    if config.getoption("htmlpath", None):
+        from pytest_recode.plugin.html_report import HtmlReport
+
+        config.pluginmanager.register(HtmlReport(config), "recode-html-report")
+    if config.getoption("allure_report_dir", None):
+        from pytest_recode.plugin import allure_report
+
+        config.pluginmanager.register(allure_report, "recode-allure-report")
     if config.pluginmanager.hasplugin("xdist"):
         from pytest_recode.plugin import distributed
 

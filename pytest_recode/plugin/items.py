@@ -27,12 +27,19 @@ MARGIN = 60.0
 """Seconds that the backup limit allows in addition to the limits that the item enforces itself."""
 
 
-class Unsolved(Exception):
-    """An episode that ended unsolved. The message is for people."""
+class Unsolved(AssertionError):
+    """An episode that ended unsolved. The message is for people.
+
+    An assertion that failed, so that reports which distinguish failed tests from broken ones (allure) count it as failed.
+    """
+
+    __module__ = "builtins"  # reports of other plugins print the name of an exception with its module
 
 
 class Fault(Exception):
     """An episode that ended with an error of the model, of infrastructure or of the task."""
+
+    __module__ = "builtins"
 
 
 @functools.lru_cache(maxsize=4096)
@@ -75,7 +82,7 @@ class FaultItem(TaskItem):
 
     def setup(self) -> None:
         self.recode = {"unreadable": self.task.id}
-        pytest.fail(self.task.fault, pytrace=False)
+        raise Fault(self.task.fault)
 
     def runtest(self) -> None:
         raise AssertionError("setup fails")

@@ -59,6 +59,8 @@ class Reporter:
         if isinstance(item, TaskItem):
             if decided_at_end(self.run.settings):
                 gate.excuse(report, item.recode)
+            if "unreadable" in item.recode:
+                report.longrepr = item.task.fault  # in the setup, pytest would add the lines of this plugin
             attach(report, item.recode)
             item.recode = NO_DATA
         return report

@@ -17,6 +17,7 @@ from pytest_recode.records.line_check import transcript_fault, verdict_fault, vi
 from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import reading
+from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript_lines import FeedbackLine, RetryLine, TurnLine, UsageLine
 
 
@@ -101,7 +102,7 @@ class PlayedEpisode:
         return next((message.content for message in messages if message.role == "user"), "")
 
 
-def read_episode(path: Path) -> PlayedEpisode:
+def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
     """Read the transcript at `path`. An incomplete last line is ignored. Raises `UserError` for a file that is no transcript."""
     facts: EpisodeFacts | None = None
     record: Record | None = None
@@ -111,7 +112,7 @@ def read_episode(path: Path) -> PlayedEpisode:
     first: Mapping[str, Any] = {}
     calls: list[UsageLine] = []
     last: Mapping[str, Any] = {}
-    for line in _lines(path):
+    for line in _lines(path, files):
         first = first or line
         last = line
         event = line["event"]
@@ -247,10 +248,10 @@ def _is_feedback(line: Mapping[str, Any]) -> bool:
     return not transcript_fault(line, ("feedback",)) and not view_fault(line)
 
 
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+def _lines(path: Path, files: RunFiles) -> Iterator[Mapping[str, Any]]:
     """The complete lines; those of `_CHECKED` have the fields of their types."""
     with reading(path):
-        texts = path.read_bytes().split(b"\n")[:-1]
+        texts = files.read(path).split(b"\n")[:-1]
     for number, text in enumerate(texts, 1):
         line = parse_json(text)
         wrong = "it is not JSON" if line is None else transcript_fault(line, _CHECKED)

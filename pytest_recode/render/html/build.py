@@ -84,7 +84,7 @@ def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool]) -> 
         if isinstance(played, str):
             view = without_transcript(key, attempt, names[row], played)
         else:
-            view = episode_view(key, attempt, names[row], played, without)
+            view = episode_view(key, attempt.task, attempt.outcome, names[row], played, without)
             begun, ended = times.get(row, (played.begun, played.now[1]))
             times[row] = min(begun, played.begun), max(ended, played.now[1])
         after = ordered[place + 1] if place + 1 < len(ordered) else ""

@@ -96,16 +96,16 @@ class EpisodeView:
     missing: str = ""
 
 
-def episode_view(key: str, attempt: Attempt, who: str, episode: PlayedEpisode, without: Without) -> EpisodeView:
-    """The view of an episode. `key`: the id of its page; `who`: the name of its row."""
+def episode_view(key: str, task: str, outcome: str, who: str, episode: PlayedEpisode, without: Without) -> EpisodeView:
+    """The view of an episode. `key`: the id of its page; `task`, `who`: the names of its task and its row."""
     facts, record = episode.facts, episode.record
     befores: list[PlayedTurn | None] = [None, *episode.turns]
     return EpisodeView(
         id=key,
-        task=attempt.task,
+        task=task,
         who=who,
         nodeid=facts["nodeid"],
-        outcome=attempt.outcome,
+        outcome=outcome,
         status=status(record) if record is not None else "NOT ENDED",
         facts=tuple(_facts(facts, record, episode)),
         brief=None if without.prompts else episode.brief,

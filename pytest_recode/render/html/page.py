@@ -88,6 +88,12 @@ def files(report: Report, episodes: Sequence[EpisodePage], most_bytes: int = MOS
     return found
 
 
+def single(view: EpisodeView) -> str:
+    """The page of one episode by itself, for the reports of other tools."""
+    page = episode_page(view, "", "")
+    return _framed("single.html.j2", title=page.title, episode=page, link=str, home="", without=Without())
+
+
 def _index(report: Report, episodes: Sequence[EpisodePage], *, link: str) -> str:
     # ElementTree has escaped the texts of figures
     figures = [
