@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.episode_choice import matcher
+from pytest_recode.records.episode_choice import episodes_of, matcher
+from pytest_recode.records.episode_ids import episode_ids
 from pytest_recode.records.transcript_turns import read_episode
 from tests.messages import assert_message
 from tests.projects import make_task
@@ -86,6 +87,73 @@ def test_several_episodes_are_listed_and_one_is_shown(played: Path, show: Show) 
     assert by_task == show(played, "-k", "one and not two").stdout
     nodeid = lines(transcript(played))[0]["nodeid"]
     assert by_task == show(played, "recode-out/first", nodeid).stdout
+
+
+def test_without_a_directory_an_id_is_one_of_the_latest_run(played: Path, show: Show) -> None:
+    assert show(played, "one").stdout == show(played, "recode-out/first", "one").stdout
+    assert show(played, "one", "two").stdout == show(played).stdout
+    assert show(played, "recode-out/first/results.jsonl", "one").stdout == show(played, "one").stdout
+
+
+def test_a_task_with_several_episodes_lists_their_ids_and_how_to_choose(project: Path, show: Show) -> None:
+    results = project / "recode-out/first/results.jsonl"
+    records = lines(results)
+    [one] = [record for record in records if record["task"] == "one"]
+    rewrite(results, [*records, {**one, "nodeid": one["nodeid"].replace("L0", "L4"), "feedback": "L4"}])
+    done = show(project, "one")
+    assert done.returncode == 0
+    rows = [row for row in done.stdout.splitlines() if "::" in row or "episode[" in row]
+    ids = [row.split()[-1] for row in rows]
+    assert ids == [f"tasks/one/task.yaml::episode[{MODEL}-{level}]" for level in ("L0", "L4")]
+    assert "show one: pytest-recode show recode-out/first 'ID', with an id of the last column" in done.stdout
+    assert "feedback L0" in show(project, "recode-out/first", ids[0]).stdout
+
+
+def test_a_damaged_transcript_is_not_taken_for_another_file(project: Path, show: Show) -> None:
+    path = transcript(project)
+    for damage in (b'{"event": "episode", "time"\n', b'{"event": "episode", "time": 1.0}\n'):
+        path.write_bytes(damage + path.read_bytes())
+        assert_message(show(project, path).stderr, f"{path}, line 1: is damaged", "restore it")
+    path.write_bytes(b"")
+    assert_message(show(project, path).stderr, "is not a transcript", "give a file of DIR/episodes/")
+
+
+def completions(place: Path, *words: str) -> list[str]:
+    """What bash offers for the last of the words of a command line, as after the Tab key."""
+    script = """
+        eval "$(register-python-argcomplete pytest-recode)"
+        COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9
+        _python_argcomplete pytest-recode
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    command = ["bash", "-c", script, "bash", shlex.join(["pytest-recode", "show", *words[:-1]]) + f" {words[-1]}"]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        command, cwd=place, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path}
+    )
+    return [row.strip().replace("\\", "") for row in done.stdout.splitlines() if row]
+
+
+def test_a_shell_completes_tasks_and_ids(project: Path) -> None:
+    ids = [f"tasks/{task}/task.yaml::episode[{MODEL}-L0]" for task in ("one", "two")]
+    run = "recode-out/first"
+    assert {"one", "two"} <= set(completions(project, run, ""))
+    assert completions(project, run, "t") == ["two", *ids]
+    assert completions(project, run, "tasks/o") == ids[:1]
+    assert completions(project, run, "one", "tw") == ["two"]
+    assert completions(project, "pytest.ini", "o") == []
+    (project / run / "results.jsonl").write_text('{"schema": 1, "nodeid": "damaged\n')
+    assert completions(project, run, "tasks/o") == ids[:1]  # as while the episode is played
+
+
+def test_ids_for_completion_are_those_of_the_records(project: Path) -> None:
+    run = project / "recode-out/first"
+    records = lines(run / "results.jsonl")
+    strange = 'tä"sk\\ \n$(touch pwned)'
+    added = {**records[0], "nodeid": f"{strange}/task.yaml::episode", "task": strange}
+    rewrite(run / "results.jsonl", [records[0], added])
+    assert episode_ids(run) == {each.nodeid: each.facts["task"] for each in episodes_of(run)}
+    assert list(episode_ids(run).values()) == ["one", strange, "two"]
 
 
 def test_an_episode_is_shown_turn_by_turn(played: Path, show: Show) -> None:
@@ -201,14 +269,20 @@ def test_lines_of_an_agent_with_other_fields(project: Path, show: Show) -> None:
 @pytest.mark.parametrize(
     ("arguments", "subject", "step"),
     [
-        (["nowhere"], "nowhere", "give the directory of a run"),
+        (
+            ["three"],
+            "three: no such file or directory, and no such episode in recode-out/first",
+            "the tasks are one, two",
+        ),
+        (["three", "one"], "three: no such file or directory", "give the directory of a run"),
         (["tasks"], "tasks: contains no episode", "give the directory of a run"),
         (["recode-out"], "recode-out: contains no episode", "did you mean recode-out/first?"),
         (["recode-out/first", "three"], "three: no such episode", "the tasks are one, two"),
         (["recode-out/first", "-k", "three"], "-k 'three': matches no episode", "without -k, all are listed"),
         (["recode-out/first", "-k", "one and"], "-k 'one and'", "write words with and, or, not and parentheses"),
         (["recode-out/first", "one", "--turn=7"], "--turn=7", "its turns are 1, 2"),
-        (["tasks/one/task.yaml"], "tasks/one/task.yaml, line 1", "is damaged"),
+        (["tasks/one/task.yaml"], "tasks/one/task.yaml: is not a transcript", "give a file of DIR/episodes/"),
+        (["pytest.ini", "one"], "pytest.ini: is not a transcript", "give a file of DIR/episodes/"),
     ],
 )
 def test_what_cannot_be_shown_is_one_line(

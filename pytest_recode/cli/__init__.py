@@ -2,6 +2,7 @@
 
 A module imports what its command needs when the command runs: `--help` and errors of argparse need none of it.
 """
+# PYTHON_ARGCOMPLETE_OK: argcomplete's global completion looks for this word
 
 from __future__ import annotations
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Returns 0; 1 if a comparison with a baseline failed, or the output pipe was closed; 2 for an error of the user or of the disk, printed as one line."""
     parser = _parser()
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions (extra `completion`)
+        import argcomplete
+
+        argcomplete.autocomplete(parser)  # ends the process
     given = parser.parse_args(arguments)
     try:
         made = given.command(given)

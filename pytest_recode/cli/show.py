@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_recode.faults import UserError
 
@@ -28,14 +28,15 @@ def add_to(commands: Commands) -> None:
         nargs="?",
         type=Path,
         metavar="RUN",
-        help="the directory of a run, or the path of a transcript; default: the latest run in recode-out",
+        help="the directory of a run, its results.jsonl, or the path of a transcript; default: the latest run in recode-out",
     )
-    show.add_argument(
+    ids: Any = show.add_argument(
         "ids",
         nargs="*",
         metavar="ID",
-        help="an episode: its node id, the part of it after ::, or its task",
+        help="an episode: its node id, the part of it after ::, or its task; without RUN, of the latest run",
     )
+    ids.completer = _complete
     show.add_argument(
         "-k", default="", dest="expression", metavar="EXPRESSION", help="episodes whose node id matches, as in pytest"
     )
@@ -46,15 +47,21 @@ def add_to(commands: Commands) -> None:
 
 
 def _show(given: argparse.Namespace) -> str:
-    from pytest_recode.records.episode_choice import choose, episodes_of, latest_run
+    from pytest_recode.records.episode_choice import choose, episodes_of, names, tasks
     from pytest_recode.records.transcript_turns import read_episode
     from pytest_recode.render.show import View, listed, painted, shown
 
-    run = given.run or latest_run(Path())
+    run, ids = _run_and_ids(given)
     if run.is_file():
         path = run
     else:
-        found = choose(episodes_of(run, given.ids), given.ids, given.expression)
+        episodes = episodes_of(run, ids)
+        if ids[len(given.ids) :] and not any(ids[0] in names(each) for each in episodes):
+            raise UserError(
+                f"{ids[0]}: no such file or directory, and no such episode in {run}; the tasks are {tasks(episodes)};"
+                " give the directory of a run, the path of a transcript, or a task"
+            )
+        found = choose(episodes, ids, given.expression)
         if len(found) > 1:
             return _paged(painted(listed(found, str(run)), colour=_colour()), given)
         path = found[0].path
@@ -65,6 +72,36 @@ def _show(given: argparse.Namespace) -> str:
         raise UserError(f"--turn={given.turn}: the episode has no such turn; {known}")
     view = View(turn=given.turn, diff=given.diff, prompts=given.prompts)
     return _paged(painted(shown(episode, view), colour=_colour()), given)
+
+
+def _run_and_ids(given: argparse.Namespace) -> tuple[Path, list[str]]:
+    """The run or transcript, and the ids of episodes. A first argument that is no path is an id in the latest run. Raises `UserError`."""
+    from pytest_recode.records.episode_choice import latest_run
+    from pytest_recode.records.run_directory import RESULTS
+
+    run: Path | None = given.run
+    if run is None:
+        return latest_run(Path()), given.ids
+    if run.name == RESULTS and run.is_file():
+        return run.parent, given.ids
+    if run.exists():
+        return run, given.ids
+    try:
+        return latest_run(Path()), [str(run), *given.ids]
+    except UserError as error:
+        raise UserError(f"{run}: no such file or directory, and {error}") from None
+
+
+def _complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """What completes an id, for argcomplete: tasks, and node ids once something is typed."""
+    from pytest_recode.records.episode_choice import latest_run
+    from pytest_recode.records.episode_ids import episode_ids
+
+    try:
+        found = episode_ids(parsed_args.run or latest_run(Path()))
+    except UserError:  # there is nothing to choose from
+        return []
+    return [*dict.fromkeys(found.values()), *(found if prefix else ())]
 
 
 def _colour() -> bool:

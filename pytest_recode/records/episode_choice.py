@@ -79,13 +79,10 @@ def choose(episodes: Sequence[Chosen], ids: Sequence[str], expression: str) -> l
     """
     found = list(episodes)
     for given in ids:
-        if not any(given in _names(each) for each in episodes):
-            names = list(dict.fromkeys(each.facts["task"] for each in episodes))
-            raise UserError(
-                f"{given}: no such episode in this run; the tasks are {', '.join(names[:8])}{' …' if len(names) > 8 else ''}"
-            )
+        if not any(given in names(each) for each in episodes):
+            raise UserError(f"{given}: no such episode in this run; the tasks are {tasks(episodes)}")
     if ids:
-        found = [each for each in found if any(given in _names(each) for given in ids)]
+        found = [each for each in found if any(given in names(each) for given in ids)]
     if expression:
         matches = matcher(expression)
         found = [each for each in found if matches(each.nodeid)]
@@ -94,7 +91,14 @@ def choose(episodes: Sequence[Chosen], ids: Sequence[str], expression: str) -> l
     return found
 
 
-def _names(episode: Chosen) -> set[str]:
+def tasks(episodes: Sequence[Chosen]) -> str:
+    """The tasks of the episodes, for a message: at most eight."""
+    found = list(dict.fromkeys(each.facts["task"] for each in episodes))
+    return ", ".join(found[:8]) + (" …" if len(found) > 8 else "")
+
+
+def names(episode: Chosen) -> set[str]:
+    """All ids of an episode."""
     nodeid = episode.nodeid
     return {nodeid, nodeid.rpartition("::")[2], episode.facts["task"], episode.path.name, episode.path.stem}
 

@@ -136,9 +136,7 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
             if event == "usage":
                 calls.append(cast("UsageLine", line))
     if facts is None:
-        raise UserError(
-            f"{path}: is not a transcript: its first line is not an `episode`; give a file of DIR/episodes/"
-        )
+        raise _other_file(path)
     played = [turns[number] for number in sorted(turns)]
     if current.begun:
         played.append(current.finished(max(turns, default=0) + 1, None))
@@ -252,6 +250,8 @@ def _lines(path: Path, files: RunFiles) -> Iterator[Mapping[str, Any]]:
     """The complete lines; those of `_CHECKED` have the fields of their types."""
     with reading(path):
         texts = files.read(path).split(b"\n")[:-1]
+    if texts and not texts[0].startswith(_START):
+        raise _other_file(path)
     for number, text in enumerate(texts, 1):
         line = parse_json(text)
         wrong = "it is not JSON" if line is None else transcript_fault(line, _CHECKED)
@@ -264,6 +264,12 @@ def _lines(path: Path, files: RunFiles) -> Iterator[Mapping[str, Any]]:
         yield line
 
 
+def _other_file(path: Path) -> UserError:
+    return UserError(f"{path}: is not a transcript: its first line is not an `episode`; give a file of DIR/episodes/")
+
+
+_START = b'{"event": '
+"""The beginning of each line of a transcript."""
 _CHECKED = ("episode", "resumed", "usage", "retry", "turn", "end")
 
 

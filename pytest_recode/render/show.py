@@ -48,7 +48,7 @@ def painted(lines: Sequence[Line], *, colour: bool) -> str:
 
 def listed(episodes: Sequence[Chosen], run: str) -> list[Line]:
     """A line for each episode of a run, with the command that shows one."""
-    rows = [(*_short(each), each.nodeid.rpartition("::")[2] if _unique(episodes) else each.nodeid) for each in episodes]
+    rows = [(*_short(each), each.nodeid) for each in episodes]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
         Line(
@@ -57,15 +57,14 @@ def listed(episodes: Sequence[Chosen], run: str) -> list[Line]:
         )
         for row in rows
     ]
-    return [*lines, Line(""), Line(f"show one: pytest-recode show {run} ID, or -k EXPRESSION", "dim")]
+    return [
+        *lines,
+        Line(""),
+        Line(f"show one: pytest-recode show {run} 'ID', with an id of the last column, or -k EXPRESSION", "dim"),
+    ]
 
 
 _STYLES = {"SOLVED": "good", "UNSOLVED": "bad", "ERROR": "bad"}
-
-
-def _unique(episodes: Sequence[Chosen]) -> bool:
-    names = [each.nodeid.rpartition("::")[2] for each in episodes]
-    return len(set(names)) == len(names)
 
 
 def _short(episode: Chosen) -> tuple[str, str, str, str]:
