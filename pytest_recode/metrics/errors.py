@@ -55,5 +55,11 @@ def commonest(classes: Sequence[str]) -> str:
 
 def classes(attempts: Iterable[Attempt]) -> dict[str, int]:
     """The number of unsolved attempts in each of CLASSES, including zeros."""
-    counts = Counter(of_attempt(attempt) for attempt in attempts)
+    # Attempts of a run share equal turns, of which there are few
+    played = [attempt for attempt in attempts if attempt.turns]
+    turns = {id(attempt.turns[-1]): attempt for attempt in played}
+    numbers = Counter(id(attempt.turns[-1]) for attempt in played if attempt.outcome == "unsolved")
+    counts: Counter[str | None] = Counter()
+    for turn, number in numbers.items():
+        counts[of_attempt(turns[turn])] += number
     return {name: counts[name] for name in CLASSES}

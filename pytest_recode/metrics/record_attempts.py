@@ -185,20 +185,23 @@ def _failure(kind: str, exception: str | None) -> Failure:
 
 def _turn(turn: TurnRecord, equal: Equal) -> TurnScore:
     feedback = turn.get("feedback")
-    return equal(
-        TurnScore(
-            level=turn["level"],
-            passed=turn["passed"],
-            total=turn["total"],
-            tampering=bool(turn.get("tampering")),
-            categories=tuple(item["category"] or "" for item in feedback.get("items", ())) if feedback else (),
-            source=feedback.get("source", "") if feedback else "",
-            failures=tuple(
-                _failure(case.get("kind") or "", case.get("exception"))
-                for case in turn["cases"]
-                if case["outcome"] != "passed"
-            ),
-        )
+    level, passed, total, tampering = turn["level"], turn["passed"], turn["total"], bool(turn.get("tampering"))
+    categories = tuple([item["category"] or "" for item in feedback.get("items", ())]) if feedback else ()
+    source = feedback.get("source", "") if feedback else ""
+    failed = tuple(
+        [(case.get("kind") or "", case.get("exception")) for case in turn["cases"] if case["outcome"] != "passed"]
+    )
+    return equal.once(
+        (level, passed, total, tampering, categories, source, failed),
+        lambda: TurnScore(
+            level=level,
+            passed=passed,
+            total=total,
+            tampering=tampering,
+            categories=categories,
+            source=source,
+            failures=tuple(_failure(kind, exception) for kind, exception in failed),
+        ),
     )
 
 

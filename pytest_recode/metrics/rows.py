@@ -94,8 +94,11 @@ def _distinguished(found: Rows) -> dict[Row, tuple[Attempt, ...]]:
             for key, values in facts[row].items()
             if key not in _COLUMNS and (len(values) > 1 or any(one.get(key, values) != values for one in beside))
         ]
-        whole = replace(row, differs=", ".join(differing))
-        named[whole] = tuple(replace(attempt, row=whole) for attempt in attempts)
+        if differing:
+            whole = replace(row, differs=", ".join(differing))
+            named[whole] = tuple(replace(attempt, row=whole) for attempt in attempts)
+        else:
+            named[row] = tuple(attempts)
     return named
 
 

@@ -72,24 +72,38 @@ def object_of(**checks: Check) -> Check:
     return found
 
 
-def object_of_texts(**checks: Check) -> Check:
-    """`object_of` for keys whose valid values are texts or null, of which few differ: combinations of values that were valid are remembered."""
-    whole = object_of(**checks)
+def list_of_texts(**checks: Check) -> Check:
+    """`list_of(object_of(…))` for keys whose valid values are texts or null, of which few differ: combinations of values that were valid are remembered."""
+    whole = list_of(object_of(**checks))
     values_at = operator.itemgetter(*(name.removesuffix("_") for name in checks))
     valid: set[tuple[object, ...]] = set()
 
     def found(value: Any) -> str:
-        if type(value) is not dict:
-            return whole(value)
         try:
-            values = values_at(value)
-            if values in valid:
-                return ""
+            values = set(map(values_at, value))
         except (KeyError, TypeError):  # a key is missing; a value is a list or an object
             return whole(value)
+        if type(value) is list and values <= valid:
+            return ""
         wrong = whole(value)
         if not wrong and len(valid) < _REMEMBERED:
-            valid.add(values)
+            valid.update(values)
+        return wrong
+
+    return found
+
+
+def remembered(check: Check) -> Check:
+    """The same check. Values of JSON that were valid, of which few differ, are remembered by how they are written: 1, 1.0 and true are equal."""
+    valid: set[str] = set()
+
+    def found(value: Any) -> str:
+        written = repr(value)
+        if written in valid:
+            return ""
+        wrong = check(value)
+        if not wrong and len(valid) < _REMEMBERED:
+            valid.add(written)
         return wrong
 
     return found

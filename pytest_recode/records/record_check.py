@@ -18,10 +18,11 @@ from pytest_recode.records.field_checks import (
     TEXT,
     Check,
     list_of,
+    list_of_texts,
     object_of,
-    object_of_texts,
     one_of,
     or_null,
+    remembered,
     shown,
     values_of,
     whole_number,
@@ -63,13 +64,11 @@ TURN = object_of(
     level=or_null(one_of(*LEVELS)),
     passed=whole_number(0),
     total=whole_number(1),
-    cases=list_of(
-        object_of_texts(
-            outcome=one_of(*OUTCOMES),
-            kind_=or_null(TEXT),
-            exception_=or_null(TEXT),
-            junit_=TEXT,
-        )
+    cases=list_of_texts(
+        outcome=one_of(*OUTCOMES),
+        kind_=or_null(TEXT),
+        exception_=or_null(TEXT),
+        junit_=TEXT,
     ),
     tampering_=list_of(TEXT),
     seed_=SEED,
@@ -92,6 +91,7 @@ _SETTINGS = object_of(
 )
 
 
+@remembered
 def _settings(value: Any) -> str:
     """Check settings; the types only of those that are read and not just compared."""
     return _SINGLE_VALUES(value) or _SETTINGS(value)

@@ -35,13 +35,19 @@ class MalformedLineError(Exception):
 def parse_json(data: bytes, **hooks: Any) -> Any:
     """Parse strict JSON. Returns None for anything else, including NaN and Infinity, which Python would accept."""
     try:
-        return json.loads(data, parse_constant=_reject, **hooks)
+        if hooks:
+            return json.loads(data, parse_constant=_reject, **hooks)
+        return _DECODER.decode(data.decode(json.detect_encoding(data), "surrogatepass"))
     except (ValueError, RecursionError):  # a UnicodeDecodeError is a ValueError
         return None
 
 
 def _reject(name: str) -> None:
     raise ValueError(f"{name} is not valid JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_reject)
+"""`json.loads` would make one for each line."""
 
 
 def parse_record(line: bytes) -> Record:

@@ -14,7 +14,18 @@ from hypothesis import strategies as st
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.reading import read
-from pytest_recode.records.field_checks import TEXT, object_of, object_of_texts, one_of, or_null
+from pytest_recode.records.field_checks import (
+    DOLLARS,
+    FLAG,
+    TEXT,
+    list_of,
+    list_of_texts,
+    object_of,
+    one_of,
+    or_null,
+    remembered,
+    whole_number,
+)
 from pytest_recode.records.record_check import fault
 from tests.examples import examples
 from tests.metrics.samples import own_run, record, replay, run, shared, sorted_turn, turn
@@ -195,12 +206,27 @@ CASE = {"outcome": one_of("passed", "failed"), "kind_": or_null(TEXT), "junit_":
 VALUES = st.sampled_from(["passed", "failed", "", "x", None, 0, 1, True, [], {}])
 
 
-@given(
-    st.lists(
-        st.one_of(st.dictionaries(st.sampled_from(["outcome", "kind", "junit", "id"]), VALUES), VALUES), max_size=20
-    )
+CASES = st.lists(
+    st.one_of(st.dictionaries(st.sampled_from(["outcome", "kind", "junit", "id"]), VALUES), VALUES), max_size=4
 )
-def test_remembered_objects_are_checked_like_others(values: list[Any]) -> None:
+
+
+@given(st.lists(st.one_of(CASES, VALUES), max_size=12))
+def test_remembered_cases_are_checked_like_others(values: list[Any]) -> None:
     """Also after equal and similar values: 1 and True, a key that is missing and one that is null."""
-    plain, remembering = object_of(**CASE), object_of_texts(**CASE)
+    plain, remembering = list_of(object_of(**CASE)), list_of_texts(**CASE)
+    assert [remembering(value) for value in values + values] == [plain(value) for value in values + values]
+
+
+NUMBERS = {"turns_": whole_number(1), "reindent_": FLAG, "temperature_": or_null(DOLLARS)}
+SETTINGS = st.dictionaries(
+    st.sampled_from(["turns", "reindent", "temperature"]), st.sampled_from([0, 1, 1.0, True, False, None, "1", []])
+)
+
+
+@given(st.lists(SETTINGS, max_size=12))
+def test_remembered_values_are_checked_like_others(values: list[Any]) -> None:
+    """Also 1, 1.0 and true, which are equal."""
+    plain = object_of(**NUMBERS)
+    remembering = remembered(plain)
     assert [remembering(value) for value in values + values] == [plain(value) for value in values + values]
