@@ -23,8 +23,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from pytest_recode import VERSION
-from pytest_recode.cli.report_tables import rows_of
+from pytest_recode.cli.report_tables import makers, rows_of
 from pytest_recode.metrics.episodes import LEVELS, share_of, solved_level
+from pytest_recode.metrics.transcripts import FROM_FILES, ReadTranscripts
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record_check import fault
 from pytest_recode.records.transcript_turns import read_episode
@@ -277,7 +278,8 @@ def test_tests_that_feedback_quotes_are_removed(project: Path, command: Command)
     ("change", "reason"),
     [
         (lambda path: path.unlink(), "its transcript is missing"),
-        (lambda path: path.write_text("{}\n"), "is damaged"),
+        (lambda path: path.write_text("{}\n"), "is not a transcript"),
+        (lambda path: path.write_text('{"event": "episode"}\n'), "is damaged"),
     ],
 )
 def test_an_episode_without_a_readable_transcript(
@@ -302,7 +304,7 @@ def test_a_record_cannot_name_a_file_outside_of_its_run(project: Path, command: 
 def test_a_large_report_is_a_directory(played: Path) -> None:
     own = rows_of([played / "run"]).own
     without = Without(tests=True)
-    episodes = build.episodes(own, without, Path.is_file)
+    episodes = build.episodes(own, without, Path.is_file, ReadTranscripts(with_pairs=False))
     report = build.report(own, episodes, [], [], [], without)
     contents = files(report, episodes.pages, most_bytes=1000)
     assert len(contents) == 5
@@ -361,7 +363,12 @@ def test_many_rows_have_panels_with_intervals_and_short_sentences(played: Path) 
         assert [each.has_yerr for each in axes.containers] == [True] * len(axes.containers) != []
     without = Without()
     page = build.report(
-        many, build.episodes(many, without, Path.is_file), [], [], ["run: interrupted episodes: 3"], without
+        many,
+        build.episodes(many, without, Path.is_file, ReadTranscripts(with_pairs=False)),
+        [],
+        [],
+        ["run: interrupted episodes: 3"],
+        without,
     )
     assert len(page.answers[0].contrasts) == 11
     assert page.answers[0].headline.count("model ") < 6
@@ -481,7 +488,12 @@ def test_transcripts_with_fields_of_other_types_are_shown_or_said_to_be_damaged(
     shown = damaged = 0
     for _ in variants(content):
         rewrite(path, content)
-        [view] = build.episodes({changed.row: [changed]}, Without(tests=True, reference=True), Path.is_file).pages
+        [view] = build.episodes(
+            {changed.row: [changed]},
+            Without(tests=True, reference=True),
+            Path.is_file,
+            ReadTranscripts(with_pairs=False),
+        ).pages
         if "There are no turns to show" in view.body:
             damaged += 1
         else:
@@ -524,6 +536,33 @@ def test_hostile_names_in_figures(project: Path) -> None:
         assert page.values("style") == []
         assert ElementTree.fromstring(svg(chart)).tag.endswith("svg")
         assert png(chart).startswith(b"\x89PNG")
+
+
+def test_tables_of_episodes_that_were_read_are_those_of_their_files(project: Path) -> None:
+    path = next(
+        path for path in (project / "run/episodes").glob("*.jsonl") if '"event": "feedback"' in path.read_text()
+    )
+    lines = path.read_text().splitlines(keepends=True)
+    retry = {"event": "retry", "time": 1.0, "model": MODEL, "error": "rate-limit", "message": "", "pause": 0.1}
+    path.write_text("".join([lines[0], json.dumps(retry) + "\n", *lines[1:]]))
+    found = rows_of([project / "run"])
+    transcripts = ReadTranscripts(with_pairs=True)
+    build.episodes(found.own, Without(), Path.is_file, transcripts)
+    names = ("calls", "leaks", "adoption", "adoption-categories")
+    of_files, of_episodes = (makers(found, known={}, transcripts=each) for each in (FROM_FILES, transcripts.reader))
+    assert "retry" in [line["event"] for line in transcripts.reader.calls(path)]
+    for name in names:
+        assert of_episodes[name]() == of_files[name]() is not None
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_each_transcript_is_read_once(project: Path) -> None:
+    command = [sys.executable, "-m", "pytest_recode.cli", "html", "run", "-o", "report.html"]
+    trace = ["strace", "-f", "-e", "trace=openat", "-o", "opened"]
+    subprocess.run([*trace, *command], cwd=project, check=True, capture_output=True)
+    opened = re.findall(r'episodes/([^"]+\.jsonl)"', (project / "opened").read_text())
+    assert set(opened) == {path.name for path in (project / "run/episodes").glob("*.jsonl")}
+    assert max(map(opened.count, opened)) == 1
 
 
 def dom(path: Path) -> str:

@@ -41,6 +41,7 @@ def add_to(commands: Commands) -> None:
 def _html(given: argparse.Namespace) -> str:
     need_packages("pytest-recode html", FIGURES, "html")
     from pytest_recode.cli.report_tables import SIMULATED, makers, rows_of
+    from pytest_recode.metrics.transcripts import ReadTranscripts
     from pytest_recode.render.html import build
     from pytest_recode.render.html.page import files
 
@@ -50,21 +51,23 @@ def _html(given: argparse.Namespace) -> str:
             "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"
         )
     without = without_of(given.without)
-    made = makers(found, known={})
+    roots = [((run if run.is_dir() else run.parent) / "episodes").resolve() for run in given.runs]
+
+    def readable(path: Path) -> bool:
+        return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
+
+    analysed = sum(map(len, found.own.values())) <= _MOST_ANALYSED
+    transcripts = ReadTranscripts(with_pairs=analysed)
+    episodes = build.episodes(found.own, without, readable, transcripts)
+    made = makers(found, known={}, transcripts=transcripts.reader)
     table_notes = [SIMULATED] if found.simulated else []
-    if sum(map(len, found.own.values())) > _MOST_ANALYSED:
+    if not analysed:
         for name in _SLOW_TABLES:
             made.pop(name, None)
         table_notes.append(
             f"left out, because they analyse the code of every turn: {', '.join(_SLOW_TABLES)}; pytest-recode report has them"
         )
     tables = [table for make in made.values() if (table := make()) is not None]
-    roots = [((run if run.is_dir() else run.parent) / "episodes").resolve() for run in given.runs]
-
-    def readable(path: Path) -> bool:
-        return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
-
-    episodes = build.episodes(found.own, without, readable)
     report = build.report(found.own, episodes, tables, table_notes, found.notes, without)
     return _written(files(report, episodes.pages), given.output)
 

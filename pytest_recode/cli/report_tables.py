@@ -11,6 +11,7 @@ from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.passing import passed
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
+from pytest_recode.metrics.transcripts import FROM_FILES, TranscriptReader
 from pytest_recode.render import (
     report_calls,
     report_dates,
@@ -104,6 +105,7 @@ def makers(
     base: Row | None = None,
     hard_threshold: float = 1 / 3,
     judge: report_feedback.Judge | None = None,
+    transcripts: TranscriptReader = FROM_FILES,
 ) -> dict[str, Callable[[], Table | None]]:
     """The tables by name, except `code`. `known`: format -> its expected tasks; `base`: the row that the others are compared with."""
     shown, own = found.shown, found.own
@@ -121,8 +123,8 @@ def makers(
         **report_dates.tables(with_lines, own),
         **report_episodes.tables(own, known),
         **report_faults.tables(own, known),
-        **report_calls.tables(own),
-        **report_feedback.tables(own, judge),
+        **report_calls.tables(own, transcripts),
+        **report_feedback.tables(own, judge, transcripts),
         **report_pairs.tables(
             {row: group for row, group in shown.items() if group},
             found.replayed,

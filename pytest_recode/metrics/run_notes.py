@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.records.merge_parts import MERGED
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import in_progress
+from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
 
 
@@ -26,9 +27,11 @@ def unreadable(path: Path) -> list[str]:
     ]
 
 
-def unended(run: Path, ended: Container[str]) -> list[Mapping[str, Any]]:
+def unended(run: Path, ended: Collection[str]) -> list[Mapping[str, Any]]:
     """The first lines of the transcripts of the run in the directory `run` whose episodes are not among `ended`."""
-    found = [begun for each in sorted(run.glob("episodes/*.jsonl")) if (begun := first_line(each))]
+    known = set(map(name, ended))
+    others = sorted(path for path in run.glob("episodes/*.jsonl") if path.name not in known)
+    found = [begun for each in others if (begun := first_line(each))]
     return [begun for begun in found if begun["nodeid"] not in ended]
 
 
@@ -40,7 +43,7 @@ def unmerged(run: Path) -> tuple[str, ...]:
     return tuple(map(str, missing)) if isinstance(missing, list) else ()
 
 
-def interrupted(path: Path, ended: Container[str]) -> list[str]:
+def interrupted(path: Path, ended: Collection[str]) -> list[str]:
     """Note the episodes of the run at `path` that started and have no record, per model and feedback.
 
     During the run, they are in progress and not interrupted.

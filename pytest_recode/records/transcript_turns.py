@@ -83,7 +83,7 @@ class PlayedTurn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedEpisode:
     """The contents of a transcript. `record` is None unless the episode has ended. `dropped`: turns that were started and not judged, and
-    then played again or not at all, because of an error or a stop. `calls`: the cost of every model call, including those of dropped
+    then played again or not at all, because of an error or a stop. `calls`, `retries`: of every model call, including those of dropped
     turns. `begun`: the time of the first line; `now`: the event and the time of the last line. Times are in seconds since 1970."""
 
     path: Path
@@ -91,6 +91,7 @@ class PlayedEpisode:
     turns: tuple[PlayedTurn, ...]
     dropped: int
     calls: tuple[UsageLine, ...]
+    retries: tuple[RetryLine, ...]
     record: Record | None
     begun: float
     now: tuple[str, float]
@@ -111,6 +112,7 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
     dropped = 0
     first: Mapping[str, Any] = {}
     calls: list[UsageLine] = []
+    retries: list[RetryLine] = []
     last: Mapping[str, Any] = {}
     for line in _lines(path, files):
         first = first or line
@@ -135,6 +137,8 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
             current.take(line)
             if event == "usage":
                 calls.append(cast("UsageLine", line))
+            elif event == "retry":
+                retries.append(cast("RetryLine", line))
     if facts is None:
         raise _other_file(path)
     played = [turns[number] for number in sorted(turns)]
@@ -146,6 +150,7 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
         turns=tuple(played),
         dropped=dropped,
         calls=tuple(calls),
+        retries=tuple(retries),
         record=record,
         begun=float(first.get("time", 0.0)),
         now=(_text(last.get("event")), float(last.get("time", 0.0))),

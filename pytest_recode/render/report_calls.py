@@ -6,7 +6,8 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from pytest_recode.metrics.calls import calls, read
+from pytest_recode.metrics.calls import calls
+from pytest_recode.metrics.transcripts import FROM_FILES, TranscriptReader
 from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, columns, identity
 
 _NOTES = (
@@ -15,15 +16,15 @@ _NOTES = (
 )
 
 
-def tables(rows: Rows) -> dict[str, Callable[[], Table | None]]:
+def tables(rows: Rows, transcripts: TranscriptReader = FROM_FILES) -> dict[str, Callable[[], Table | None]]:
     """The function that creates the table. It returns None without calls."""
-    return {"calls": lambda: _calls(rows)}
+    return {"calls": lambda: _calls(rows, transcripts)}
 
 
-def _calls(rows: Rows) -> Table | None:
+def _calls(rows: Rows, transcripts: TranscriptReader) -> Table | None:
     lines: list[dict[str, Any]] = []
     for row, attempts in rows.items():
-        found = list(chain.from_iterable(read(attempt.transcript) for attempt in attempts))
+        found = list(chain.from_iterable(transcripts.calls(attempt.transcript) for attempt in attempts))
         for model in dict.fromkeys(line["model"] for line in found):
             sums = calls(line for line in found if line["model"] == model)
             lines.append({**identity(row), "called": model, **{key: getattr(sums, key) for key in sums.__slots__}})

@@ -8,8 +8,9 @@ from functools import cache
 from typing import Any
 
 from pytest_recode.metrics import leakage as leaks
-from pytest_recode.metrics.adoption import Advice, by_rule, rate, read
+from pytest_recode.metrics.adoption import Advice, by_rule, rate
 from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.metrics.transcripts import FROM_FILES, TranscriptReader
 from pytest_recode.records.record import AuditRecord
 from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents
 from pytest_recode.render.words import plural
@@ -31,12 +32,14 @@ _NUMBERS = (
 )
 
 
-def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Table | None]]:
+def tables(
+    rows: Rows, judge: Judge | None = None, transcripts: TranscriptReader = FROM_FILES
+) -> dict[str, Callable[[], Table | None]]:
     """Functions that create the tables of feedback, by name. They return None without feedback."""
 
     @cache
     def by_rules() -> dict[Row, tuple[list[Advice], int]]:
-        return {row: _ruled(attempts) for row, attempts in rows.items()}
+        return {row: _ruled(attempts, transcripts) for row, attempts in rows.items()}
 
     @cache
     def by_model() -> tuple[Mapping[Row, Sequence[Advice]], Sequence[str]]:
@@ -71,16 +74,16 @@ def tables(rows: Rows, judge: Judge | None = None) -> dict[str, Callable[[], Tab
         "adoption-categories": lambda: table(
             "adoption-categories", "Adoption and resolution of feedback, by category", "category", CATEGORIES
         ),
-        "leaks": lambda: _leaks(rows),
+        "leaks": lambda: _leaks(rows, transcripts),
     }
 
 
-def _leaks(rows: Rows) -> Table | None:
+def _leaks(rows: Rows, transcripts: TranscriptReader) -> Table | None:
     lines = []
     for row, attempts in rows.items():
         by_source: dict[str, list[AuditRecord]] = {}
         for attempt in attempts:
-            for source, audit in leaks.read(attempt.transcript) or ():
+            for source, audit in transcripts.audits(attempt.transcript) or ():
                 by_source.setdefault(source, []).append(audit)
         for source, audits in by_source.items():
             found = leaks.leaking(audits)
@@ -123,10 +126,10 @@ def _leaks(rows: Rows) -> Table | None:
     )
 
 
-def _ruled(attempts: Sequence[Attempt]) -> tuple[list[Advice], int]:
+def _ruled(attempts: Sequence[Attempt], transcripts: TranscriptReader) -> tuple[list[Advice], int]:
     advice, missing = [], 0
     for attempt in attempts:
-        pairs = read(attempt.transcript)
+        pairs = transcripts.pairs(attempt.transcript)
         missing += pairs is None and len(attempt.turns) > 1
         advice += [replace(one, task=attempt.task) for pair in pairs or () for one in by_rule(pair)]
     return advice, missing

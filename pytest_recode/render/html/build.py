@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.episodes import episodes as totals
+from pytest_recode.metrics.transcripts import ReadTranscripts
 from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
 from pytest_recode.render.html.answer import answers
 from pytest_recode.render.html.charts import charts
@@ -71,8 +72,8 @@ class Episodes:
     times: Times
 
 
-def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool]) -> Episodes:
-    """Read the transcript of each episode. `readable`: whether a transcript belongs to the run, because records are hostile."""
+def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool], transcripts: ReadTranscripts) -> Episodes:
+    """Read the transcript of each episode, once, and add it to `transcripts`. `readable`: whether a transcript belongs to the run, because records are hostile."""
     names, keys = labels(rows), page_keys(rows)
     found = {episode_key(attempt): attempt for attempts in rows.values() for attempt in attempts}
     ordered = [*keys.values()]
@@ -84,6 +85,7 @@ def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool]) -> 
         if isinstance(played, str):
             view = without_transcript(key, attempt, names[row], played)
         else:
+            transcripts.add(played.path, played)
             view = episode_view(key, attempt.task, attempt.outcome, names[row], played, without)
             begun, ended = times.get(row, (played.begun, played.now[1]))
             times[row] = min(begun, played.begun), max(ended, played.now[1])
