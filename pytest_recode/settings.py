@@ -96,6 +96,7 @@ class Settings:
     baseline: Path | None = None
     fail_on: tuple[str, ...] = ("worse",)  # conditions of `metrics/fail_on.py`
     markdown: Path | None = None
+    otel: str | None = None  # the URL of an OTLP endpoint
     seed: int | None = None
     resume: bool = False
     replay_feedback: Path | None = None  # the directory of a run

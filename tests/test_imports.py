@@ -40,6 +40,7 @@ MAY = {
     "plugin": {
         "agents",
         "episode",
+        "export",
         "feedback",
         "formats",
         "gateway",

@@ -48,6 +48,7 @@ OF_THE_RUN = {
     "baseline",
     "fail_on",
     "markdown",
+    "otel",
     "given",
 }
 """Settings that an episode does not depend on, or that every machine has its own values of."""

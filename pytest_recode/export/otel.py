@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -252,8 +252,8 @@ def _nanoseconds(seconds: float) -> int:
     return round(seconds * 1e9) if 0 <= seconds < (1 << 64) / 1e9 else 0
 
 
-def endpoint(output: str) -> str:
-    """The URL that takes traces. Raises `UserError`."""
+def endpoint(output: str, option: str = "-o ") -> str:
+    """The URL that takes traces. `option`: which the user gave `output` with. Raises `UserError`."""
     named = os.environ.get(ENDPOINTS[0], "")
     base = output or os.environ.get(ENDPOINTS[1], "")
     if not output and named:
@@ -264,8 +264,20 @@ def endpoint(output: str) -> str:
         )
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UserError(f"-o {base}: is not the URL of an OTLP endpoint (HTTP): give http://HOST:4318")
+        raise UserError(f"{option}{base}: is not the URL of an OTLP endpoint (HTTP): give http://HOST:4318")
     return base if parts.path.endswith(_PATH) else base.rstrip("/") + _PATH
+
+
+def batches(episodes: Iterable[ExportedEpisode]) -> Iterator[list[ReadableSpan]]:
+    """The spans of the episodes in the order of the episodes, as many in each request as collectors take."""
+    found: list[ReadableSpan] = []
+    for episode in episodes:
+        found += spans(episode)
+        while len(found) >= _BATCH:
+            yield found[:_BATCH]
+            del found[:_BATCH]
+    if found:
+        yield found
 
 
 def _write(episodes: Sequence[ExportedEpisode], output: str) -> Written:
@@ -277,14 +289,15 @@ def _write(episodes: Sequence[ExportedEpisode], output: str) -> Written:
     url = endpoint(output)
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # a failure is one line, below
     exporter = OTLPSpanExporter(endpoint=url)
-    found = [span for episode in episodes for span in spans(episode)]
-    for start in range(0, len(found), _BATCH):
-        if exporter.export(found[start : start + _BATCH]) is not SpanExportResult.SUCCESS:
+    sent = 0
+    for found in batches(episodes):
+        if exporter.export(found) is not SpanExportResult.SUCCESS:
             raise UserError(
-                f"{url}: did not take the spans ({start} of {len(found)} sent): check that an OTLP endpoint (HTTP) listens there;"
+                f"{url}: did not take the spans ({sent} sent): check that an OTLP endpoint (HTTP) listens there;"
                 " an export may be repeated, because its ids stay the same"
             )
-    return Written(episodes=len(episodes), place=f"{url}, {len(found)} spans")
+        sent += len(found)
+    return Written(episodes=len(episodes), place=f"{url}, {sent} spans")
 
 
 TARGET = Target(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from pytest_recode.records.episode_choice import EPISODES, episodes_of
 from pytest_recode.records.line_check import view_fault
 from pytest_recode.records.record import Record
 from pytest_recode.records.run_directory import RESULTS
+from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
 from pytest_recode.render.html.redaction import Without
 
@@ -66,32 +67,45 @@ def _shown(record: Record, models: Sequence[str]) -> bool:
 def _episodes(
     run: Path, records: Sequence[Record], chosen: Sequence[Record], without: Without, notes: list[str]
 ) -> Iterator[ExportedEpisode]:
-    by_id = {record["nodeid"]: record for record in records}
+    paths = {record["nodeid"]: record["transcript"] for record in records}
     for record in chosen:
-        played = payer = None
+        yield _episode(run, record, paths.get, without, notes)
+
+
+def just_ended(run: Path, record: Record, notes: list[str]) -> ExportedEpisode:
+    """An episode of a run that goes on. The one that played its first turn may not have ended."""
+    return _episode(run, record, lambda nodeid: f"{EPISODES}/{name(nodeid)}", Without(), notes)
+
+
+def _episode(
+    run: Path, record: Record, path_of: Callable[[str], str | None], without: Without, notes: list[str]
+) -> ExportedEpisode:
+    """`path_of`: the path of another episode's transcript; None if the run has no such episode."""
+    nodeid = record["nodeid"]
+    played = payer = None
+    try:
+        played = _transcript(run, nodeid, record["transcript"])
+    except UserError as error:
+        notes.append(f"{nodeid}: without its transcript: {error}")
+    if played is not None and (shared := _shared(played)) and (path := path_of(shared)) is not None:
         try:
-            played = _transcript(run, record)
+            payer = _transcript(run, shared, path)
         except UserError as error:
-            notes.append(f"{record['nodeid']}: without its transcript: {error}")
-        if played is not None and (shared := _shared(played)) in by_id:
-            try:
-                payer = _transcript(run, by_id[shared])
-            except UserError as error:
-                notes.append(f"{record['nodeid']}: without the messages of its first turn: {error}")
-        if payer is not None and played is not None:
-            played = _with_first_turn(played, payer)
-        yield ExportedEpisode(
-            run=run.resolve().name,
-            record=redacted_record(record, without),
-            played=played and redacted(played, without),
-            payer=payer,
-            without=without.parts,
-        )
+            notes.append(f"{nodeid}: without the messages of its first turn: {error}")
+    if payer is not None and played is not None:
+        played = _with_first_turn(played, payer)
+    return ExportedEpisode(
+        run=run.resolve().name,
+        record=redacted_record(record, without),
+        played=played and redacted(played, without),
+        payer=payer,
+        without=without.parts,
+    )
 
 
-def _transcript(run: Path, record: Record) -> PlayedEpisode:
+def _transcript(run: Path, nodeid: str, recorded: str | None) -> PlayedEpisode:
     """Read a transcript, if it is a file of the run: the path is a record's, and records are hostile. Raises `UserError`."""
-    path = run / (record["transcript"] or "")
+    path = run / (recorded or "")
     try:
         own = path.is_file() and path.resolve().is_relative_to((run / EPISODES).resolve())
     except (OSError, ValueError):  # a name that no file can have
@@ -99,7 +113,7 @@ def _transcript(run: Path, record: Record) -> PlayedEpisode:
     if not own:
         raise UserError("it is missing, or is not a file of the run")
     episode = read_episode(path)
-    if episode.facts["nodeid"] != record["nodeid"]:
+    if episode.facts["nodeid"] != nodeid:
         raise UserError(f"{path}: is that of {episode.facts['nodeid']}")
     return episode
 

@@ -94,11 +94,11 @@ _CONFLICTS = (
         {"fail_under": None},
     ),
     Conflict(
-        ("baseline", "fail-on", "markdown"),
+        ("baseline", "fail-on", "markdown", "otel"),
         lambda run: run.validate or run.replay_feedback is not None,
         "--recode-{option} is about episodes, and this run plays none: leave it out, or leave out --recode-validate and"
         " --recode-replay-feedback",
-        {"baseline": None, "fail_on": ("worse",), "markdown": None},
+        {"baseline": None, "fail_on": ("worse",), "markdown": None, "otel": None},
     ),
     Conflict(
         ("fail-on",),

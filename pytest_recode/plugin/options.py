@@ -78,6 +78,7 @@ OPTIONS = (
     Option("baseline", "path", None, "FILE", "Compare the run with this baseline (`pytest-recode bless RUN -o FILE`), task by task, and add a test at the end that fails as --recode-fail-on says (docs/how-to/gate-a-pull-request.md). An unsolved episode is then not a failed test. Errors still fail the run."),
     Option("fail-on", "conditions", ("worse",), "WHAT", "With --recode-baseline, what fails the run (repeatable, or separated by commas): worse (significantly), any-lost-task (solved less often than in the baseline), cost:+20% or turns:+1 (more per episode, with any numbers)."),
     Option("markdown", "path", None, "FILE", "Write the summary as Markdown: scores, comparison with the baseline, errors. On GitHub Actions, it is also appended to the step's summary, without this option."),
+    Option("otel", "text", None, "URL", "Send each episode as an OpenTelemetry trace to this OTLP endpoint (HTTP), such as http://localhost:4318, as soon as it has ended (docs/how-to/export-to-other-tools.md). Needs the extra otel. An endpoint that fails changes no result."),
     Option("seed", "seed", None, "N", "Grade with this seed instead of a secret one, to repeat a verdict (the record has the seed of every grading)."),
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_recode.faults import RecordsError, SandboxError, UserError
-from pytest_recode.plugin import against_baseline, directory, markdown_file
+from pytest_recode.plugin import against_baseline, directory, live_traces, markdown_file
 from pytest_recode.plugin.casting import model_table
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def check_options(run: Run) -> None:
         if run.worker is None:
             against_baseline.load(run)
             markdown_file.check(settings.markdown)
+            live_traces.check(settings.otel)
 
 
 def prepare(run: Run) -> None:

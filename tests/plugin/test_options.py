@@ -297,6 +297,12 @@ CASES = {
         effect=lambda seen: "(fails on any-lost-task)" in words(seen.result),
     ),
     "markdown": Case(session="gated", values=("summary.md",), effect=lambda seen: (seen.root / "summary.md").is_file()),
+    "otel": Case(
+        session="unsent",
+        values=("nowhere",),
+        others=("nobody",),
+        effect=lambda seen: "--recode-otel=nowhere: is not the URL of an OTLP endpoint" in words(seen.result),
+    ),
     "memory-threshold": Case(session="remembered", values=("4",), effect=lambda seen: bool(seen.summed_up)),
     "memory-keep": Case(session="summed up", values=("2",), effect=lambda seen: seen.summed_up[:1] == [2 * 3]),
     "search-model": Case(
@@ -404,6 +410,7 @@ ALWAYS = {
         "--recode-feedback=L0",
     ),
     "untold": ("--recode-sandbox=process", "--recode-model=sim/expert", "--recode-turns=1"),
+    "unsent": ("--recode-sandbox=process", "--recode-model=sim/expert", "--recode-turns=1"),
     "divided": ("--recode-sandbox=process", "--recode-agent=own_agents:ONE", "--recode-attempts=2", "--recode-turns=1"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
     "seeds": ("--recode-sandbox=process", "--recode-validate", "-k", "reference"),
