@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,3 +20,25 @@ class Usage:
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds of an answered call: `waited` for rate limits, other calls and retries, `answering` for the provider's answer."""
+
+    waited: float = 0.0
+    answering: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDetails:
+    """What the gateway knows about an answer besides its usage.
+
+    `call`: the id of the call, "" for an answer from a cassette. `replayed`: the answer is from a cassette, and cost `recorded_usd` US
+    dollars when it was recorded (None: unknown).
+    """
+
+    call: str = ""
+    timing: Timing = field(default_factory=Timing)
+    replayed: bool = False
+    recorded_usd: float | None = None

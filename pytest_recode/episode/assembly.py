@@ -20,6 +20,7 @@ from pytest_recode.feedback.person import Ask, by_person
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.gateway.client import grading_seed
 from pytest_recode.models import (
+    CallDetails,
     Caller,
     Embedder,
     GatewayAddress,
@@ -28,7 +29,6 @@ from pytest_recode.models import (
     ModelContext,
     ModelKind,
     Reach,
-    Timing,
     Usage,
 )
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
@@ -76,6 +76,8 @@ class Meter:
     transcript: Transcript
     clock: Clock
     total: Usage = field(default_factory=Usage)
+    counted: set[str] = field(default_factory=set)
+    """Ids of the gateway's calls that `total` includes."""
 
     def before_call(self, model: str) -> None:
         self.ledger.before_call(model)
@@ -114,6 +116,16 @@ class GatewayMeter:
     """Records the calls that the gateway makes for an episode; the gateway itself writes the run's ledger."""
 
     meter: Meter
+    turn_of: Callable[[], int]
+    first_turn_of: Callable[[], str]
+
+    @property
+    def turn(self) -> int:
+        return self.turn_of()
+
+    @property
+    def first_turn(self) -> str:
+        return self.first_turn_of()
 
     def begin(self) -> None:
         self.meter.enter()
@@ -124,9 +136,14 @@ class GatewayMeter:
     def retry(self, error: ModelError, pause: float) -> None:
         self.meter.retry(error, pause)
 
-    def answered(self, model: str, usage: Usage, timing: Timing) -> None:
+    def answered(self, model: str, usage: Usage, details: CallDetails) -> None:
+        if details.call in self.meter.counted:
+            self.meter.transcript.reused(model, details.call)
+            return
+        if details.call:
+            self.meter.counted.add(details.call)
         self.meter.total += usage
-        self.meter.transcript.usage(model, usage, timing.waited, timing.answering)
+        self.meter.transcript.usage(model, usage, details)
 
     def failed(self) -> None:
         self.meter.settle()
@@ -134,7 +151,7 @@ class GatewayMeter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """The parts of one episode."""
+    """The parts of one episode. `turn` and `first_turn`: what `CallObserver` has now."""
 
     plan: Plan
     parts: Parts
@@ -144,6 +161,8 @@ class Stage:
     meter: Meter
     transcript: Transcript
     out: Path
+    turn: Callable[[], int]
+    first_turn: Callable[[], str]
     files: RunFiles = LOCAL
 
     @property
@@ -192,17 +211,15 @@ class Stage:
         """Raises `GraderError` or `SandboxError` if no verdict is possible, before any model call is paid for."""
         check(self.plan.task, self.parts, self.sandbox)
 
-    def judge(self, turn: Callable[[], int]) -> Callable[[Files], Verdict]:
-        """`turn`: the number of the turn that is graded."""
-
+    def judge(self) -> Callable[[Files], Verdict]:
         def judged(targets: Files) -> Verdict:
             self.transcript.grading(list(targets))
             self.meter.settle()
-            return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets, turn()))
+            return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets))
 
         return judged
 
-    def _seed(self, targets: Files, turn: int) -> int | None:
+    def _seed(self, targets: Files) -> int | None:
         """The seed of a grading: the user's, or the cassette's; None is a new secret. Raises `CassetteError`.
 
         By the turn, because which of several policies plays their first turn may differ between a run and its replay.
@@ -211,7 +228,7 @@ class Stage:
         if self.settings.seed is not None or self.settings.cassette is None or gateway is None:
             return self.settings.seed
         subject = f"{self.plan.task.id} {self.plan.model} {files_digest(targets)}"
-        return grading_seed(gateway, self._caller, subject, turn)
+        return grading_seed(gateway, self._caller, subject, self.turn())
 
     @property
     def _caller(self) -> Caller:
@@ -286,5 +303,5 @@ class Stage:
             parts=(lambda: self.parts) if kind.needs_reference else None,
             gateway=cast.gateway,
             caller=self._caller,
-            observer=GatewayMeter(meter=self.meter),
+            observer=GatewayMeter(meter=self.meter, turn_of=self.turn, first_turn_of=self.first_turn),
         )

@@ -63,6 +63,8 @@ def play(
                     meter=recorder.meter,
                     transcript=recorder.transcript,
                     out=out,
+                    turn=lambda: len(recorder.turns) + 1,
+                    first_turn=lambda: recorder.first_turn,
                     files=files,
                 )
                 with stage.workspace() as workspace:
@@ -81,7 +83,7 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
         brief=stage.brief(),
         agent=agent,
         workspace=workspace,
-        judge=stage.judge(lambda: len(recorder.turns) + 1),
+        judge=stage.judge(),
         researcher=stage.researcher(recorder.stored.feedback, recorder.feedback),
         policy=stage.cast.policy,
         seconds=stage.plan.task.limits.episode_seconds,
@@ -102,6 +104,7 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
         with first_turn(out, key, stage.clock, stage.files) as slot:
             if slot.found is None:
                 stage.check()
+                recorder.first_turn = key
                 run_loop(turns=1, on_turn=partial(recorder.first_turn_over, agent, workspace, slot))
             else:
                 remedy = "remove it to play this first turn again"

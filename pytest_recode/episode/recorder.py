@@ -21,6 +21,7 @@ from pytest_recode.records.checkpoint import Checkpoint, Resumable, StoredEpisod
 from pytest_recode.records.checkpoint_file import CheckpointWriter, stored_episode
 from pytest_recode.records.first_turn import FirstTurn
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record
+from pytest_recode.records.run_directory import ANSWERS
 from pytest_recode.records.run_files import RunFiles
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
@@ -33,7 +34,8 @@ from pytest_recode.settings import Settings
 class EpisodeRecorder:
     """Writes transcript and checkpoints of one episode, and makes its record.
 
-    `checkpoints` is None if the agent calls no model, so that a resumed run saves nothing, and in a replay.
+    `checkpoints` is None if the agent calls no model, so that a resumed run saves nothing, and in a replay. `answers`: the directory
+    in which the gateway keeps answers; None without a gateway. `first_turn`: the key of a first turn while it is being played.
     """
 
     facts: EpisodeFacts
@@ -44,6 +46,9 @@ class EpisodeRecorder:
     stored: StoredEpisode
     on_turn: OnTurn
     start: float
+    files: RunFiles
+    answers: Path | None
+    first_turn: str = ""
     turns: list[Turn] = field(default_factory=list)
     start_logged: bool = False  # whether the facts of the episode are in the transcript
 
@@ -80,6 +85,8 @@ class EpisodeRecorder:
         """
         checkpoint = self._checkpoint(agent, workspace, turn)
         slot.store(checkpoint, by=self.facts["nodeid"])
+        self._forget_answers(self.first_turn)
+        self.first_turn = ""
         self.over(checkpoint)
 
     def _checkpoint(self, agent: Agent, workspace: SandboxWorkspace, turn: Turn) -> Checkpoint:
@@ -121,7 +128,13 @@ class EpisodeRecorder:
             "error": error,
         }
         self.transcript.end(made)
+        if error is None:
+            self._forget_answers(self.transcript.path.stem)
         return made
+
+    def _forget_answers(self, name: str) -> None:
+        if self.answers is not None:
+            self.files.remove(self.answers / f"{name}.jsonl")
 
 
 @contextmanager
@@ -152,13 +165,15 @@ def open_recorder(
     recorder = EpisodeRecorder(
         facts=facts,
         transcript=transcript,
-        meter=Meter(ledger=ledger, transcript=transcript, clock=clock, total=left.usage),
+        meter=Meter(ledger=ledger, transcript=transcript, clock=clock, total=left.usage, counted=set(left.calls)),
         checkpoints=checkpoints,
         left=left,
         stored=stored,
         on_turn=on_turn,
         start=time.monotonic() - sum(turn.seconds for turn in stored.turns),
         turns=list(stored.turns),
+        files=files,
+        answers=out / ANSWERS if cast.gateway is not None else None,
     )
     try:
         yield recorder

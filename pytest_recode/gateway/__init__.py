@@ -21,6 +21,11 @@ TOKEN_PREFIX = "recode-"
 NUMBER = "recode_number"
 """Key of a request's body: how many times the caller has sent this request, including this one. For cassettes."""
 
+TURN = "recode_turn"
+"""Key of a request's body: the number of the turn that the call belongs to. Without it, the answer is not kept for a resumed run."""
+FIRST_TURN = "recode_first_turn"
+"""Key of a request's body, for calls of a first turn that episodes share: the key of this turn."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
@@ -44,7 +49,7 @@ class GatewayConfig:
     """
 
     address: GatewayAddress
-    run: str = ""  # its id
+    run: str = ""  # the id of the session
     out: str  # the path of its directory
     models: bool = True  # False: a gateway that only serves the directory to workers on other hosts
     workers: int = 1

@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pytest_recode.faults import GatewayError, ModelError, ModelFault, Stopped, UserError
-from pytest_recode.gateway import NUMBER, ModelFacts, token
+from pytest_recode.gateway import FIRST_TURN, NUMBER, TURN, ModelFacts, token
 from pytest_recode.gateway.connection import connected, response_of
 from pytest_recode.gateway.events import ENDED, Event, error_of
 from pytest_recode.models import (
+    CallDetails,
     Caller,
     CallObserver,
     Embedded,
@@ -76,13 +77,20 @@ class GatewayModel:
         self._counts[digest] += 1
         self._observer.begin()
         try:
-            answer = self._last_event(path, {**body, NUMBER: self._counts[digest]})
+            place = {TURN: self._observer.turn, FIRST_TURN: self._observer.first_turn}
+            answer = self._last_event(path, {**body, NUMBER: self._counts[digest], **place})
             found = read(answer["body"])
         except (Exception, Stopped):
             self._observer.failed()  # raises Stopped with its reason, if this process has received a request to stop
             raise
         timing = Timing(waited=answer["waited"], answering=answer["answering"])
-        self._observer.answered(self.name, found.usage, timing)
+        details = CallDetails(
+            call=answer.get("call", ""),
+            timing=timing,
+            replayed=answer.get("replayed", False),
+            recorded_usd=answer.get("recorded_usd"),
+        )
+        self._observer.answered(self.name, found.usage, details)
         return found
 
     def _last_event(self, path: str, body: Mapping[str, Any]) -> Event:
@@ -185,12 +193,14 @@ def _embedded(body: Mapping[str, Any]) -> Embedded:
 class _Unobserved:
     """Records nothing: for calls outside of an episode."""
 
+    turn, first_turn = 0, ""
+
     def begin(self) -> None: ...
 
     def tried(self) -> None: ...
 
     def retry(self, error: ModelError, pause: float) -> None: ...
 
-    def answered(self, model: str, usage: Usage, timing: Timing) -> None: ...
+    def answered(self, model: str, usage: Usage, details: CallDetails) -> None: ...
 
     def failed(self) -> None: ...

@@ -4,7 +4,8 @@
 {"event": "wait", "what": "rate limit"}               the call waits
 {"event": "retry", "fault", "detail", "pause"}        a request failed; seconds until the next one
 {"event": "warning", "text"}                          a line for the user
-{"event": "answer", "body", "waited", "answering"}    the body in OpenAI's format; seconds
+{"event": "answer", "body", "waited", "answering"}    the body in OpenAI's format; seconds; `call`: the id of the call, or
+                                                      `replayed`: true and `recorded_usd`, if the answer is from a cassette
 {"event": "error", "kind", …}                         see `dump_error`
 """
 

@@ -27,6 +27,7 @@ from pytest_recode.records import locks
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.ledger_lines import Reach
 from pytest_recode.records.run_directory import (
+    ANSWERS,
     LEDGER,
     RESULTS,
     Lines,
@@ -45,8 +46,9 @@ FOLDERS = {
     "checkpoints": frozenset({"GET", "POST", "PATCH"}),
     "first-turns": frozenset({"GET", "PUT"}),
     "retrieval": frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"}),
+    ANSWERS: frozenset({"DELETE"}),
 }
-"""What workers may do with files in the folders of a run's directory: no worker changes or removes a line that was written."""
+"""What workers may do with files in the folders of a run's directory. No worker changes or removes a line of an episode's records."""
 LOCKED = frozenset({"first-turns", "retrieval"})
 """The folders with lock files."""
 _POLL = 0.1  # seconds

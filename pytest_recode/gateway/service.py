@@ -1,4 +1,4 @@
-"""Handles a call in the gateway: replay it from a cassette, or wait for its turn, ask the provider, and store the answer."""
+"""Handles a call in the gateway: use an answer that is stored, or wait for its turn, ask the provider, and store the answer."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import fnmatch
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.gateway import NUMBER, GatewayConfig, ModelFacts
+from pytest_recode.gateway import FIRST_TURN, NUMBER, TURN, GatewayConfig, ModelFacts
 from pytest_recode.gateway.budget import Budget
 from pytest_recode.gateway.call import Call
 from pytest_recode.gateway.cassette import Cassette, Question, Recorded
 from pytest_recode.gateway.events import Event, dump_error
+from pytest_recode.gateway.kept_answers import Kept, KeptAnswers, Place, place_of
 from pytest_recode.gateway.throttle import Throttle
 from pytest_recode.models import Caller, Embedded, ModelContext, Reply
 from pytest_recode.models.chat_format import completion, usage_json
@@ -44,6 +46,7 @@ class ModelService:
         self._throttles: dict[tuple[str, str], Throttle] = {}
         self._models: dict[str, ProviderModel] = {}
         self._cassette: Cassette | None = None
+        self._kept = KeptAnswers(Path(config.out), config.run)
         self._only_replays = config.cassette is not None and config.cassette_mode == "replay"
         # loaded in another thread while pytest collects; a replay calls nobody
         self._loaded = (
@@ -94,33 +97,57 @@ class ModelService:
         try:
             entry = await self._entry(name)
             cassette, question, number = self.cassette, _question(entry, caller, body), body.get(NUMBER, 1)
+            place = place_of(caller, body, question.key)
+            if place is not None and (kept := await self._kept.take(caller, place)):
+                if cassette is not None and cassette.find(caller, question, number) is None:
+                    cassette.store(caller, question, number, _recorded(kept))
+                emit(_event(kept))
+                return
             if cassette is not None:
                 if recorded := cassette.find(caller, question, number):
                     emit(self._replayed(name, recorded))
                     return
                 if self._only_replays:
                     raise cassette.missing(caller, question, number)
-            model = await self._model(name)
-            call = self._call(model, len(json.dumps(body)), emit)
-            calls.append(call)
+            answered = await self._asked(await self._model(name), caller, body, place, ask, emit, calls)
+            if cassette is not None:
+                cassette.store(caller, question, number, _recorded(answered))
+            emit(_event(answered))
+        except Exception as error:  # noqa: BLE001  the caller raises it
+            emit(dump_error(error))
+
+    async def _asked(
+        self,
+        model: ProviderModel,
+        caller: Caller,
+        body: Mapping[str, Any],
+        place: Place | None,
+        ask: Ask,
+        emit: Emit,
+        calls: list[Call],
+    ) -> Kept:
+        """Ask the provider, and keep the answer in `place`."""
+        call = self._call(model, len(json.dumps(body)), emit)
+        calls.append(call)
+        with nullcontext() if place is None else self._kept.asking(caller, place) as waiting:
             try:
                 made = replace(model, ledger=call, admission=call, warn=lambda text: emit(_warning(text)))
                 answer = await ask(made)
             finally:
                 call.close()
-            answered = completion(name, answer) if isinstance(answer, Reply) else _embeddings(name, answer)
-            if cassette is not None:
-                usage, seconds = answered["usage"], round(call.timing.answering, 3)
-                cassette.store(caller, question, number, Recorded(answer=answered, usage=usage, answering=seconds))
-            emit({"event": "answer", "body": answered, **asdict(call.timing)})
-        except Exception as error:  # noqa: BLE001  the caller raises it
-            emit(dump_error(error))
+            content = completion(model.name, answer) if isinstance(answer, Reply) else _embeddings(model.name, answer)
+            kept = Kept(call=secrets.token_hex(8), body=content, timing=call.timing)
+            if place is not None and waiting is not None:
+                self._kept.keep(caller, place, kept)
+                waiting.set_result(kept)
+            return kept
 
     def _replayed(self, name: str, recorded: Recorded) -> Event:
         cost = recorded.usage["cost"]
         self._budget.ledger.replay(name, cost)
         body = {**recorded.answer, "model": name, "usage": {**recorded.usage, "cost": 0.0}}
-        return {"event": "answer", "body": body, "waited": 0.0, "answering": recorded.answering, "replayed": True}
+        times = {"waited": 0.0, "answering": recorded.answering}
+        return {"event": "answer", "body": body, **times, "replayed": True, "recorded_usd": cost}
 
     def close(self) -> None:
         if self._cassette is not None:
@@ -179,9 +206,19 @@ class ModelService:
 
 
 def _question(entry: Entry, caller: Caller, body: Mapping[str, Any]) -> Question:
-    rest = {key: value for key, value in body.items() if key not in ("model", "messages", "tools", NUMBER)}
+    rest = {
+        key: value for key, value in body.items() if key not in ("model", "messages", "tools", NUMBER, TURN, FIRST_TURN)
+    }
     parts = {**rest, "model": entry.model, "parameters": dict(entry.params), "attempt": caller.attempt}
     return Question(parts=parts, messages=body.get("messages", ()), tools=body.get("tools", ()))
+
+
+def _event(kept: Kept) -> Event:
+    return {"event": "answer", "body": kept.body, **asdict(kept.timing), "call": kept.call}
+
+
+def _recorded(kept: Kept) -> Recorded:
+    return Recorded(answer=kept.body, usage=kept.body["usage"], answering=round(kept.timing.answering, 3))
 
 
 def _warning(text: str) -> Event:

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from pytest_recode.faults import ModelError
 from pytest_recode.records.ledger_lines import Reach as Reach
 from pytest_recode.task import Parts, Task
+from pytest_recode.usage import CallDetails as CallDetails
+from pytest_recode.usage import Timing as Timing
 from pytest_recode.usage import Usage as Usage
 
 
@@ -138,16 +140,16 @@ class Caller:
     attempt: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """Seconds of an answered call: `waited` for rate limits, other calls and retries, `answering` for the provider's answer."""
-
-    waited: float = 0.0
-    answering: float = 0.0
-
-
 class CallObserver(Protocol):
     """What an episode records of the calls that the gateway makes for it. The gateway itself writes the run's ledger."""
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn that is being played; 0 outside of an episode."""
+
+    @property
+    def first_turn(self) -> str:
+        """The key of the first turn that is being played for all episodes that share it; "" at other times."""
 
     def begin(self) -> None:
         """Call it before a request. Raises `RecordsError` and `Stopped` as `Ledger.before_call`."""
@@ -158,7 +160,7 @@ class CallObserver(Protocol):
     def retry(self, error: ModelError, pause: float) -> None:
         """A request failed with `error`, and the next one starts after `pause` seconds."""
 
-    def answered(self, model: str, usage: Usage, timing: Timing) -> None:
+    def answered(self, model: str, usage: Usage, details: CallDetails) -> None:
         """The call has an answer."""
 
     def failed(self) -> None:

@@ -152,11 +152,13 @@ def _turn_line(line: object) -> str:
     return TURN(line) or _TURN_DETAILS(line)
 
 
-_TIMES = object_of(model=TEXT, waited_=NUMBER, answering_=NUMBER)
+_CALL = object_of(
+    model=TEXT, waited_=NUMBER, answering_=NUMBER, call_=TEXT, replayed_=FLAG, recorded_usd_=or_null(NUMBER)
+)
 
 
 def _usage_line(line: object) -> str:
-    return USAGE(line) or _TIMES(line)
+    return USAGE(line) or _CALL(line)
 
 
 _EVENTS: Mapping[str, Check] = {

@@ -24,7 +24,7 @@ LEDGER, UNREADABLE = "spending.jsonl", "unreadable.jsonl"
 _EPISODES = "episodes/"
 _COPIED = (
     *(f"{_EPISODES}*.jsonl", "checkpoints/*.jsonl", "first-turns/*.json", "retrieval/*.json", "retrieval/*.part"),
-    *("feedback/*", "adoption/*"),
+    *("answers/*.jsonl", "feedback/*", "adoption/*"),
 )
 _NOT_NEEDED = (RESULTS, LEDGER, UNREADABLE, SHARD_FILE, CONTROLLER, "in-use", "*/*.lock", "*.new", "*/*.new")
 """Files that a merged run has its own of, or that only processes of the shard's run need."""

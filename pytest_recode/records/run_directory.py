@@ -20,6 +20,8 @@ from pytest_recode.records import locks
 
 RESULTS = "results.jsonl"
 LEDGER = "spending.jsonl"
+ANSWERS = "answers"
+"""Name of the directory with the answers of episodes that have no verdict yet."""
 CONTROLLER = "controller.lock"
 """Name of the file with the run's id. The controlling process locks it as long as the run may call models."""
 _IN_USE = "in-use"

@@ -27,11 +27,12 @@ from pytest_recode.records.transcript_lines import (
     Line,
     ResumedLine,
     RetryLine,
+    ReusedLine,
     StepLine,
     TurnLine,
     UsageLine,
 )
-from pytest_recode.usage import Usage
+from pytest_recode.usage import CallDetails, Usage
 
 
 class Abandoned:
@@ -42,10 +43,14 @@ class Abandoned:
         self._open: list[_Answers] = []
         self._judged: list[_Answers] = []
         self._begins = True  # whether the next answer is the first of its process
+        self._reused = False  # whether the next answer was that of an abandoned turn, too
 
     def take(self, line: Line) -> None:
         if line["event"] == "step":
             self._take_step(line)
+            self._reused = False
+        elif line["event"] in ("usage", "reused"):
+            self._reused = line["event"] == "reused"
         elif line["event"] == "turn" and not line["shared"]:
             played = [each for each in self._open if each.turn == line["turn"]][-1:]
             self._judged += played
@@ -64,8 +69,12 @@ class Abandoned:
         if self._begins or self._open[-1].turn != turn:
             self._open.append(_Answers(turn=turn))
         self._begins = False
+        unparsed = bool(line.get("error")) or not line.get("files", True)
         self._open[-1].steps += 1
-        self._open[-1].unparsed += bool(line.get("error")) or not line.get("files", True)
+        self._open[-1].unparsed += unparsed
+        if self._reused and (earlier := [each for each in self._open[:-1] if each.turn == turn and each.steps]):
+            earlier[-1].steps -= 1
+            earlier[-1].unparsed -= unparsed
 
     def counts(self) -> AbandonedRecord:
         return {
@@ -105,8 +114,8 @@ class Transcript:
         line: ResumedLine = {"event": "resumed", "time": _now(), **facts, "turns": turns}
         self._append(line)
 
-    def usage(self, model: str, spent: Usage, waited: float | None = None, answering: float | None = None) -> None:
-        """`waited` and `answering`: seconds of a call by the gateway, for rate limits and for the provider's answer."""
+    def usage(self, model: str, spent: Usage, details: CallDetails | None = None) -> None:
+        """`details`: of a call by the gateway."""
         line: UsageLine = {
             "event": "usage",
             "time": _now(),
@@ -115,10 +124,18 @@ class Transcript:
             "completion_tokens": spent.completion_tokens,
             "cost_usd": spent.cost_usd,
         }
-        if waited is not None:
-            line["waited"] = round(waited, 3)
-        if answering is not None:
-            line["answering"] = round(answering, 3)
+        if details is not None:
+            line["waited"] = round(details.timing.waited, 3)
+            line["answering"] = round(details.timing.answering, 3)
+            if details.call:
+                line["call"] = details.call
+            if details.replayed:
+                line["replayed"], line["recorded_usd"] = True, details.recorded_usd
+        self._append(line)
+
+    def reused(self, model: str, call: str) -> None:
+        """An answer whose `usage` is in this transcript already is used again."""
+        line: ReusedLine = {"event": "reused", "time": _now(), "model": model, "call": call}
         self._append(line)
 
     def retry(self, model: str, error: str, message: str, pause: float) -> None:

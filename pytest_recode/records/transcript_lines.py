@@ -30,12 +30,24 @@ class ResumedLine(_Line, EpisodeFacts):
 
 
 class UsageLine(_Line, UsageRecord):
-    """The cost of one model call. `waited`, `answering`: seconds of a call by the gateway, for rate limits and for the answer."""
+    """The cost of one model call. Calls by the gateway have more: `waited`, `answering`: seconds for rate limits and for the answer;
+    `call`: an id; `replayed`: the answer is from a cassette, and cost `recorded_usd` when it was recorded (None: unknown)."""
 
     event: Literal["usage"]
     model: str
     waited: NotRequired[float]
     answering: NotRequired[float]
+    call: NotRequired[str]
+    replayed: NotRequired[bool]
+    recorded_usd: NotRequired[float | None]
+
+
+class ReusedLine(_Line):
+    """The answer of an earlier `usage` line, by its `call`, is used again: the run was stopped before its turn was complete."""
+
+    event: Literal["reused"]
+    model: str
+    call: str
 
 
 class RetryLine(_Line):
@@ -91,6 +103,7 @@ Line = (
     EpisodeLine
     | ResumedLine
     | UsageLine
+    | ReusedLine
     | RetryLine
     | GradingLine
     | TurnLine

@@ -28,11 +28,12 @@ class DamagedLineError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """Contents of an existing transcript: facts of its episode, cost of its calls, numbers of its turns, and answers in turns that were not
-    judged."""
+    """Contents of an existing transcript: facts of its episode, cost of its calls and ids of those by the gateway, numbers of its turns,
+    and answers in turns that were not judged."""
 
     facts: EpisodeFacts | None = None
     usage: Usage = field(default_factory=Usage)
+    calls: frozenset[str] = frozenset()
     turns: frozenset[int] = frozenset()
     abandoned: Abandoned = field(default_factory=Abandoned)
 
@@ -41,12 +42,14 @@ def earlier(path: Path, files: RunFiles = LOCAL) -> Earlier:
     """Read the transcript of an episode that another run started, without an incomplete last line. Raises `UserError` for a damaged line."""
     lines = _lines(path, files, missing=True)
     begun = [line for line in lines if line["event"] == "episode"]
+    used = [line for line in lines if line["event"] == "usage"]
     abandoned = Abandoned()
     for line in lines:
         abandoned.take(line)
     return Earlier(
         facts=_facts(begun[-1]) if begun else None,
-        usage=sum((load_usage(line) for line in lines if line["event"] == "usage"), Usage()),
+        usage=sum(map(load_usage, used), Usage()),
+        calls=frozenset(line["call"] for line in used if "call" in line),
         turns=frozenset(line["turn"] for line in lines if line["event"] == "turn"),
         abandoned=abandoned,
     )

@@ -134,11 +134,13 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
         elif event == "end":
             record = cast("Record", _facts(line))
         else:
-            current.take(line)
             if event == "usage":
                 calls.append(cast("UsageLine", line))
             elif event == "retry":
                 retries.append(cast("RetryLine", line))
+            elif event == "reused":
+                line = next((each for each in calls if each.get("call") == line.get("call")), line)
+            current.take(line)
     if facts is None:
         raise _other_file(path)
     played = [turns[number] for number in sorted(turns)]

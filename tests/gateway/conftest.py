@@ -81,13 +81,14 @@ Start = Callable[..., Gateway]
 
 @pytest.fixture
 def start_gateway(quick_python: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Start]:
-    """`start_gateway(url, max_cost=…)`: a gateway whose models are at `url`. It listens when this returns."""
+    """`start_gateway(url, max_cost=…)`: a gateway whose models are at `url`. It listens when this returns. `out`: of an earlier run."""
     monkeypatch.setattr(process, "interpreter", quick_python)
     started: list[Gateway] = []
 
-    def start(url: str, **config: Any) -> Gateway:
-        out = tmp_path / f"run-{len(started)}"
-        out.mkdir()
+    def start(url: str, out: Path | None = None, **config: Any) -> Gateway:
+        if out is None:
+            out = tmp_path / f"run-{len(started)}"
+            out.mkdir()
         ledger = out / LEDGER
         notified: list[str] = []
         made = GatewayProcess(

@@ -24,6 +24,7 @@ from tests.chat_server import Answer, ChatServer, Request, dropped, fault, malfo
 from tests.plugin.conftest import make_task  # noqa: F401  a fixture
 
 RIGHT = "```python answer.py\ndef twice(x):\n    return x + x\n\n\ndef half(x):\n    return x / 2\n```\n"
+WRONG = "```python answer.py\ndef twice(x):\n    return x\n\n\ndef half(x):\n    return x / 2\n```\n"
 TASKS = ("a", "b", "c", "d", "e", "f")
 _LONG = 200  # seconds: a broken test ends some time
 MakeTasks = Callable[[Sequence[str]], None]
@@ -309,6 +310,7 @@ def test_the_answer_to_a_worker_that_was_killed_is_booked(make_tasks: MakeTasks,
         with start(server.url, "-n2", "--recode-resume") as session:
             session.rest()
         solved(session)
+        assert provider.answered == dict.fromkeys(TASKS, 1)
 
 
 @pytest.mark.slow
@@ -330,6 +332,7 @@ def test_a_run_whose_controller_is_killed_ends_in_order_and_is_resumed(
         with start(server.url, "-n2", "--recode-resume") as session:
             session.rest()
         solved(session)
+        assert provider.answered == dict.fromkeys(TASKS, 1)
 
 
 @pytest.mark.slow
@@ -350,6 +353,53 @@ def test_a_queued_call_is_not_sent_after_the_run_was_stopped(make_tasks: MakeTas
         with start(server.url, "-n3", "--recode-resume") as session:
             session.rest()
         solved(session)
+        assert provider.answered == dict.fromkeys(TASKS, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--recode-feedback=L0", "--recode-feedback=L4")])
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "worker", "controller"])
+def test_a_call_is_answered_once_wherever_the_run_is_cut(
+    make_tasks: MakeTasks, start: Start, how: str, options: tuple[str, ...]
+) -> None:
+    """Episodes of three turns. Three sessions are cut, each during a call of a later turn, and a fourth one ends."""
+    make_tasks(TASKS[:2])
+    answered: Counter[str] = Counter()
+    held, go = threading.Event(), threading.Event()
+    cut = 0
+
+    def answer(request: Request) -> Answer:
+        answered[request.prompt] += 1
+        turn = request.prompt.count("Feedback on turn")
+        if turn == cut:
+            held.set()
+        return say(RIGHT if turn == 2 else WRONG, wait=go if turn == cut else None)
+
+    workers = "-n1" if how == "worker" else "-n2"  # the worker that is killed is the one that plays
+    with ChatServer(answer) as server:
+        for cut in range(3):
+            held.clear()
+            go.clear()
+            resume = ["--recode-resume"] if cut else []
+            with start(server.url, workers, "--recode-turns=3", *options, *resume) as session:
+                assert held.wait(_LONG)
+                if how == "worker":
+                    os.kill(session.pids("worker")[0], signal.SIGKILL)
+                    session.until("crashed")
+                elif how == "controller":
+                    os.kill(session.process.pid, signal.SIGKILL)
+                else:
+                    os.kill(session.pids("controller")[0], signal.Signals[how])
+                    session.until("waiting up to 60 s")
+                go.set()
+                session.rest()
+        cut = 3
+        with start(server.url, "-n2", "--recode-turns=3", "--recode-resume", *options) as session:
+            session.rest()
+        records = [json.loads(line) for line in (session.out / "results.jsonl").read_text().splitlines()]
+        assert [record["outcome"] for record in records] == ["solved"] * 2 * max(len(options), 1)
+        assert set(answered.values()) == {1}
+        assert [line.get("prompt_tokens") for line in session.ledger()] == [11] * len(server.requests)
 
 
 @pytest.mark.slow

@@ -205,10 +205,10 @@ def test_an_answer_that_never_comes_is_awaited_for_a_bounded_time(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", ["one-shot", "recode", "recode-h"])
-def test_the_answer_that_a_stop_waited_for_counts_as_abandoned(
+def test_the_answer_that_a_stop_waited_for_is_used_and_counted_once(
     make_task: MakeTask, pytester: pytest.Pytester, start: Start, agent: str
 ) -> None:
-    """`usage` of the record has its cost."""
+    """`usage` of the record has its cost, and no answer is counted as abandoned."""
     make_task("a")
     holds = Holds(free=0, held=1)
     steps = [] if agent == "one-shot" else ["--recode-steps=2"]
@@ -221,12 +221,16 @@ def test_the_answer_that_a_stop_waited_for_counts_as_abandoned(
             holds.go.set()
             session.rest()
         assert len(server.requests) == 1
+        assert list((pytester.path / "out/answers").iterdir())
         with start(server.url, *options, "--recode-resume") as session:
             session.rest()
     [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
-    assert record["abandoned"]["steps"] == 1
-    answers = record["abandoned"]["steps"] + sum(turn["steps"] for turn in record["turns"])
-    assert answers == record["usage"]["prompt_tokens"] / 11
+    assert record["abandoned"] == {"steps": 0, "unparsed": 0}
+    answers = sum(turn["steps"] for turn in record["turns"])
+    assert answers == record["usage"]["prompt_tokens"] / 11 == len(server.requests) == len(ledger(pytester))
+    found = [event["event"] for event in events(pytester)]
+    assert (found.count("usage"), found.count("reused"), found.count("step")) == (answers, 1, answers + 1)
+    assert not list((pytester.path / "out/answers").iterdir()), "kept only until there is a verdict"
 
 
 @pytest.mark.slow
@@ -244,7 +248,7 @@ def test_what_was_cut_short_is_played_on_and_not_paid_twice(make_task: MakeTask,
         before = len(server.requests)
         with start(server.url, "--recode-resume") as session:
             output = session.rest()
-        assert len(server.requests) == before + 1  # for the answer that was not graded
+        assert len(server.requests) == before
     print(output)
     assert session.process.returncode == 0
     assert "2/2" in output
