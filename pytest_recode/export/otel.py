@@ -126,6 +126,8 @@ def _chat(
         "recode.turn": turn.number,
         "recode.step": step.number if step else None,
         "recode.cost_usd": call["cost_usd"],
+        "recode.replayed": True if call.get("replayed") else None,
+        "recode.recorded_cost_usd": call.get("recorded_usd"),
     }
     return _span(f"chat {model}", context, root, attributes, _interval(turn, call), kind=SpanKind.CLIENT)
 

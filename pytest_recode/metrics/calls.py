@@ -17,10 +17,15 @@ class Calls:
 
     `waited`: for rate limits, other calls and retries, in all. `longest_wait`: of one call. `answering`: the median time that the
     provider needed. `speed`: tokens of answers per second of that time. All are None if no call has times, as in older transcripts.
+    `calls` includes those that were `replayed` from a cassette: they cost nothing, and `recorded_usd` when they were recorded. Costs are in
+    US dollars; None if one is unknown.
     """
 
     calls: int
+    replayed: int
     retries: int
+    cost_usd: float | None
+    recorded_usd: float | None
     waited: float | None
     longest_wait: float | None
     answering: float | None
@@ -41,11 +46,20 @@ def calls(lines: Iterable[UsageLine | RetryLine]) -> Calls:
     waited = [line["waited"] for line in timed]
     answering = [line["answering"] for line in timed]
     tokens = sum(line["completion_tokens"] for line in timed)
+    replayed = [line for line in answered if line.get("replayed")]
     return Calls(
         calls=len(answered),
+        replayed=len(replayed),
         retries=len(found) - len(answered),
+        cost_usd=_sum(line["cost_usd"] for line in answered),
+        recorded_usd=_sum(line.get("recorded_usd") for line in replayed),
         waited=sum(waited) if timed else None,
         longest_wait=max(waited, default=None),
         answering=median(answering) if timed else None,
         speed=tokens / sum(answering) if sum(answering) > 0 else None,
     )
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    found = list(costs)
+    return None if None in found else sum(filter(None, found))

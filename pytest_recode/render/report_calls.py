@@ -11,6 +11,7 @@ from pytest_recode.metrics.transcripts import FROM_FILES, TranscriptReader
 from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, columns, identity
 
 _NOTES = (
+    "replayed: calls that a cassette answered, at no cost; recorded: what these answers cost when they were recorded",
     "waited: seconds for rate limits, other calls and retries, in all calls of the row; longest: of one call",
     "answering: median seconds that the provider needed for an answer; tokens/s: of answers, in that time",
 )
@@ -36,7 +37,8 @@ def _calls(rows: Rows, transcripts: TranscriptReader) -> Table | None:
         columns=(
             *IDENTITY,
             Column(key="called", head="called", fold=True),
-            *columns("count", calls="calls", retries="retries"),
+            *columns("count", calls="calls", replayed="replayed", retries="retries"),
+            *columns("money", cost_usd="cost $", recorded_usd="recorded $"),
             *columns("number", waited="waited s", longest_wait="longest", answering="answering s", speed="tokens/s"),
         ),
         rows=tuple(lines),

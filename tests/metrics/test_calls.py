@@ -44,6 +44,18 @@ def test_calls_without_times_are_counted(tmp_path: Path) -> None:
     assert read(tmp_path / "none.jsonl") == read(None) == ()
 
 
+def test_replayed_calls_are_told_from_paid_ones(tmp_path: Path) -> None:
+    lines = [
+        usage(30, cost_usd=0.5, call="x"),
+        usage(30, cost_usd=0.0, replayed=True, recorded_usd=0.25),
+        usage(30, cost_usd=0.0, replayed=True, recorded_usd=0.5),
+    ]
+    found = calls(read(written(tmp_path / "t.jsonl", *lines)))
+    assert (found.calls, found.replayed, found.cost_usd, found.recorded_usd) == (3, 2, 0.5, 0.75)
+    unknown = usage(30, cost_usd=0.0, replayed=True, recorded_usd=None)
+    assert calls(read(written(tmp_path / "t.jsonl", *lines, unknown))).recorded_usd is None
+
+
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path = written(tmp_path / "t.jsonl", usage(30, waited="long"))
     with pytest.raises(UserError, match=r"t\.jsonl, line 1: is damaged"):

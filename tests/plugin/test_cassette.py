@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -97,6 +98,14 @@ def test_a_replay_gives_the_same_records_without_server_key_or_cost(
     assert f"cassette: {asked} answers replayed from {pytester.path / 'tape'}, which cost {cost} to record" in words(
         replayed
     )
+    command = [sys.executable, "-m", "pytest_recode.cli", "report", "--table=calls", "--format=json"]
+    for out, counts in (("first", (0, 1)), ("second", (1, 0))):
+        shown = subprocess.run([*command, str(pytester.path / out)], check=True, capture_output=True).stdout
+        rows = json.loads(shown)["tables"][0]["rows"]
+        assert sum(row["calls"] for row in rows) == asked
+        assert sum(row["replayed"] for row in rows) == asked * counts[0]
+        assert sum(row["cost_usd"] for row in rows) == pytest.approx(asked * 18 / 1000 * counts[1])
+        assert sum(row["recorded_usd"] for row in rows) == pytest.approx(asked * 18 / 1000 * counts[0])
 
 
 def test_a_cassette_has_no_key_and_no_address(recode: Run, pytester: pytest.Pytester) -> None:
