@@ -62,6 +62,7 @@ class GatewayConfig:
     limits: Mapping[str, RateLimit] = field(default_factory=dict)
     cassette: str | None = None  # path of its directory
     cassette_mode: str = "auto"
+    options: Mapping[str, Any] = field(default_factory=dict)  # that change requests, with their values; for messages
 
     def dumped(self) -> str:
         """One line of JSON."""

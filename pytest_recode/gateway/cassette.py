@@ -6,14 +6,17 @@ DIR has `models.json` and one file of JSON lines per episode, named as its trans
     {"tools": ID, "value": […]}
     {"call": KEY, "n": 1, "request": {"model", "messages": [ID, …], "tools": ID, …}, "answer": {…}, "usage": {…}, "answering": 1.5}
     {"grading": KEY, "n": 1, "seed": 123}
+    {"options": {"--recode-agent": "recode", …}}
 
 The key of a call is a digest of what determines its answer: the model that the name stands for, messages, tools, parameters and the
 attempt. `n` counts equal calls within one episode. Addresses, API keys, times and workers are not part of it. Durations and memory addresses in
-messages behind the first one of the user (outputs of commands, feedback), which differ between equal runs, are not compared.
+messages behind the first one of the user (outputs of commands, feedback), which differ between equal runs, are not compared. The options
+of the session that recorded the lines below them are not compared, either: they explain why a request is not recorded.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import re
@@ -60,13 +63,16 @@ class Question:
 
 
 class Cassette:
-    """A directory of recorded answers. `reads`: answers that are there are used. `writes`: new ones are stored.
+    """A directory of recorded answers. `reads`: answers that are there are used. `writes`: new ones are stored. `options`: those of this
+    run that change requests, with their values.
 
     Raises `UserError` if a file cannot be read, and `RecordsError` if one cannot be written.
     """
 
-    def __init__(self, directory: Path, *, reads: bool, writes: bool) -> None:
+    def __init__(self, directory: Path, *, reads: bool, writes: bool, options: Mapping[str, Any] | None = None) -> None:
         self._directory = directory
+        self._options = json.loads(json.dumps(options or {}))
+        self._recorded_with: dict[str, Any] = {}  # the last options in each file
         self._reads, self._writes = reads, writes
         self._calls: dict[tuple[str, int], dict[str, Recorded]] = {}  # by key and number, then by file
         self._seeds: dict[tuple[str, int], dict[str, int]] = {}
@@ -99,6 +105,8 @@ class Cassette:
             self._calls.setdefault((line["call"], line["n"]), {})[file] = found
         elif "grading" in line:
             self._seeds.setdefault((line["grading"], line["n"]), {})[file] = line["seed"]
+        elif "options" in line:
+            self._recorded_with[file] = line["options"]
 
     def find(self, caller: Caller, question: Question, number: int) -> Recorded | None:
         """The recorded answer: of the same episode, otherwise of another one that sent the same request in the same attempt."""
@@ -143,14 +151,25 @@ class Cassette:
     def missing(self, caller: Caller, question: Question, number: int) -> CassetteError:
         """The error for a question that is not recorded, with its first difference from the most similar one that is."""
         where = self._directory / _file(caller)
-        nearest = _nearest(where, question) if where.exists() else None
+        nearest, options = _nearest(where, question) if where.exists() else (None, {})
         if nearest is None:
             return CassetteError(
-                f"{where}: no call of {question.parts.get('model')} is recorded there: record it with --recode-cassette-mode=auto"
+                f"{where}: no call of {question.parts.get('model')} is recorded there{self._other_episodes(where)}: record it with"
+                " --recode-cassette-mode=auto"
             )
         again = f" {number} times" if number > 1 and nearest == question else ""
         what = again or f": {_difference(nearest, question)}"
-        return CassetteError(f"{where}: this request is not recorded{what}; --recode-cassette-mode=auto asks the model")
+        changed = _changed(options, self._options, _OF_ONE_EPISODE)
+        why = f" (it was recorded with {changed})" if changed and not again else ""
+        return CassetteError(
+            f"{where}: this request is not recorded{what}{why}; --recode-cassette-mode=auto asks the model"
+        )
+
+    def _other_episodes(self, where: Path) -> str:
+        """The options of the most similar episode that is recorded, if they differ."""
+        similar = difflib.get_close_matches(where.name, self._recorded_with, n=1, cutoff=0.0)
+        changed = _changed(self._recorded_with[similar[0]], self._options, ()) if similar else ""
+        return f" ({similar[0]} was recorded with {changed})" if changed else ""
 
     def _write_once(self, caller: Caller, what: str, value: Any) -> str:
         identifier, known = _digest(value)[:16], self._stored.setdefault(_file(caller), set())
@@ -163,6 +182,9 @@ class Cassette:
         file = _file(caller)
         if file not in self._files:
             self._files[file] = Lines(self._directory / file)
+            if self._options and self._recorded_with.get(file) != self._options:
+                self._recorded_with[file] = self._options
+                self._files[file].append({"options": self._options})
         self._files[file].append(line)
 
     def close(self) -> None:
@@ -206,6 +228,7 @@ _LINES = (
     {"tools", "value"},
     {"call", "n", "request", "answer", "usage", "answering"},
     {"grading", "n", "seed"},
+    {"options"},
 )
 """Keys that identify each kind of line."""
 
@@ -227,11 +250,13 @@ def _json(where: Path | str, text: str) -> dict[str, Any]:
     return found
 
 
-def _nearest(path: Path, question: Question) -> Question | None:
-    """The recorded question of a file that has most in common with `question`."""
+def _nearest(path: Path, question: Question) -> tuple[Question | None, Mapping[str, Any]]:
+    """The recorded question of a file that has most in common with `question`, and the options it was recorded with."""
     values: dict[str, Any] = {}
-    best: tuple[tuple[int, int], Question] | None = None
+    options: Mapping[str, Any] = {}
+    best: tuple[tuple[int, int], Question, Mapping[str, Any]] | None = None
     for line in _lines(path):
+        options = line.get("options", options)
         if "value" in line:
             values[line.get("message") or line["tools"]] = line["value"]
         elif "call" in line:
@@ -241,8 +266,28 @@ def _nearest(path: Path, question: Question) -> Question | None:
             same = sum(1 for _ in _common(_steady(messages), _steady(question.messages)))
             rank = (same, -abs(len(messages) - len(question.messages)))
             if best is None or rank > best[0]:
-                best = (rank, other)
-    return best[1] if best else None
+                best = (rank, other, options)
+    return best[1:] if best else (None, {})
+
+
+_OF_ONE_EPISODE = ("--recode-model", "--recode-feedback")
+"""Options that the name of an episode, and so of its file, contains."""
+
+
+def _changed(recorded: Mapping[str, Any], now: Mapping[str, Any], ignored: Sequence[str]) -> str:
+    """The options that differ, with the values of the recorded run and those of this one."""
+    names = [name for name in now if name not in ignored and name in recorded and recorded[name] != now[name]]
+    pairs = [f"{_given(name, recorded[name])} and this run has {_given(name, now[name])}" for name in names]
+    return "; ".join(pairs)
+
+
+def _given(name: str, value: Any) -> str:
+    """An option as on a command line."""
+    if isinstance(value, list):
+        return " ".join(f"{name}={each}" for each in value)
+    if value is True:
+        return name
+    return f"no {name}" if value is None or value is False else f"{name}={value}"
 
 
 def _common(one: Sequence[Any], other: Sequence[Any]) -> Iterator[Any]:

@@ -61,7 +61,9 @@ class ModelService:
         if self._cassette is None and self.config.cassette is not None:
             mode = self.config.cassette_mode
             directory = Path(self.config.cassette)
-            self._cassette = Cassette(directory, reads=mode != "record", writes=mode != "replay")
+            self._cassette = Cassette(
+                directory, reads=mode != "record", writes=mode != "replay", options=self.config.options
+            )
         return self._cassette
 
     async def facts(self, name: str, temperature: float) -> ModelFacts:

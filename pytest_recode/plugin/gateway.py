@@ -30,11 +30,35 @@ def start(
         limits=dict(settings.limits),
         cassette=str(settings.cassette) if settings.cassette is not None else None,
         cassette_mode=settings.cassette_mode,
+        options=_options(settings),
         call_seconds=settings.call_seconds,
         api_base=settings.api_base,
         table=model_table(settings),
     )
     return GatewayProcess(config, notify)
+
+
+_IN_PROMPTS = (
+    *(
+        "agent",
+        "turns",
+        "steps",
+        "temperature",
+        "reindent",
+        "memory_threshold",
+        "memory_keep",
+        "search_model",
+        "test_output",
+    ),
+    *("feedback_model", "feedback_scope", "feedback_code", "feedback_from"),
+)
+"""Settings that change the requests of an episode, by the names of their options."""
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    found = {f"--recode-{name.replace('_', '-')}": getattr(settings, name) for name in _IN_PROMPTS}
+    of_episodes = {"--recode-model": list(settings.models), "--recode-feedback": list(settings.feedbacks)}
+    return {**of_episodes, **found, "--recode-no-paper": not settings.paper}
 
 
 def workers(config: pytest.Config) -> int:

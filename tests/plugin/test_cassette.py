@@ -132,6 +132,14 @@ def test_what_is_recorded_is_not_asked_again_and_the_rest_is(recode: Run, pytest
         assert len(server.requests) == 4
 
 
+OPTIONS = {
+    ("--recode-agent=recode",): ("--recode-agent=one-shot and this run has --recode-agent=recode",),
+    ("--recode-no-paper",): ("no --recode-no-paper and this run has --recode-no-paper",),
+    ("--recode-turns=1",): ("--recode-turns=10 and this run has --recode-turns=1",),
+}
+"""Further options of a replay, and texts of the error."""
+
+
 @pytest.mark.slow
 def test_a_request_that_is_not_recorded_is_an_error_with_the_first_difference(
     recode: Run, pytester: pytest.Pytester, workers: str
@@ -144,12 +152,36 @@ def test_a_request_that_is_not_recorded_is_an_error_with_the_first_difference(
     [record] = records(pytester.path / "second").values()
     assert record["error"]["kind"] == "cassette"
     message = record["error"]["message"]
-    assert_message(message, "tape/one-episode", "temperature was null and is 0.5", "--recode-cassette-mode=auto")
+    assert_message(
+        message,
+        "tape/one-episode",
+        "temperature was null and is 0.5",
+        "--recode-temperature=0.5",
+        "--recode-cassette-mode=auto",
+    )
+    for given, names in OPTIONS.items():
+        recode(*RUN, *replay, *given, f"--recode-out=out{given[0]}").assert_outcomes(errors=1)
+        [record] = records(pytester.path / f"out{given[0]}").values()
+        assert_message(record["error"]["message"], "not recorded", *names, "--recode-cassette-mode=auto")
     (pytester.path / "bench/one/instruction.md").write_text("Write answer.py with other words.\n")
     recode(*RUN, *replay, "--recode-out=third").assert_outcomes(errors=1)
     [record] = records(pytester.path / "third").values()
     assert "other words" in record["error"]["message"]
     assert "of message " in record["error"]["message"]
+    assert "recorded with" not in record["error"]["message"], "the options are the same"
+
+
+def test_an_episode_of_another_policy_is_named_with_the_options_of_the_recorded_one(
+    recode: Run, pytester: pytest.Pytester
+) -> None:
+    given = [each for each in RUN if not each.startswith("--recode-feedback")]
+    with ChatServer(answers) as server:
+        recode(*given, "--recode-feedback=L4", f"--recode-api-base={server.url}", "--recode-out=first", "-k", "one")
+    replay = ("--recode-feedback=L2", "--recode-turns=2", "--recode-cassette-mode=replay", "--recode-out=second")
+    recode(*given, *replay, "-k", "one").assert_outcomes(errors=1)
+    [record] = records(pytester.path / "second").values()
+    texts = ("L2", "--recode-feedback=L4 and this run has --recode-feedback=L2", "--recode-turns=2")
+    assert_message(record["error"]["message"], "no call", *texts, "--recode-cassette-mode=auto")
 
 
 @pytest.mark.slow
