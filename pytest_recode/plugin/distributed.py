@@ -46,6 +46,10 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None
         from pytest_recode.plugin import other_hosts
 
         other_hosts.prepare(config)
+    if any(spec.via for spec in specs):
+        from pytest_recode.plugin import other_hosts
+
+        other_hosts.check_proxies(config, specs)
     if run.gateway is None:
         return
     from pytest_recode.plugin import casting

@@ -40,6 +40,19 @@ def prepare(config: pytest.Config) -> None:
     _let_ssh_live(config)
 
 
+def check_proxies(config: pytest.Config, specs: Sequence[Any]) -> None:
+    """Check the proxies that start workers, as pytest-xdist would end with a traceback. Raises `pytest.UsageError`."""
+    from execnet import XSpec
+
+    proxies = {spec.id: spec for spec in map(XSpec, config.getoption("px", None) or ())}
+    for spec in specs:
+        if spec.via and (spec.via not in proxies or proxies[spec.via].execmodel != "thread"):
+            raise pytest.UsageError(
+                f"--tx: a worker is started via={spec.via}, which must be a proxy that runs threads, and no worker itself: name it as"
+                f" --px=id={spec.via}//…//execmodel=thread"
+            )
+
+
 def _let_ssh_live(config: pytest.Config) -> None:
     """Block the signals of a terminal, and of a CI system, in processes of ssh: they would end the connection by which a host stops in order."""
     from execnet import gateway_io
