@@ -2,6 +2,7 @@
 
     python benchmarks/gateway.py                      all parts, one after the other
     python benchmarks/gateway.py whole allowed …      only these
+    python benchmarks/gateway.py --small …            an eighth of the episodes and of the workers, to try the script
 
 The provider is a process of its own, whose CPU time is not counted. Process sandbox.
 """
@@ -28,6 +29,7 @@ from typing import Any
 from episodes import FILES
 
 HERE = Path(__file__).parent
+SCALE = 8 if "--small" in sys.argv[1:] else 1
 _SUBREAPER = 36
 _EVERY = 0.5  # seconds between two looks at the memory
 
@@ -230,9 +232,9 @@ def outcomes(ran: Ran) -> str:
 
 def whole(here: Path) -> None:
     """64 episodes of 3 turns, 2 s per call, 16 workers: 24 s would be ideal."""
-    tasks(here, 64)
+    tasks(here, 64 // SCALE)
     with provider("--seconds=2") as url:
-        ran = run(here, url, 16)
+        ran = run(here, url, 16 // SCALE)
         firsts = [min(at for at, task, _ in requests(url) if task == first) for first in ran.first.values()]
     latest = max(firsts) - ran.started
     print(
@@ -245,9 +247,9 @@ def whole(here: Path) -> None:
 
 def hundred(here: Path) -> None:
     """100 episodes of one turn, 60 s per call, 100 workers on this machine: 60 s would be ideal."""
-    tasks(here, 100)
+    tasks(here, 100 // SCALE)
     with provider("--seconds=60", "--turns=1") as url:
-        ran = run(here, url, 100)
+        ran = run(here, url, 100 // SCALE)
     print(
         f"hundred: {outcomes(ran)}; wall over ideal {ran.wall / 60:.2f} ({ran.wall:.1f} s), CPU {ran.cpu:.1f} s,"
         f" Pss {ran.memory.mib:.0f} MiB in {ran.memory.processes} processes"
@@ -256,10 +258,10 @@ def hundred(here: Path) -> None:
 
 def replay(here: Path) -> None:
     """The run of `whole` from its cassette, without the provider: wall time, and records compared but for their times."""
-    tasks(here, 64)
+    tasks(here, 64 // SCALE)
     with provider("--seconds=0") as url:
-        recorded = run(here, url, 16, "--recode-cassette=tape")
-    ran = run(here, "http://127.0.0.1:9/v1", 16, "--recode-cassette=tape", "--recode-cassette-mode=replay")
+        recorded = run(here, url, 16 // SCALE, "--recode-cassette=tape")
+    ran = run(here, "http://127.0.0.1:9/v1", 16 // SCALE, "--recode-cassette=tape", "--recode-cassette-mode=replay")
     same = sorted(map(timeless, ran.records)) == sorted(map(timeless, recorded.records))
     print(
         f"replay: {outcomes(ran)}; {ran.wall:.1f} s, records {'identical' if same else 'DIFFERENT'} except times and cost"
@@ -278,9 +280,9 @@ def timeless(value: Any) -> str:
 
 def allowed(here: Path) -> None:
     """The provider allows 4 calls; 16 workers."""
-    tasks(here, 24)
+    tasks(here, 24 // SCALE)
     with provider("--seconds=2", "--allowed=4") as url:
-        ran = run(here, url, 16)
+        ran = run(here, url, 16 // SCALE)
         asked = requests(url)
     refused = [at for at, _, status in asked if status != 200]
     ideal = (len(asked) - len(refused)) / 4 * 2
@@ -294,9 +296,9 @@ def allowed(here: Path) -> None:
 
 def retry_after(here: Path) -> None:
     """The provider allows 2 calls, and asks to wait for 1 s; 8 workers."""
-    tasks(here, 16)
+    tasks(here, 16 // SCALE)
     with provider("--seconds=2", "--allowed=2", "--retry-after=1", "--turns=1") as url:
-        ran = run(here, url, 8)
+        ran = run(here, url, max(8 // SCALE, 2))
         asked = requests(url)
     refused = sum(status != 200 for _, _, status in asked)
     errors = sum(record["outcome"] == "error" for record in ran.records)
@@ -305,11 +307,11 @@ def retry_after(here: Path) -> None:
 
 def budget(here: Path) -> None:
     """2.00 dollars, calls of some 0.10 dollars, 8 workers: some 20 calls are within the limit."""
-    tasks(here, 32)
+    tasks(here, 32 // SCALE)
     price = "local: {model: openai/local, price: {prompt: 50, completion: 950}, params: {max_tokens: 110}}\n"
     (here / "models.yaml").write_text(price)
     with provider("--seconds=0.5") as url:
-        ran = run(here, url, 8, "--recode-models-file=models.yaml", "--recode-max-cost=2.0")
+        ran = run(here, url, max(8 // SCALE, 2), "--recode-models-file=models.yaml", "--recode-max-cost=2.0")
     lines = [json.loads(line) for line in (ran.out / "spending.jsonl").read_text().splitlines()]
     costs = [line["cost_usd"] for line in lines if line.get("cost_usd")]
     over = max(sum(costs) - 2.0, 0) / statistics.mean(costs)
@@ -321,7 +323,7 @@ def episode_memory(here: Path) -> None:
     tasks(here, 1)
     grown: dict[str, list[float]] = {}
     with provider("--turns=1") as url:
-        for attempts in (100, 900):
+        for attempts in (100 // SCALE, 900 // SCALE):
             ran = run(here, url, 2, f"--recode-attempts={attempts}", "--recode-feedback=L0")
             of, commands = ran.memory.of, ran.memory.commands
             kinds = {
@@ -331,7 +333,7 @@ def episode_memory(here: Path) -> None:
             for kind, sizes in kinds.items():
                 grown.setdefault(kind, []).append(statistics.mean(sizes))
     for kind, (small, large) in grown.items():
-        episodes = 800 / (2 if kind == "worker" else 1)
+        episodes = (900 // SCALE - 100 // SCALE) / (2 if kind == "worker" else 1)
         print(
             f"memory: {kind} {small / 1024:.1f} MiB and {large / 1024:.1f} MiB, {(large - small) / episodes:.1f} KiB per episode"
         )
@@ -341,7 +343,7 @@ PARTS = {each.__name__: each for each in (whole, hundred, replay, allowed, retry
 
 
 def main() -> None:
-    for name in sys.argv[1:] or PARTS:
+    for name in [each for each in sys.argv[1:] if each != "--small"] or PARTS:
         with tempfile.TemporaryDirectory() as place:
             PARTS[name](Path(place))
 
