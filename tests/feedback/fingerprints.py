@@ -1,11 +1,15 @@
 """What interfaces of modules do, as text: their code and everything that it reaches, from the imported modules themselves.
 
+Modules are imported as `ast.unparse` writes them, because line breaks within a statement change its bytecode (Python 3.13 does not
+combine instructions of different lines). Exceptions have the lines of the files as they are.
+
 A program: for each line of its input, [[files, interfaces, targets], ...] as JSON, it prints a line with a list of fingerprints, or the
 exception of the import, for each.
 """
 
 from __future__ import annotations
 
+import ast
 import dis
 import hashlib
 import importlib
@@ -37,23 +41,40 @@ def main() -> None:
 def _fingerprints(asked: list[tuple[dict[str, str], list[str], list[str]]]) -> list[list[str]]:
     found = []
     for files, interfaces, targets in asked:
-        with tempfile.TemporaryDirectory() as folder:
-            for path, text in files.items():
-                place = Path(folder, path)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(text)
-            before = set(sys.modules)
-            sys.path.insert(0, folder)
-            importlib.invalidate_caches()
-            try:
-                own = {target.removesuffix(".py").replace("/", ".") for target in targets}
-                found.append([_told(interface, own, folder) for interface in interfaces])
-            finally:
-                sys.path.remove(folder)
-                for name in set(sys.modules) - before:
-                    if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
-                        del sys.modules[name]
+        own = {target.removesuffix(".py").replace("/", ".") for target in targets}
+        marks = _imported({path: _in_one_layout(text) for path, text in files.items()}, interfaces, own)
+        if any("\n" in mark for mark in marks):
+            marks = [
+                raised if "\n" in mark else mark
+                for mark, raised in zip(marks, _imported(files, interfaces, own), strict=True)
+            ]
+        found.append(marks)
     return found
+
+
+def _in_one_layout(text: str) -> str:
+    try:
+        return ast.unparse(ast.parse(text))
+    except SyntaxError:
+        return text
+
+
+def _imported(files: dict[str, str], interfaces: list[str], own: set[str]) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in files.items():
+            place = Path(folder, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        before = set(sys.modules)
+        sys.path.insert(0, folder)
+        importlib.invalidate_caches()
+        try:
+            return [_told(interface, own, folder) for interface in interfaces]
+        finally:
+            sys.path.remove(folder)
+            for name in set(sys.modules) - before:
+                if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
+                    del sys.modules[name]
 
 
 def fingerprint(interface: str, own: set[str], folder: str) -> str:
