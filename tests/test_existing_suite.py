@@ -12,7 +12,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs/how-to/add-tasks-to-a-test-suite.md").read_text("utf-8")
-STRICT = "strict_markers = true\nstrict_config = true\n"
+STRICT = (
+    "strict_markers = true\nstrict_config = true\n"
+    if pytest.version_tuple >= (9,)
+    else 'addopts = "--strict-markers --strict-config"\n'
+)
 ABSENT = ("-p", "no:recode")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
