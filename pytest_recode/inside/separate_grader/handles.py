@@ -9,6 +9,7 @@ Stdlib only, Python 3.9+.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -235,11 +236,16 @@ def _refuse(name: str) -> Callable[..., Any]:
             f"__{name}__ of {self._recode_type}: this is an opaque candidate object (type {self._recode_type}); read a "
             "plain value from it instead: an attribute or the result of a method"
         )
-        if not self._recode_link.explaining:
+        if not (self._recode_link.explaining or _sorted_by_repr(name)):
             self._recode_link.fail(_kind_of(self, name, operands), text)
         raise HandleMisuse(text)
 
     return refused
+
+
+def _sorted_by_repr(name: str) -> bool:
+    """Whether `reprlib` sorts a set, or the keys of a dict, that pytest prints. That is no operation of the test's."""
+    return name in ("lt", "gt") and sys._getframe(2).f_globals.get("__name__") == "reprlib"
 
 
 def _kind_of(handle: _Opaque, name: str, operands: tuple[Any, ...]) -> str:
