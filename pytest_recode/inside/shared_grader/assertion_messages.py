@@ -2,7 +2,8 @@
 
 Runs in the shared judge, in one process with the candidate. Its code is compiled into the tests by the runners and
 called when an assertion has failed. Must not change whether an assertion fails, and must not put its text into the
-exception, which candidate code may catch; errors while the text is made cost the text only.
+exception, which candidate code may catch; errors while the text is made cost the text only. Assertions that contain
+`:=` are not explained, because some versions of pytest evaluate `:=` more than once.
 
 Stdlib and pytest, Python 3.9+.
 """
@@ -43,9 +44,9 @@ def compiled(source: bytes, file: str, namespace: dict[str, Any]) -> Any:
         tree = ast.parse(source, file)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rewrite.rewrite_asserts(tree, source, file)
+            rewrite.rewrite_asserts(_Withheld().visit(tree), source, file)
         tree.body = [node for node in tree.body if not _imports_helpers(node)]
-        code = compile(_Raises().visit(tree), file, "exec", dont_inherit=True)
+        code = compile(_Restored().visit(tree), file, "exec", dont_inherit=True)
     except Exception:  # noqa: BLE001  another version of pytest: only the explanations are lost
         return plain
     namespace.update({_HELPERS: _Helpers(), _BUILTINS: _Builtins})
@@ -75,8 +76,32 @@ def _imports_helpers(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import) and any((name.asname or "").startswith(_MARK) for name in node.names)
 
 
-class _Raises(ast.NodeTransformer):
-    """Replaces `raise AssertionError(text)` as pytest writes it by `raise helpers.failure(text)`."""
+class _Placeholder(ast.Pass):
+    """Replaces an assertion while pytest rewrites the others."""
+
+    assertion: ast.Assert
+
+
+class _Withheld(ast.NodeTransformer):
+    """Replaces assertions that contain `:=` by placeholders.
+
+    pytest 8.3 evaluates `:=` again for the next part of a comparison, and for the same name in later assertions.
+    """
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        if not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+            return node
+        placeholder = ast.copy_location(_Placeholder(), node)
+        placeholder.assertion = node
+        return placeholder
+
+
+class _Restored(ast.NodeTransformer):
+    """Replaces `raise AssertionError(text)` as pytest writes it by `raise helpers.failure(text)`, and placeholders by
+    their assertions."""
+
+    def visit__Placeholder(self, node: _Placeholder) -> ast.Assert:
+        return node.assertion
 
     def visit_Raise(self, node: ast.Raise) -> ast.Raise:
         call = node.exc
