@@ -145,6 +145,8 @@ def test_only_the_plugin_and_the_grader_speak_pytest() -> None:
 
 
 PRIVATE_ATTRIBUTES = {
+    # the fixtures that a collected test finds, to see before a model is asked that one does not exist
+    "inside/grading/case_outcome.py": {"_fixtureinfo"},
     # a candidate must not reach the session's configuration by way of pytest.mark, for which there is no public part
     "inside/shared_grader/pytest_reporter.py": {"_config", "_iter_registered_markers"},
     # pytest-xdist ends the session if it cannot start a lost worker again, and has no hook for that step

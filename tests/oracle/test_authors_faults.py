@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from pytest_recode.faults import GraderError
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Environment
 from pytest_recode.verdict import Outcome
+from tests.messages import assert_message
 from tests.oracle.conftest import grade, only
 
 CODE = "def f(x): return x\n\n\ndef g(x): return x\n"
@@ -35,9 +38,65 @@ def test_tests_that_cannot_be_collected(sandbox: Sandbox) -> None:
     assert "OSError: no" in fault(bare, {"test_m.py": ONE, "conftest.py": "raise OSError('no')\n"})
 
 
-def test_an_unknown_marker_or_fixture(bare: Sandbox) -> None:
+def test_an_unknown_marker(bare: Sandbox) -> None:
     assert "'slow' not found in `markers`" in fault(bare, "import pytest\n@pytest.mark.slow\ndef test_f(): ...\n")
-    assert "fixture 'nonesuch' not found" in fault(bare, "def test_f(nonesuch): ...\n")
+
+
+def test_an_unknown_fixture(sandbox: Sandbox) -> None:
+    message = (
+        "/tasks/t/tests: test_m.py::test_f asks for the fixture `nonesuch`, which does not exist: "
+        "correct the name, or define the fixture in the hidden tests"
+    )
+    assert fault(sandbox, f"{ONE.replace('test_f', 'test_e')}\ndef test_f(nonesuch): ...\n") == message
+    used = "import pytest\n@pytest.fixture\ndef mine(nonesuch): ...\ndef test_f(candidate, mine): ...\n"
+    assert fault(sandbox, used) == message
+
+
+@pytest.mark.skipif(pytest.version_tuple >= (9,), reason="pytest 9 has the fixture subtests")
+def test_a_fixture_of_a_newer_pytest(bare: Sandbox) -> None:
+    text = fault(bare, "def test_f(candidate, subtests): ...\n")
+    assert_message(text, "test_m.py::test_f", "`subtests`", f"{sys.executable} has pytest 8", "install pytest 9")
+
+
+def test_values_that_are_no_fixtures(bare: Sandbox) -> None:
+    tests = {
+        "conftest.py": """
+            def pytest_generate_tests(metafunc):
+                if "generated" in metafunc.fixturenames:
+                    metafunc.parametrize("generated", [1, 2])
+        """,
+        "test_m.py": """
+            import unittest
+            from unittest import mock
+            import pytest
+
+            @pytest.fixture
+            def doubled(request):
+                return 2 * request.param
+
+            @pytest.fixture(autouse=True)
+            def around(request, tmp_path): ...
+
+            @pytest.mark.parametrize("doubled, plain", [(1, 2)], indirect=["doubled"])
+            def test_both(candidate, doubled, plain, generated, request, usual=3):
+                assert candidate.m.f(doubled) == plain
+
+            @pytest.mark.usefixtures("around")
+            @mock.patch("math.pi", 3)
+            @mock.patch("math.tau")
+            def test_patched(tau, candidate):
+                assert candidate.m.f(1) == 1
+
+            class TestClass(unittest.TestCase):
+                @pytest.fixture(autouse=True)
+                def given(self, candidate):
+                    self.candidate = candidate
+
+                def test_f(self, usual=2):
+                    assert self.candidate.m.f(1) == 1
+        """,
+    }
+    assert grade(bare, tests, CODE).solved
 
 
 BOTH = ("m.f", "m.g")

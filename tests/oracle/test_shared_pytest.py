@@ -451,12 +451,13 @@ def test_the_grading_has_a_limit_too(bare: Sandbox) -> None:
         ("import pytest\n\nnothing = pytest.importorskip('nothing_there')\n", "do not skip hidden tests"),
         ("def test_nothing():\n    pass\n", "test_stats.py::test_nothing could test more than one interface: mark it"),
         ("def test_mean(candidate):\n    pass\n", "there is no `candidate` fixture"),
+        ("def test_mean(nonesuch):\n    pass\n", "test_stats.py::test_mean asks for the fixture `nonesuch`, which does not exist: "),
         ("def test_mean():\n    return True\n", "must not return a value"),
         ("import nothing_there\n", "No module named 'nothing_there'"),
         ("def helper():\n    pass\n", "no tests"),
         ({"test_mean.py": "def test_mean(): pass\n", "sub/conftest.py": ""}, "only tests/conftest.py is supported"),
     ],
-    ids=["skip", "xfail", "importorskip", "interface", "candidate", "return", "import", "none", "conftest"],
+    ids=["skip", "xfail", "importorskip", "interface", "candidate", "fixture", "return", "import", "none", "conftest"],
 )  # fmt: skip
 @pytest.mark.mostly_slow(one_in=3)
 def test_tests_that_the_reference_does_not_pass_judge_nobody(

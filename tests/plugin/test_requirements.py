@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.chat_server import ChatServer
-from tests.messages import assert_message
+from tests.messages import assert_line, assert_message
 
 from .conftest import FILES, words
 from .test_models import ONE_SHOT, answers
@@ -61,10 +61,12 @@ def test_tests_that_are_wrong_are_found_before_a_model_is_asked(
 ) -> None:
     make_task("a", files={TEST: "def test_twice(:\n"})
     make_task("b", files={REFERENCE: "1 / 0\n"})
+    make_task("c", files={TEST: "def test_twice(candidate, nonesuch): ...\n"})
     result, asked = play(recode)
     assert asked == 0
-    result.assert_outcomes(errors=2)
-    assert [record["error"]["kind"] for record in results()] == ["grader", "grader"]
+    result.assert_outcomes(errors=3)
+    assert [record["error"]["kind"] for record in results()] == ["grader", "grader", "grader"]
+    assert_line(words(result), "test_answer.py::test_twice", "`nonesuch`", "define the fixture in the hidden tests")
     assert "the reference's module answer cannot be imported: ZeroDivisionError" in words(result)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from typing import Any, Optional, Protocol
 
 import pytest
@@ -39,6 +40,33 @@ def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
     function = getattr(item, "originalname", None) or item.name
     name, wrong = interface_names.interface_named(function, item.path.stem, interfaces)
     return name, f"{case_id(item.nodeid)} {wrong}" if wrong else ""
+
+
+def missing_fixture(items: list[pytest.Item]) -> str:
+    """Name the first test that asks for a fixture that does not exist, and what to do; "" if no test does.
+
+    Checked at collection, before an agent works on the task. pytest would notice it when the test runs.
+    """
+    for item in items:
+        known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
+        if known is None:
+            continue  # not a test function
+        given = {"request", *getattr(item, "funcargs", {})}
+        for spec in ("params", "funcargs"):  # pytest 7 has values of `parametrize` in the second
+            given.update(getattr(getattr(item, "callspec", None), spec, {}))
+        for name in getattr(item, "fixturenames", ()):
+            if name not in known and name not in given:
+                return f"{case_id(item.nodeid)} asks for the fixture `{name}`, {_where_to_find(name)}"
+    return ""
+
+
+def _where_to_find(fixture: str) -> str:
+    if fixture == "subtests":
+        return (
+            f"which pytest has from version 9.0 on, and {sys.executable} has pytest {pytest.__version__}: install "
+            "pytest 9 there, or use `pytest.mark.parametrize` or `unittest.TestCase.subTest`"
+        )
+    return "which does not exist: correct the name, or define the fixture in the hidden tests"
 
 
 def returned_value(items: list[pytest.Item]) -> str:

@@ -246,7 +246,7 @@ class _Plugin:
                 items[:] = []
                 return
             cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
-        if wrong := case_outcome.returned_value(items):
+        if wrong := case_outcome.missing_fixture(items) or case_outcome.returned_value(items):
             self.report_broken(wrong)
             items[:] = []
             return

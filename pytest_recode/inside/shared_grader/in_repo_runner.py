@@ -22,7 +22,7 @@ from typing import Any, Optional
 
 import pytest
 
-from ..grading import pytest_session
+from ..grading import case_outcome, pytest_session
 from ..setup.random_generators import seed_generators
 from ..wire import messages
 from . import assertion_messages, exception_report, import_scan, judge, pytest_reporter, traceback_arguments
@@ -203,6 +203,9 @@ class _Plugin:
             for item in items
             if item.nodeid in self.case_by_node and (self.only is None or self.case_by_node[item.nodeid] in self.only)
         ]
+        if wrong := case_outcome.missing_fixture(items):
+            self.reporter.stop(wrong)
+            items[:] = []
         self.remaining.update(self.case_by_node[item.nodeid] for item in items)
 
     def _case(self, item: pytest.Item) -> str:

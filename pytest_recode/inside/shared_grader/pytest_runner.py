@@ -192,6 +192,10 @@ class _Plugin:
                 items[:] = []
                 return
             self.interface_by_case[case] = interface
+        if wrong := case_outcome.missing_fixture(items):
+            self.reporter.stop(wrong)
+            items[:] = []
+            return
         if self.only is not None:
             items[:] = [item for item in items if case_outcome.case_id(item.nodeid) in self.only]
 
