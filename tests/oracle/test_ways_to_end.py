@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import sys
 import time
@@ -194,9 +195,15 @@ class Doomed:
 
 
 def kill(pids: Iterable[int]) -> None:
+    """Kill processes and wait for their end: until process 1 of a pid namespace has ended, its children could still answer."""
     for pid in pids:
         with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            process = os.pidfd_open(pid)
+            try:
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+                select.select([process], [], [])
+            finally:
+                os.close(process)
 
 
 def kill_all(pids: list[int]) -> None:
