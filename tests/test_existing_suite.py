@@ -77,6 +77,7 @@ def test_the_line_for_colleagues_without_the_package(run: Run, suite: Path) -> N
     assert outcomes(run(*ABSENT)) == "1 passed"
 
 
+@pytest.mark.slow
 def test_defaults_in_a_file_of_their_own(run: Run, suite: Path) -> None:
     [ini] = blocks("ini")
     (suite / "recode.ini").write_text(ini)

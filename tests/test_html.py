@@ -212,6 +212,7 @@ def test_what_must_not_be_shared_is_removed_and_the_page_says_so(project: Path, 
     assert "Your code raised" not in text  # feedback on the code of a simulated model quotes the reference
 
 
+@pytest.mark.slow
 def test_code_before_a_correction_of_a_real_model_stays(project: Path, command: Command) -> None:
     """A real model does not have the reference, so that only what it wrote after L4 can repeat it."""
     for path in [project / "run/results.jsonl", *transcripts(project)]:
@@ -235,6 +236,7 @@ def test_code_before_a_correction_of_a_real_model_stays(project: Path, command: 
     assert text.count("which may repeat the reference") == removed > 0
 
 
+@pytest.mark.slow
 def test_feedback_that_may_contain_code_is_removed(project: Path, command: Command) -> None:
     """--recode-feedback-code=L1 lets code of the reference into feedback of each level from L1 on; L0 has none."""
     for path in [project / "run/results.jsonl", *transcripts(project)]:

@@ -49,6 +49,7 @@ def stats_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_researchcodebench_has_the_figures_of_its_paper(snippets: Path, stats_file: Path) -> None:
     found = drawn(snippets, stats_file)
     assert {"scaled-pass", "cutoffs", "paper-impact", "error-shares"} <= found.keys()
@@ -74,6 +75,7 @@ def test_without_the_published_file_no_published_row_is_claimed(snippets: Path) 
     assert "Published rows" not in found["scaled-pass"].description
 
 
+@pytest.mark.slow
 def test_published_rows_alone_can_be_plotted(stats_file: Path, tmp_path: Path) -> None:
     assert main(["plot", str(stats_file), "-o", str(tmp_path / "figures")]) == 0
     assert (tmp_path / "figures/scaled-pass.png").read_bytes().startswith(b"\x89PNG")

@@ -32,6 +32,7 @@ def trajectories(played: Path, command: Command, tmp_path_factory: pytest.TempPa
     return exported(out, command)
 
 
+@pytest.mark.slow
 def test_each_episode_is_a_trajectory(played: Path, trajectories: dict[str, dict[str, Any]]) -> None:
     found = records(played / "run")
     assert set(trajectories) == set(found)

@@ -340,6 +340,7 @@ def test_when_the_controller_dies_answers_under_way_are_booked_and_the_gateway_e
 # Rate limits and budgets
 
 
+@pytest.mark.slow
 def test_a_call_that_is_refused_waits_and_uses_no_retry(chat_server: Serve, start_gateway: Start) -> None:
     server = chat_server([*[fault(429, "slow down", retry_after="0")] * 12, say("at last")])
     gateway = start_gateway(server.url)

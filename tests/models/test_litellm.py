@@ -58,6 +58,7 @@ def failing(made: LitellmModel) -> ModelError:
     return caught.value
 
 
+@pytest.mark.slow
 def test_an_answer_with_its_tokens_and_its_price(chat_server: Serve) -> None:
     server = chat_server([say("hello")])
     reply = model(server).complete(ASKED)
@@ -381,6 +382,7 @@ def test_another_model_there_is_not_taken_to_hang_and_an_answer_ends_it(chat_ser
     assert made.complete(ASKED).text == "at last"  # in its second try again
 
 
+@pytest.mark.slow
 def test_a_rate_limit_is_waited_for_as_ever_and_only_long_pauses_are_told(
     chat_server: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -118,6 +118,7 @@ def test_a_limit_of_the_users_that_passes_while_a_model_is_asked_is_an_error(
     assert "local escalate 0/0 - -" in words(result)
 
 
+@pytest.mark.slow
 def test_a_limit_that_passes_while_a_model_is_about_to_be_asked_again_is_an_error(
     make_task: MakeTask,
     recode: Run,
@@ -171,6 +172,7 @@ def pytest_runtest_logreport(report):
 """
 
 
+@pytest.mark.slow
 def test_a_limit_that_passes_while_another_workers_first_turn_is_waited_for_is_an_error(
     make_task: MakeTask,
     recode: Run,

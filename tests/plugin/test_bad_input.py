@@ -256,6 +256,7 @@ def test_a_directory_that_holds_another_run(
     assert (pytester.path / "out/results.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_expression_that_cannot_be_read_begins_no_run(
     make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester
 ) -> None:

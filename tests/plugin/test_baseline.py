@@ -134,6 +134,7 @@ def test_an_episode_without_a_verdict_fails_the_comparison(
     assert "errors, without a verdict: a, attempt 1, b, attempt 1" in words(result)
 
 
+@pytest.mark.slow
 def test_skipped_episodes_compare_nothing(baseline: Path, recode: Run) -> None:
     result = recode("-n0", "--recode-baseline=baseline.json")
     assert (result.ret, result.parseoutcomes()) == (1, {"skipped": 2, "failed": 1})

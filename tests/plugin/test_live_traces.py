@@ -67,6 +67,7 @@ def test_a_run_sends_what_an_export_sends_later(
     assert any(span.links for span in roots)  # two levels share the first turn
 
 
+@pytest.mark.slow
 def test_an_episode_is_sent_while_the_next_one_is_played(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:

@@ -109,6 +109,7 @@ def test_in_allure_expected_failures_are_skipped_as_in_junit(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 def test_allure_keeps_the_histories_of_models_apart_and_names_what_was_not_played(
     recode: Run, pytester: pytest.Pytester
@@ -123,6 +124,7 @@ def test_allure_keeps_the_histories_of_models_apart_and_names_what_was_not_playe
     assert not any(each.get("attachments") for each in skipped.values())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 def test_a_check_of_a_task_has_its_name_in_allure(recode: Run, pytester: pytest.Pytester) -> None:
     recode("-n0", "--recode-validate", "-k", "solved and reference", "--alluredir=results")
@@ -205,6 +207,7 @@ def test_a_browser_shows_the_episode_in_the_page_of_pytest_html(recode: Run, pyt
     assert '<title id="head-title">report.html</title>' in shown
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 def test_without_jinja_the_page_is_text(recode: Run, pytester: pytest.Pytester) -> None:
     """pytest-html needs Jinja itself; allure does not."""

@@ -85,6 +85,7 @@ def test_junit_properties(make_task: Callable[..., Path], recode: Run, workers: 
     assert Path(found["recode_transcript"] or "").is_file()
 
 
+@pytest.mark.slow
 def test_summary_has_a_row_per_policy_and_the_count_per_turn(
     make_task: Callable[..., Path], recode: Run, workers: str
 ) -> None:
@@ -188,6 +189,7 @@ def test_the_default_directory_is_ignored_by_git(
     assert len(list(pytester.path.glob("recode-out/*/results.jsonl"))) == 1
 
 
+@pytest.mark.slow
 def test_ini_twins_work_and_the_command_line_wins(
     make_task: Callable[..., Path], recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:

@@ -172,6 +172,7 @@ def test_at_l0_nobody_is_asked(make_task: MakeTask, pytester: pytest.Pytester) -
         assert "You are the researcher" not in person.seen
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 def test_a_persons_words_that_repeat_the_reference_are_cut_and_marked(
     make_task: MakeTask, pytester: pytest.Pytester

@@ -202,6 +202,7 @@ def test_survivors_are_listed_with_line_and_interface(make_task: MakeTask, recod
     assert line not in again
 
 
+@pytest.mark.slow
 def test_the_number_of_seeds(make_task: MakeTask, recode: Run, workers: str) -> None:
     """An answer that is wrong for one secret number in two is found out by many seeds."""
     tests = (

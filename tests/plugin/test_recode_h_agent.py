@@ -41,6 +41,7 @@ def asked(make_task: MakeTask, recode: Run, monkeypatch: pytest.MonkeyPatch) -> 
     return run
 
 
+@pytest.mark.slow
 def test_its_setting_is_the_originals(asked: Any, make_task: MakeTask, results: Results) -> None:
     make_task()
     requests = asked("--recode-agent=recode-h")
@@ -76,6 +77,7 @@ def test_any_agent_is_shown_the_output_where_the_run_says_so(asked: Any, make_ta
     assert f"hidden tests: 1 episode {SHOWN}" in asked.said
 
 
+@pytest.mark.slow
 def test_and_none_where_it_does_not(asked: Any, make_task: MakeTask) -> None:
     make_task()
     requests = asked("--recode-agent=one-shot", answer="```python\nx = 1\n```")

@@ -629,6 +629,7 @@ def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
     assert calls() == before
 
 
+@pytest.mark.slow
 def test_a_first_turn_whose_state_is_nonsense_is_played_anew_where_it_is_removed(
     played: None, calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
@@ -664,6 +665,7 @@ FORGETFUL = AgentKind(make=forgetful)
 """
 
 
+@pytest.mark.slow
 def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
     calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:

@@ -128,6 +128,7 @@ def group(nodeid: str) -> tuple[str, int]:
     return manifest, int(last) if last.isdecimal() else 1
 
 
+@pytest.mark.slow
 def test_the_shards_of_a_run_are_a_partition_of_its_items(
     bench: None, collected: Callable[..., list[list[str]]], run_pytest: Run
 ) -> None:
@@ -252,6 +253,7 @@ def test_an_unreadable_task_is_told_by_one_shard(pytester: pytest.Pytester, run_
 # Empty shards
 
 
+@pytest.mark.slow
 def test_an_empty_shard_passes_says_so_and_has_a_directory(
     make_task: MakeTask, recode: Run, results: Results, workers: str
 ) -> None:
@@ -380,6 +382,7 @@ def test_more_attempts_and_an_unchanged_list_are_resumed(bench: None, recode: Ru
     assert len(about["episodes"]) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_a_changed_list_of_tasks_is_refused(
     bench: None, make_task: MakeTask, recode: Run, results: Results, workers: str

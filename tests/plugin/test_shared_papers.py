@@ -62,6 +62,7 @@ def test_tampering_is_unsolved_and_in_the_record_and_the_summary(
     assert "passed but flagged" not in words(result)  # the wrong ones failed, too
 
 
+@pytest.mark.slow
 def test_validation(papers: Path, recode: Run) -> None:
     result = recode("-n0", "-v", "--recode-validate", "-k", "running")
     output = words(result)

@@ -305,6 +305,7 @@ def pytest_unconfigure():
 """
 
 
+@pytest.mark.slow
 def test_a_session_without_a_model_has_its_signals_untouched(
     make_task: MakeTask, pytester: pytest.Pytester, recode: Callable[..., pytest.RunResult]
 ) -> None:

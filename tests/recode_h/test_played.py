@@ -115,6 +115,7 @@ def test_records_may_not_lie_in_the_data_set(
     assert list(tree(dataset)) == before
 
 
+@pytest.mark.slow
 def test_a_conversation_over_two_turns(
     dataset: Path, recode: Run, results: Results, workers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +271,7 @@ def test_a_data_set_outside_of_the_root_is_checked_before_as_well(
     assert_message(words(result), f"data set {dataset}", "--recode-out=DIR")
 
 
+@pytest.mark.slow
 def test_only_what_is_selected_needs_its_environment(
     dataset: Path, recode: Run, results: Results, workers: str
 ) -> None:

@@ -170,6 +170,7 @@ def test_warm_parents_without_a_launch_are_ended_and_started_again_when_needed(
         sandbox.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["process", "bubblewrap"])
 def test_what_a_second_parent_said_is_its_own(kind: str, context: SandboxContext) -> None:
     usable(kind, context)
@@ -184,6 +185,7 @@ def test_what_a_second_parent_said_is_its_own(kind: str, context: SandboxContext
         sandbox.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["process", "bubblewrap"])
 def test_a_second_parent_that_hears_nothing_ends_with_the_host(kind: str, context: SandboxContext) -> None:
     usable(kind, context)
