@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pytest_recode.agents.action_names import argument_of
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.forms import FORMS
-from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.python_source import syntax_error, unfenced
 from pytest_recode.agents.values import FENCE, Value, shown
 
 AS_A_COMMAND = (
@@ -52,7 +52,7 @@ def is_over(call: Call, kind: str, *, line: str, blank: bool) -> bool:
         return blank and says and not FORMS[kind].holds_text and last is not None and "\n" not in last.text
     if kind == "write" and str(given["path"]).endswith(".py"):
         text = str(given["text"])
-        return bool(text.strip()) and syntax_error(text) is None
+        return bool(text.strip()) and syntax_error(unfenced(str(given["path"]), text)) is None
     return blank
 
 

@@ -16,6 +16,7 @@ _HIDDEN = re.compile(
     rf"##.{{0,40}}\baction\b[^\w\n]{{0,9}}(?:{'|'.join([*FORMS, *(name for names in ACTION_NAMES.values() for name in names)])})\b",
     re.IGNORECASE,
 )
+_SPAN = re.compile(r"`[^`]*`|\"[^\"]*\"")
 _OBJECT = re.compile(r"\{\s{0,20}[\"'][A-Za-z_]\w{0,40}[\"']\s{0,20}:")
 MAX_JSON = 100_000
 """Characters of an answer without an action in which JSON is looked for."""
@@ -45,7 +46,7 @@ def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, 
         raise DamagedError(f"{where} looks like an action and is written as a call of Python. {HOW}")
     if call_within(line):
         hint = hint or f"{where} has an action after other text: begin it in a line of its own."
-    if _HIDDEN.search(line[:300]) and heading(line, heads) is None:
+    if _HIDDEN.search(_SPAN.sub("", line[:300])) and heading(line, heads) is None:
         raise DamagedError(f"{where} looks like an action and does not begin with its heading.")
     _check_heading(lines, at, heads, where)
     argument = ARGUMENT.match(line)

@@ -60,7 +60,7 @@ def lost(step: Step, known: Known, *, native: bool) -> str:
         how = f"Write it with the tool `write` or `edit`{', or run the command with `run`' if _commanded(step.outside) else ''}."
         return (
             f"The code outside of your actions that names the file {code.path[:200]} would be lost: no action writes that file, and "
-            f"`{line[:80]}` is in none that you were shown. Nothing was done. {how if native else to_write(code.path)} To quote code of your own, "
+            f"`{line[:80]}` is in no file that you were shown. Nothing was done. {how if native else to_write(code.path)} To quote code of your own, "
             "leave the name of the file out."
         )
     if step.actions[-1].kind != "submit" or any(FORMS[each.kind].changes_files for each in step.actions):

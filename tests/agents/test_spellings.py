@@ -218,6 +218,14 @@ SHORT = {
     ],
     "### Action: write\nArguments:\n- path: a.py\n- text:\n```\nx\n```": [("write", {"path": "a.py", "text": "x\n"})],
     **{
+        f"### Planning\n{said}\n### Action: list\npath: .": [("list", {"path": "."})]
+        for said in ("Use `### Action: run` with a here-document.", 'The heading says "### Action: write".')
+    },
+    "### Action: write\npath: a.py\ntext <<E\n```python\nx = 1\n```\nE\n\n---\n\n### Action: list\npath: .": [
+        ("write", {"path": "a.py", "text": "```python\nx = 1\n```\n"}),
+        ("list", {"path": "."}),
+    ],
+    **{
         f"### Action 2: {heading}\n{below}": [expected]
         for heading, below, expected in (
             (
@@ -592,7 +600,7 @@ def refusal(answer: str) -> str:
         *(
             (
                 f"`src/a.py`:\n```python\nx = 1\n```\n### Action: {action}",
-                "names the file src/a.py would be lost: no action writes that file, and `x = 1` is in none that you were shown.",
+                "names the file src/a.py would be lost: no action writes that file, and `x = 1` is in no file that you were shown.",
             )
             for action in (
                 "write\npath: src/b.py\ntext <<END\ny = 1\nEND",

@@ -111,7 +111,7 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
 def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
     make_task: MakeTask, recode: Run, results: Results
 ) -> None:
-    """The first answer cannot be parsed and the second never comes; the run that resumes plays the turn anew."""
+    """The first answer cannot be used and the second never comes; the run that resumes gets the first one again, and asks for the second."""
     make_task("a")
 
     resumed: list[bool] = []
@@ -130,10 +130,12 @@ def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
         assert record["abandoned"] == {"steps": 1, "unparsed": 1}
         assert "answers that could not be used: m 1 of 1" in output
         resumed.append(True)
+        asked = len(server.requests)
         output = words(recode(*options, "--recode-resume"))
+        assert len(server.requests) == asked + 1
     [record] = results()
-    assert (record["outcome"], record["turns"][0]["steps"]) == ("solved", 1)
-    assert record["abandoned"] == {"steps": 1, "unparsed": 1}
+    assert (record["outcome"], record["turns"][0]["steps"]) == ("solved", 2)
+    assert record.get("abandoned", {"steps": 0, "unparsed": 0}) == {"steps": 0, "unparsed": 0}
     assert "answers that could not be used: m 1 of 2" in output
 
 
