@@ -27,7 +27,18 @@ def python_calls(source: str, line: int) -> list[Call]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape that Python does not know
             body = ast.parse(source.strip()).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except SyntaxError as error:
+        where = line + (error.lineno or 1) - 1
+        ended = source.count("'" * 3) % 2 or source.count('"' * 3) % 2
+        how = (
+            " A line of backticks within a text ends the code fence: write that text as a block, which takes such lines."
+            if ended
+            else ""
+        )
+        raise DamagedError(
+            f"The calls in Python that begin in line {line} cannot be read (line {where}: {error.msg.partition(' (')[0]}).{how}"
+        ) from None
+    except (ValueError, RecursionError, MemoryError) as error:
         raise DamagedError(f"The calls in Python that begin in line {line} cannot be read ({error}).") from None
     nodes: list[ast.expr] = []
     for statement in body:

@@ -106,7 +106,11 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
         old, new = unfenced(path, old), unfenced(path, new)
         count, fence = text.count(old), " The code fences around the texts were left out."
     if not count:
-        why = _escaped(text, said) or f"{_near(text, old)}. It must be exact, blanks included"
+        why = (
+            _escaped(text, said)
+            or _other_line_ends(text, said)
+            or f"{_near(text, old)}. It must be exact, blanks included"
+        )
         if new.strip() and text.count(new) == 1:
             why += f". The new text is there already, at line {text[: text.index(new)].count(chr(10)) + 1}: it may be edited already"
         raise Refused(f"the old text does not occur in {path}{why}.")
@@ -227,6 +231,13 @@ def _escaped(text: str, old: str) -> str:
         f" as it is written: `{first}` is how the character U+{ord(_character(first)):04X} is shown, and the file holds that character. "
         "Give the character itself in `old`, or change the file with a command"
     )
+
+
+def _other_line_ends(text: str, old: str) -> str:
+    """A hint if the old text occurs in the file but for its CRLF; "" otherwise."""
+    if "\r\n" not in old or old.replace("\r\n", "\n") not in text:
+        return ""
+    return " with these line ends: its lines end in line feeds alone, and those of `old` in CRLF"
 
 
 def _character(escape: str) -> str:

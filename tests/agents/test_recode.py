@@ -193,6 +193,13 @@ def test_an_edit_that_would_join_lines_is_refused(open_walled: Open, old: str, n
     assert "Give `new` the same line break" in played.results()[0]
 
 
+def test_an_edit_with_other_line_ends_is_told_so(open_walled: Open) -> None:
+    given = {"path": "lib/helpers.py", "old": "def double(x):\r\n    return 2 * x", "new": "x = 1"}
+    played = Played(open_walled(), calls(("edit", json.dumps(given))), SUBMIT, native=True)
+    played.turn()
+    assert "its lines end in line feeds alone, and those of `old` in CRLF" in played.results()[0]
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [("def double(x):\n", ""), ("\n    return 2 * x", ""), ("    return 2 * x\n", "    return x + x")]
 )

@@ -624,6 +624,10 @@ def refusal(answer: str) -> str:
             "### Action: write\npath: a.md\ntext:\n```markdown\n# A\n\n```bash\nls\n```\n\nThen:\n\n```python\ny = 1\n```\n\nDone.\n```\n",
             "whose code fence then ends too early, in line 9.",
         ),
+        (
+            'So:\n\n```tool_code\nprint(default_api.write(path=\'a.py\', text="""\n```\nx\n```\n"""))\n```\n',
+            "(line 4: unterminated triple-quoted string literal). A line of backticks within a text ends the code fence",
+        ),
         ("### Action: run (ls -la)", "`run` needs `command`."),
         ("### Action: read (src/a.py)", "calls `read` with arguments that cannot be read."),
         ("### Action: submit (it works now)", "calls `submit` with arguments that cannot be read."),
