@@ -212,6 +212,11 @@ def argument_of(kind: str, name: str) -> str | None:
     return None
 
 
+def is_argument_name(name: str) -> bool:
+    """Whether any action has an argument of this name."""
+    return any(argument_of(kind, name) is not None for kind in FORMS)
+
+
 def as_it_is(kind: str, name: str, value: object) -> bool:
     """Whether an argument that the action does not take only requests the default behaviour."""
     if value in ("", [], {}):

@@ -46,11 +46,11 @@ def is_module(text: str) -> bool:
 
 def is_elided(line: str) -> bool:
     """Whether a line leaves something out: `raise ValueError(...)`. An ellipsis in an index is code."""
-    return _ELLIPSIS.search(_INDEX.sub("", line)) is not None
+    return _ELLIPSIS.search(_INDEX_OR_STRING.sub("", line)) is not None
 
 
 _ELLIPSIS = re.compile(r"\.\.\.|\u2026")
-_INDEX = re.compile(r"\[[^\[\]]*\]|\"[^\"]*\"|'[^']*'")
+_INDEX_OR_STRING = re.compile(r"\[[^\[\]]*\]|\"[^\"]*\"|'[^']*'")
 
 
 def is_paraphrase(text: str, sources: Sequence[str]) -> bool:

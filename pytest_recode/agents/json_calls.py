@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_recode.agents.action_names import argument_of, is_known_elsewhere, kind_of, plain_name
+from pytest_recode.agents.action_names import is_argument_name, is_known_elsewhere, kind_of, plain_name
 from pytest_recode.agents.actions import arguments_of, json_type
 from pytest_recode.agents.calls import Call
-from pytest_recode.agents.forms import FORMS, PART_NAMES
+from pytest_recode.agents.forms import PART_NAMES
 from pytest_recode.agents.values import DamagedError, unknown_action
 
 _NAME_KEYS = ("action", "name", "tool", "tool_name", "function", "function_name", "recipient_name")
@@ -189,7 +189,7 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
 
 def _check_arguments(given: Mapping[str, Any], line: int) -> None:
     """Raises DamagedError for an object that has the arguments of an action and not its name."""
-    known = [key for key in given if any(argument_of(kind, key) is not None for kind in FORMS)]
+    known = [key for key in given if is_argument_name(key)]
     if known and all(key in known or key in IGNORED_KEYS for key in given):
         raise DamagedError(
             f"The JSON object in line {line} has arguments of actions (`{known[0][:80]}`) and names no action. Write each action like {AS_JSON}. If "
@@ -201,7 +201,7 @@ def _is_unknown_call(key: str, called: str, given: Mapping[str, Any]) -> bool:
     """Whether an object whose `key` has this value calls an action that does not exist, and is no other data."""
     if key == "action" or is_known_elsewhere(called):
         return True
-    return key != "name" and any(argument_of(kind, each) is not None for each in given for kind in FORMS)
+    return key != "name" and any(map(is_argument_name, given))
 
 
 SUBMIT_TEXTS = ("message", "summary", "result", "answer", "final_answer", "text", "output", "notes")

@@ -65,8 +65,8 @@ def lost(step: Step, known: Known, *, native: bool) -> str:
         )
     if step.actions[-1].kind != "submit" or any(FORMS[each.kind].changes_files for each in step.actions):
         return ""
-    fault = _submission_fault(step.outside, known)
-    return f"{fault} Nothing was done." if fault else ""
+    line = lost_code(step.outside, known)
+    return f"{_submission_fault(line)} Nothing was done." if line else ""
 
 
 def _commanded(found: Sequence[Code]) -> bool:
@@ -86,17 +86,21 @@ def _read(workspace: Workspace, found: Sequence[Code]) -> list[str]:
 
 def refusal(step: Step, workspace: Workspace, known: Known) -> str:
     """Why the targets as they are now are not handed in: code outside of the actions is in none of them. "" if they are handed in."""
-    if not step.outside:
-        return ""
-    return _submission_fault(step.outside, _with_targets(_with_actions(known, step), workspace))
+    line = _left_out(step, workspace, known)
+    return _submission_fault(line) if line else ""
 
 
 def note_of_loss(step: Step, workspace: Workspace, known: Known) -> str:
     """A note that the targets are handed in without code outside of the actions, after the last step of a turn. "" if none is lost."""
+    line = _left_out(step, workspace, known)
+    return f"\nNote: the code outside of your actions (`{line[:80]}`) is in no target." if line else ""
+
+
+def _left_out(step: Step, workspace: Workspace, known: Known) -> str:
+    """The first line of the code outside of the actions that the targets as they are now lack; "" if they have all of it."""
     if not step.outside:
         return ""
-    line = lost_code(step.outside, _with_targets(_with_actions(known, step), workspace))
-    return f"\nNote: the code outside of your actions (`{line[:80]}`) is in no target." if line else ""
+    return lost_code(step.outside, _with_targets(_with_actions(known, step), workspace))
 
 
 def _with_targets(known: Known, workspace: Workspace) -> Known:
@@ -107,10 +111,7 @@ def _with_actions(known: Known, step: Step) -> Known:
     return known.also(text for action in step.actions for text in action.arguments.values())
 
 
-def _submission_fault(found: Sequence[Code], known: Known) -> str:
-    line = lost_code(found, known)
-    if not line:
-        return ""
+def _submission_fault(line: str) -> str:
     return (
         f"The code outside of your actions (`{line[:80]}`) is in no target, and no action writes it: it would be lost. If it belongs to a "
         "target, write it with `write` or `edit`, then `submit`; otherwise `submit` without it."

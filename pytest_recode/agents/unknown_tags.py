@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_recode.agents.action_names import argument_of, is_known_elsewhere, nearest, plain_name
-from pytest_recode.agents.forms import FORMS, PART_NAMES
+from pytest_recode.agents.action_names import is_argument_name, is_known_elsewhere, nearest, plain_name
+from pytest_recode.agents.forms import PART_NAMES
 from pytest_recode.agents.other_tools import names_a_tool
 from pytest_recode.agents.tagged_calls import attribute_names, bare_name, is_argument, opens_call, tag_at
 from pytest_recode.agents.values import FENCE, closes_fence, shown, unknown_action
@@ -46,15 +46,15 @@ def unknown_call(lines: Sequence[str], at: int) -> str:
     plain = plain_name(name)
     if plain in PART_NAMES or plain in _HTML:
         return ""
-    attributed = any(map(_is_argument_name, attribute_names(tag)))
-    if _is_argument_name(plain) and not attributed:
+    attributed = any(map(is_argument_name, attribute_names(tag)))
+    if is_argument_name(plain) and not attributed:
         return name if "_" in plain else ""
     within = line[tag.end() :].strip() or next((each.strip() for each in lines[at + 1 :] if each.strip()), "")
     child = tag_at(within, 0) if not tag["empty"] else None
     if child is not None and opens_call(within):
         return ""  # a frame around actions
     is_call = (
-        (child is not None and (is_argument(child) or _is_argument_name(bare_name(child))))
+        (child is not None and (is_argument(child) or is_argument_name(bare_name(child))))
         or attributed
         or plain in _LANGUAGES
         or (
@@ -76,10 +76,6 @@ def first_unknown_call(lines: Sequence[str], *, files: bool = True) -> int:
             ticks = "" if closes_fence(line, ticks) else ticks
         elif fence is not None:
             ticks = fence["ticks"]
-        elif (name := unknown_call(lines, at)) and (files or not _is_argument_name(plain_name(name))):
+        elif (name := unknown_call(lines, at)) and (files or not is_argument_name(plain_name(name))):
             return at + 1
     return 0
-
-
-def _is_argument_name(name: str) -> bool:
-    return any(argument_of(kind, name) is not None for kind in FORMS)
