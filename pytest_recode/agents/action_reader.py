@@ -112,7 +112,7 @@ class ActionReader:
                 return
             if not fence and is_left_over(self.lines, self.at, call, kind):
                 return
-            lost = f"Line {self.at + 1} ({shown(line)}) in `{kind}` is neither an argument nor within one, and would be lost."
+            stray = f"Line {self.at + 1} ({shown(line)}) in `{kind}` is neither an argument nor within one, and would be lost."
             last = last_text(call)
             if (before := next((each for each in self.earlier if ends(each, line)), None)) is not None:
                 raise DamagedError(
@@ -122,17 +122,16 @@ class ActionReader:
             if kind == "run" and "command" in names_given(
                 call, kind
             ):  # its form, a command of one line, would not help
-                raise DamagedError(
-                    f"{lost} {where_it_ended(last) if last is not None and last.block else AS_A_COMMAND}"
-                )
+                how = where_it_ended(last) if last is not None and last.block else AS_A_COMMAND
+                raise DamagedError(f"{stray} {how}", stray=stray)
             if kind == "run" and len(line.strip()) <= 400 and line.strip()[0] not in "#>%|&;<-*":
-                told = f"{lost} Nothing was done. If it is the command, write it like this:"
+                told = f"{stray} Nothing was done. If it is the command, write it like this:"
                 following = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ""
                 more = following.strip() and heading(following, self.heads) is None
                 form = "command <<END_OF_COMMAND\n(its lines)\nEND_OF_COMMAND" if more else f"command: {line.strip()}"
-                raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\n{form}"))
-            lost += f" {where_it_ended(last)}" if last is not None else ""
-            raise WrongError(ProtocolError(text=f"{lost} Nothing was done.", kind=kind))
+                raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\n{form}"), stray=stray)
+            told = f"{stray} {where_it_ended(last)}" if last is not None else stray
+            raise WrongError(ProtocolError(text=f"{told} Nothing was done.", kind=kind), stray=stray)
         if fence:
             raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
 

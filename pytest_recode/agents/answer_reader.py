@@ -26,7 +26,7 @@ from pytest_recode.agents.headings import (
 from pytest_recode.agents.json_calls import decoded, json_calls, looks_like_a_call
 from pytest_recode.agents.marked_calls import begins_call, marked_calls, stray_mark
 from pytest_recode.agents.outside_code import file_named_near
-from pytest_recode.agents.prose import HOW, checked
+from pytest_recode.agents.prose import HOW, Hint, checked
 from pytest_recode.agents.python_calls import API_CALL, LIST_OF_CALLS, python_calls
 from pytest_recode.agents.python_source import holds_code
 from pytest_recode.agents.tagged_calls import ACTION_TAG, PART_TAG, call_within, opens_call, tagged_calls
@@ -81,7 +81,7 @@ class AnswerReader:
     texts: list[Value] = field(default_factory=list)
     data: int = 0
     resumed: int = 0  # the line in which a part is repeated after an action
-    hint: str = ""
+    hint: Hint | None = None
     tags: int = 0  # parts that were read out of tags
     unclosed: set[str] = field(default_factory=set)  # closing tags that no further line holds
     hidden: int = 0  # the line of a tag that opens an action after other text
@@ -231,7 +231,7 @@ class AnswerReader:
             )
         for found in (self.parts, self.exact, self.texts):
             found.clear()
-        self.word, self.hint = "", ""
+        self.word, self.hint = "", None
         self.at += 1
 
     def _fence_in_prose(self, line: str, form: str = "") -> None:
@@ -290,10 +290,9 @@ class AnswerReader:
             how = to_write(path or "PATH")
             if language_in(fence["info"]) in SHELLS:
                 how = "To run it, put `### Action: run` above the fence."
-            raise DamagedError(
-                f"The code fence in line {opened + 1} follows an action and belongs to none. "
-                f"{how} To quote it, put it before the first action, without the name of a file."
-            )
+            stray = f"The code fence in line {opened + 1} follows an action and belongs to none."
+            how += " To quote it, put it before the first action, without the name of a file."
+            raise DamagedError(f"{stray} {how}", stray=stray)
         self.parts.setdefault(self.word, []).extend(self.lines[opened : end + 1])
         self.at = min(end + 1, len(self.lines))
 

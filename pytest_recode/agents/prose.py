@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pytest_recode.agents.action_names import ACTION_NAMES, argument_of, kind_of
 from pytest_recode.agents.forms import FORMS
@@ -23,15 +24,23 @@ MAX_JSON = 100_000
 _LISTED = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,2}[.)][ \t]+)?")
 
 
-def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, acted: bool) -> str:
-    """A hint about this line of prose, for an answer that turns out to have no action; "" for most lines. `acted`: the line follows an
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What a line of prose may be meant as. `unmarked`: an action whose heading lacks its `###`."""
+
+    text: str
+    unmarked: bool = False
+
+
+def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, acted: bool) -> Hint | None:
+    """A hint about this line of prose, for an answer that turns out to have no action; None for most lines. `acted`: the line follows an
     action.
 
     Raises DamagedError if the line would be a lost action.
     """
     line = lines[at]
     where = f"Line {at + 1} ({shown(line)})"
-    hint = ""
+    hint: Hint | None = None
     said = line.lstrip(" \t>-*+")
     said = said if acts(said) else _LISTED.sub("", line)
     if acts(said) and heading(line, heads) is None:
@@ -39,13 +48,13 @@ def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, 
             raise DamagedError(f"{where} looks like an action and does not begin in the first column.")
         if len(heads) > 1:
             raise DamagedError(f"{where} looks like an action, and others are marked in another way. {HOW}")
-        hint = f"{where} looks like an action and has no `###` before it."
+        hint = Hint(f"{where} looks like an action and has no `###` before it.", unmarked=True)
     if acted and line.strip(" \t`*") in FORMS:
         raise DamagedError(f"{where} is the name of an action without a heading. {HOW}")
     if calls_as_python(line):
         raise DamagedError(f"{where} looks like an action and is written as a call of Python. {HOW}")
     if call_within(line):
-        hint = hint or f"{where} has an action after other text: begin it in a line of its own."
+        hint = hint or Hint(f"{where} has an action after other text: begin it in a line of its own.")
     if _HIDDEN.search(_SPAN.sub("", line[:300])) and heading(line, heads) is None:
         raise DamagedError(f"{where} looks like an action and does not begin with its heading.")
     _check_heading(lines, at, heads, where)

@@ -132,7 +132,7 @@ def _read(lines: list[str]) -> AnswerReader:
     """Headings without hashes count only if there is no action under a real heading, and those with one hash only if there is none under
     either."""
     reading = AnswerReader(lines=list(lines), heads=(HEADING,))
-    damage: Exception | None = None
+    damage: DamagedError | WrongError | None = None
     try:
         reading.read()
     except (DamagedError, WrongError) as error:
@@ -144,12 +144,10 @@ def _read(lines: list[str]) -> AnswerReader:
         if any(_opens_single(lines, at) for at in range(len(lines))):
             return AnswerReader(lines=lines, heads=(HEADING, LOOSE, SINGLE)).read()
     if damage is not None:
-        if real and reading.hint.startswith("Line") and "no `###`" in reading.hint:
-            raise DamagedError(f"{reading.hint} {_ALIKE}")
-        for fault in ("would be lost.", "belongs to none."):
-            lost, found, _ = str(damage).partition(fault)
-            if found and (cut := cut_short(reading.calls, lines)):
-                raise DamagedError(f"{lost}{found} {cut}")
+        if real and reading.hint is not None and reading.hint.unmarked:
+            raise DamagedError(f"{reading.hint.text} {_ALIKE}")
+        if damage.stray and (cut := cut_short(reading.calls, lines)):
+            raise DamagedError(f"{damage.stray} {cut}")
         raise damage
     return reading
 
@@ -300,7 +298,7 @@ def _shape(lines: Sequence[str]) -> str:
 def _step(reading: AnswerReader) -> Step:
     calls, lines = reading.calls, reading.lines
     if not calls:
-        hint = reading.hint
+        hint = reading.hint.text if reading.hint is not None else ""
         if not hint and (line := json_line(lines)):
             hint = (
                 f"Your answer has no action that can be read. Line {line} (`{lines[line - 1].strip()[:80]}`) holds JSON that is not read: "
@@ -310,8 +308,8 @@ def _step(reading: AnswerReader) -> Step:
     if len(reading.forms) > 1:
         told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())
         raise DamagedError(f"Your answer has actions in different forms, {told}: use one.")
-    if reading.hint:
-        raise DamagedError(f"{reading.hint} {_ALIKE}")
+    if reading.hint is not None:
+        raise DamagedError(f"{reading.hint.text} {_ALIKE}")
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer has {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
     texts = [*reading.texts, *(each for call in calls for each in call.values.values() if each.closer[:1] == "<")]

@@ -16,15 +16,23 @@ AS_BLOCKS = "A text that is hard to write as JSON can be a block below `### Acti
 
 
 class DamagedError(Exception):
-    """The answer cannot be parsed. The text is for the model."""
+    """The answer cannot be parsed. The text is for the model.
+
+    `stray`: the part of the text that says which line or fence belongs to no action; "" for other faults.
+    """
+
+    def __init__(self, text: str, *, stray: str = "") -> None:
+        super().__init__(text)
+        self.stray = stray
 
 
 class WrongError(Exception):
-    """One action of the answer is wrong."""
+    """One action of the answer is wrong. `stray` is that of DamagedError."""
 
-    def __init__(self, error: ProtocolError) -> None:
+    def __init__(self, error: ProtocolError, *, stray: str = "") -> None:
         super().__init__(error.text)
         self.error = error
+        self.stray = stray
 
 
 def unknown_action(name: str, before: str = "", after: str = "") -> WrongError:
