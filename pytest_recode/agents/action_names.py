@@ -231,7 +231,7 @@ def as_it_is(kind: str, name: str, value: object) -> bool:
         return said.isascii() and said.isdigit()
     if wanted == "true or false":
         return said in ("", "true", "false")
-    return said in ("", wanted, f"{wanted}/" if wanted == "." else wanted)
+    return said in ("", wanted) or (wanted == "." and said in ("./", "/workspace", "/workspace/"))
 
 
 def unless_as_it_is(kind: str, name: str) -> str:

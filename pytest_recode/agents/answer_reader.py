@@ -15,6 +15,7 @@ from pytest_recode.agents.calls import Call
 from pytest_recode.agents.fences import PYTHON, SHELLS, language_in
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import (
+    NAMED_FILE,
     SINGLE,
     SUBHEADING,
     Head,
@@ -81,6 +82,7 @@ class AnswerReader:
     texts: list[Value] = field(default_factory=list)
     data: int = 0
     resumed: int = 0  # the line in which a part is repeated after an action
+    quoted: int = 0  # the line of a fence around actions within a part, which may be a quotation
     hint: Hint | None = None
     tags: int = 0  # parts that were read out of tags
     unclosed: set[str] = field(default_factory=set)  # closing tags that no further line holds
@@ -251,6 +253,8 @@ class AnswerReader:
         inner = self.lines[first]
         if not self.wrapper and ((heading(inner, self.heads) and not SINGLE.match(inner)) or opens_call(inner)):
             self.wrapper, self.at = fence["ticks"], first
+            if self.word and not self.calls:
+                self.quoted = opened + 1
             self.left_over = bool(self.calls) and not fence["info"].strip()
             return
         if inner.lstrip()[:1] in ("{", "[") and self._json_in_fence(
@@ -298,14 +302,17 @@ class AnswerReader:
 
     def _json_in_fence(self, at: int, ticks: str, form: str) -> bool:
         """Read the actions in a fence as JSON, one or several values. Returns False if the first is no action."""
+        quoted, self.quoted = self.quoted, 0  # other fences are no reason for doubt
+        first = at if self.word and not self.calls else 0
         if not self._json(at, self.lines[at], form):
+            self.quoted = quoted
             return False
         while True:
             while self.at < len(self.lines) and not self.lines[self.at].strip():
                 self.at += 1
             line = self.lines[self.at] if self.at < len(self.lines) else ""
             if closes_fence(line, ticks):
-                self.at += 1
+                self.at, self.quoted = self.at + 1, quoted or first
                 return True
             if line.lstrip()[:1] not in ("{", "[") or not self._json(self.at, line, form):
                 where = f"line {self.at + 1} ({shown(line)}) is none" if line else "is not closed"
@@ -432,6 +439,10 @@ class AnswerReader:
             raise DamagedError(
                 f"The heading in line {call.line} names no action. Write `### Action: read`, for example."
             )
+        if not head.rest and (named := NAMED_FILE.match(said)) and self._next_is_fence():
+            raise DamagedError(
+                f"The heading in line {call.line} names no action, and line {at} names a file with code below it. {to_write(named['path'])}"
+            )
         reader = ActionReader(
             lines=self.lines[:end],
             at=self.at,
@@ -446,6 +457,10 @@ class AnswerReader:
         self.calls += [call, *reader.further_edits()]
         self.texts += reader.texts
         self.at, self.word = reader.at, ""
+
+    def _next_is_fence(self) -> bool:
+        following = next((line for line in self.lines[self.at :] if line.strip()), "")
+        return FENCE.match(following) is not None
 
     def _fence_for_an_action(self, info: str, first: str, line: int) -> str:
         """The action for a fence directly below an action heading without a name: a shell script is a `run`. "" for a fence around an
@@ -477,6 +492,11 @@ class AnswerReader:
         return SINGLE in self.heads
 
     def _checked_order(self, line: int) -> None:
+        if self.quoted and not self.wrapper:
+            raise DamagedError(
+                f"The code fence in line {self.quoted} is within a part of your answer and holds an action, and line {line} acts outside of it: it is unclear "
+                "whether the fence is a quotation. Write every action without a fence, after your parts, and quote none."
+            )
         if self.resumed:
             raise DamagedError(
                 f"Your answer continues with another part or with a result in line {self.resumed} and then acts again (line {line}), before it has seen any "

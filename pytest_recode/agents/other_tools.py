@@ -151,13 +151,18 @@ def _translate_milliseconds(made: dict[str, Any]) -> None:
         made["timeout"] = number / 1000
 
 
+def in_workspace(path: str) -> str:
+    """A path relative to the workspace if it is below `/workspace`, as other agents name theirs; otherwise unchanged."""
+    return path.removeprefix("/workspace").strip("/") or "." if f"{path}/".startswith("/workspace/") else path
+
+
 def _translate_directory(made: dict[str, Any]) -> None:
     """Prepend a change to the command's directory."""
     names = [name for name, value in made.items() if plain_name(name) in _DIRECTORIES and value]
     commands = [name for name in made if argument_of("run", name) == "command"]
     if len(names) != 1 or len(commands) != 1 or not all(isinstance(made[name], str) for name in (*names, *commands)):
         return
-    directory = made[names[0]].strip()
+    directory = in_workspace(made[names[0]].strip())
     if directory not in ("", ".", "./"):
         made[commands[0]] = f"cd {shlex.quote(directory)} || exit\n{made[commands[0]]}"
     del made[names[0]]

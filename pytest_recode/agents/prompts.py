@@ -39,7 +39,8 @@ Rules:
 - Each answer is one step and costs one of the few steps of a turn. An answer may hold up to {MAX_ACTIONS} actions; \
 they are done in order. An answer that cannot be read, or has an action that is wrong in itself (such as a path outside the workspace), is not done at all, not \
 even in part. Where an action is refused when its turn comes, those after it are not done; a command counts as done whatever its exit status.
-- `submit` hands the targets in and ends the turn. After the last step of a turn they are handed in as they are.
+- `submit` hands the targets in and ends the turn. It waits if a command before it in the same answer failed, or if that answer leaves a target that is not \
+valid Python; `submit` alone does not. After the last step of a turn the targets are handed in as they are.
 - There is no network. Commands run in the workspace."""
 
 PARTS_ASKED = """\

@@ -16,15 +16,25 @@ def syntax_error(text: str) -> str | None:
     if len(text) > MAX_PARSED:
         return f"it has more than {MAX_PARSED:,} characters"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text.removeprefix("\ufeff"))  # Python skips a byte order mark at the beginning of a file
+        tree = _parsed(text)
     except SyntaxError as error:
         return f"line {error.lineno or 1}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
         return str(error) or "it is nested too deeply"
     late = _late_future(tree)
     return f"line {late}: from __future__ imports must be at the beginning of the file" if late else None
+
+
+def definitions(source: str) -> list[str]:
+    """The names of the functions and classes at the top of a text that is Python."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [each.name for each in _parsed(source).body if isinstance(each, kinds)]
+
+
+def _parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text.removeprefix("\ufeff"))  # Python skips a byte order mark at the beginning of a file
 
 
 def _late_future(tree: ast.Module) -> int:

@@ -164,27 +164,27 @@ class ReCode:
             self._tell(kept, _refusals(read)[: len(kept)], f"{_COST} {read.text}", step)
             self.unparsed += 1
             return False
-        results: list[str] = []
-        read_files: list[str] = []
-        submitted, refused = False, 0
+        results, read_files = list[str](), list[str]()
+        submitted, refused, failed, last = False, 0, 0, step == self.context.steps
         for number, action in enumerate(read.actions, 1):
             if submitted or refused:
                 ok = False
                 text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
-                lost = refusal(read, workspace, known)
+                lost = refusal(read, workspace, known, failed=failed, last=last)
                 ok, text = not lost, f"Not done. {lost}" if lost else "The targets are handed in."
                 submitted, refused = ok, 0 if ok else number
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
-                ok, text = execute(action, workspace, found.told, among=len(read.actions))
-                refused = 0 if ok else number
+                result = execute(action, workspace, found.told, among=len(read.actions))
+                ok, text = result.done, result.text
+                refused, failed = 0 if ok else number, number if result.failed else failed
                 path = posixpath.normpath(action.arguments.get("path", "."))
                 if ok and action.kind == "write":
                     text += _replaced(read.actions[:number])
                 if ok and action.kind in ("write", "edit"):
                     said.files[path] = action.kind == "write"
-            if step == self.context.steps and number == len(read.actions) and not submitted:
+            if last and number == len(read.actions) and not submitted:
                 text += note_of_loss(read, workspace, known)
             read_files.append(path if ok and action.kind == "read" else "")
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})

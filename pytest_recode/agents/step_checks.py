@@ -15,7 +15,9 @@ from pytest_recode.agents.actions import AS_A_WHOLE, Action, Code, ProtocolError
 from pytest_recode.agents.fences import form_of_change
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import interface_in
+from pytest_recode.agents.other_tools import in_workspace
 from pytest_recode.agents.outside_code import Known, lost_code, lost_file
+from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE, to_write
 
@@ -84,10 +86,27 @@ def _read(workspace: Workspace, found: Sequence[Code]) -> list[str]:
     return texts
 
 
-def refusal(step: Step, workspace: Workspace, known: Known) -> str:
-    """Why the targets as they are now are not handed in: code outside of the actions is in none of them. "" if they are handed in."""
-    line = _left_out(step, workspace, known)
-    return _submission_fault(line) if line else ""
+def refusal(step: Step, workspace: Workspace, known: Known, *, failed: int = 0, last: bool = False) -> str:
+    """Why the targets as they are now are not handed in; "" if they are.
+
+    Code outside of the actions is in none of them. Or another action of the answer did not do what it was for: a command failed (`failed`:
+    the number of that action, 0 if there is none), or a target is not valid Python. In the `last` step of a turn it would be handed in all
+    the same.
+    """
+    if line := _left_out(step, workspace, known):
+        return _submission_fault(line)
+    if last:
+        return ""
+    if failed:
+        return (
+            f"Action {failed} (`{step.actions[failed - 1].kind}`) failed, and what it was for may be missing. If the targets are as you mean "
+            "them, answer with `submit` alone."
+        )
+    if any(FORMS[each.kind].changes_files for each in step.actions):
+        for path, data in workspace.targets().items():
+            if path.endswith(".py") and (wrong := syntax_error(data.decode("utf-8", "replace"))) is not None:
+                return f"{path} is not valid Python ({wrong}), and no hidden test could import it. Mend it, or answer with `submit` alone."
+    return ""
 
 
 def note_of_loss(step: Step, workspace: Workspace, known: Known) -> str:
@@ -130,8 +149,8 @@ def _order(actions: Sequence[Action]) -> str:
 
 def _checked(action: Action, workspace: Workspace) -> Action | ProtocolError:
     given = action.arguments
-    if (path := given.get("path", "")) == "/workspace" or path.startswith("/workspace/"):  # as other agents name it
-        given = {**given, "path": path.removeprefix("/workspace").strip("/") or "."}
+    if "path" in given and (path := in_workspace(given["path"])) != given["path"]:
+        given = {**given, "path": path}
         action = replace(action, arguments=given)
     if (interface := _interface(action)) is not None:
         return wrong_use(

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
-from pytest_recode.agents import Refused, Workspace
+from pytest_recode.agents import CommandResult, Refused, Workspace
 from pytest_recode.agents.action_arguments import lines_of, seconds_of
 from pytest_recode.agents.actions import Action
 from pytest_recode.agents.file_patterns import regular_expression
 from pytest_recode.agents.prompts import cut, printable
-from pytest_recode.agents.python_source import syntax_error, unfenced
+from pytest_recode.agents.python_source import definitions, syntax_error, unfenced
 
 MAX_RESULT = 16_000
 """Characters of one result, some 4,000 tokens: enough for most files of a repository."""
@@ -34,20 +35,28 @@ Search = Callable[[str], str]
 """Returns the results of a search for these words, as text."""
 
 
-def execute(action: Action, workspace: Workspace, search: Search, *, among: int = 1) -> tuple[bool, str]:
-    """Execute any action except `submit`. Returns whether it was executed (False: the workspace refused it) and text for the model.
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of an action. `done`: False if the workspace refused it. `text`: for the model. `failed`: a command that was executed and
+    did not succeed."""
 
-    `among` is the number of actions that share `MAX_RESULTS`.
-    """
+    done: bool
+    text: str
+    failed: bool = False
+
+
+def execute(action: Action, workspace: Workspace, search: Search, *, among: int = 1) -> Result:
+    """Execute any action except `submit`. `among` is the number of actions that share `MAX_RESULTS`."""
     room = min(MAX_RESULT, MAX_RESULTS // among)
     try:
-        head, text = "", ""
+        head, text, failed = "", "", False
         if action.kind == "run":
-            head, text = run(workspace, action.arguments["command"], _timeout(action))
+            done = workspace.run(action.arguments["command"], timeout := _timeout(action))
+            head, text, failed = f"{_ending(done, timeout)}\n", done.output or "(no output)", done.status != 0
         else:
             text = _execute(action, workspace, search)
         shown, note = printable(text)
-        return True, cut(f"{head}{shown}", room) + (f"\n{note}" if note else "")
+        return Result(True, cut(f"{head}{shown}", room) + (f"\n{note}" if note else ""), failed)
     except Refused as refused:
         missing = str(refused).startswith("there is no ")
         more = ". `list` shows the files." if missing else ""
@@ -55,7 +64,7 @@ def execute(action: Action, workspace: Workspace, search: Search, *, among: int 
             more = f". `path` names one file or directory, and is no pattern{more}"
         elif missing and _SEVERAL.search(action.arguments.get("path", "")):
             refused = Refused(f"`{action.kind}` takes one path, and `path` was `{action.arguments['path']}`")
-        return False, cut(printable(f"Refused: {refused}{more}")[0], room)
+        return Result(False, cut(printable(f"Refused: {refused}{more}")[0], room))
 
 
 def _execute(action: Action, workspace: Workspace, search: Search) -> str:
@@ -109,6 +118,7 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
         why = (
             _escaped(text, said)
             or _other_line_ends(text, said)
+            or _alike(text, said)
             or f"{_near(text, old)}. It must be exact, blanks included"
         )
         if new.strip() and text.count(new) == 1:
@@ -160,8 +170,8 @@ def _empty_line(text: str, old: str, new: str) -> str:
 
 
 def note_on_change(path: str, before: str | None, after: str) -> str:
-    """A note for the model if a change emptied a file, made it invalid Python, or put control characters into it; "" otherwise. `before`
-    is None for a new file."""
+    """A note for the model if a change emptied a file, made it invalid Python, took functions or classes from it, or put control characters
+    into it; "" otherwise. `before` is None for a new file."""
     if not after.strip():
         return f" Note: {path} is empty now." if before is None or before.strip() else ""
     control = next((found for found in _CONTROL.findall(after) if found not in (before or "")), "")
@@ -171,10 +181,16 @@ def note_on_change(path: str, before: str | None, after: str) -> str:
 
 
 def _note_on_python(path: str, before: str | None, after: str) -> str:
-    wrong = syntax_error(after) if path.endswith(".py") else None
-    if wrong is None:
+    if not path.endswith(".py"):
         return ""
-    was = ", and was before" if before is not None and before.strip() and syntax_error(before) is None else ""
+    wrong = syntax_error(after)
+    was_valid = before is not None and before.strip() and syntax_error(before) is None
+    if wrong is None:
+        gone = (
+            [f"`{name}`" for name in definitions(before or "") if name not in definitions(after)] if was_valid else []
+        )
+        return f" Note: {path} does not define {', '.join(gone[:8])} any more." if gone else ""
+    was = ", and was before" if was_valid else ""
     return f" Note: {path} is not valid Python now{was} ({wrong})."
 
 
@@ -205,19 +221,14 @@ def _timeout(action: Action) -> float | None:
     return _asked(seconds_of, action.arguments["timeout"]) if "timeout" in action.arguments else None
 
 
-def run(workspace: Workspace, command: str, timeout: float | None = None) -> tuple[str, str]:
-    """The exit status of a command as a line, and its output."""
-    done = workspace.run(command, timeout)
+def _ending(done: CommandResult, timeout: float | None) -> str:
+    """How a command ended. `timeout`: the seconds that the model gave."""
     if done.timed_out:
         limit = "its `timeout`"
         if timeout is None or done.seconds < timeout:
             limit = "the limit of a command" + ("" if timeout is None else ", which `timeout` cannot raise")
-        how = f"Stopped after {done.seconds:.0f} s, {limit}; all it had started was ended."
-    elif done.status < 0:
-        how = f"Ended by signal {-done.status}."
-    else:
-        how = f"Exit status {done.status}."
-    return f"{how}\n", done.output or "(no output)"
+        return f"Stopped after {done.seconds:.0f} s, {limit}; all it had started was ended."
+    return f"Ended by signal {-done.status}." if done.status < 0 else f"Exit status {done.status}."
 
 
 def _escaped(text: str, old: str) -> str:
@@ -238,6 +249,30 @@ def _other_line_ends(text: str, old: str) -> str:
     if "\r\n" not in old or old.replace("\r\n", "\n") not in text:
         return ""
     return " with these line ends: its lines end in line feeds alone, and those of `old` in CRLF"
+
+
+_ALIKE = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
+    | dict.fromkeys("\u2018\u2019", "'")
+    | dict.fromkeys("\u201c\u201d", '"')
+    | {"\u00a0": " ", "\u202f": " "}
+)
+"""Characters that look like one of ASCII, which models write in its place, or the other way round."""
+
+
+def _alike(text: str, old: str) -> str:
+    """A hint if the old text occurs in the file but for characters that look alike; "" otherwise."""
+    at = text.translate(_ALIKE).find(old.translate(_ALIKE))
+    if at < 0 or not old:
+        return ""
+    differs = next(n for n, character in enumerate(old) if character != text[at + n])
+    line = text.count("\n", 0, at + differs) + 1
+    has, said = text[at + differs], old[differs]
+    return f" as it is written: line {line} of the file has {_named(has)} where `old` has {_named(said)}"
+
+
+def _named(character: str) -> str:
+    return f"`{character}`" if character.isascii() and character.strip() else f"the character U+{ord(character):04X}"
 
 
 def _character(escape: str) -> str:

@@ -80,7 +80,7 @@ def closes(line: str, wrapper: str) -> bool:
 
 def to_write(path: str) -> str:
     """Advice for code that belongs to no action and may be meant as this file."""
-    return f"To write it, put these two lines above the fence: `### Action: write` and `path: {path[:200]}`."
+    return f"If it is the whole file, put these two lines above the fence: `### Action: write` and `path: {path[:200]}`. To change a part of the file, use `edit`."
 
 
 def shown(line: str) -> str:

@@ -18,7 +18,8 @@ def done(open_walled: Open, name: str, arguments: dict[str, object]) -> tuple[bo
     """As a model with native tools calls it."""
     read = from_tool_call(ToolCall(id="1", name=name, arguments=json.dumps(arguments)))
     assert not isinstance(read, ProtocolError), read
-    return execute(read[0], open_walled(files={"a.py": b"one\ntwo\nthree\n", "empty.py": b""}), str)
+    result = execute(read[0], open_walled(files={"a.py": b"one\ntwo\nthree\n", "empty.py": b""}), str)
+    return result.done, result.text
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,7 @@ def test_what_is_no_time_is_refused(given: dict[str, object]) -> None:
 @pytest.mark.parametrize("old", ["save_every  ==  2:\n    go()", "  save_every == 2:\n    go()"])
 def test_an_old_text_that_is_wrong_in_its_blanks_is_told_the_nearest_line(open_walled: Open, old: str) -> None:
     workspace = open_walled(files={"a.py": b"x = 1\n    save_every == 2:\n        go()\n"})
-    ok, told = execute(Action(kind="edit", arguments={"path": "a.py", "old": old, "new": "y"}), workspace, str)
+    result = execute(Action(kind="edit", arguments={"path": "a.py", "old": old, "new": "y"}), workspace, str)
+    ok, told = result.done, result.text
     assert not ok
     assert "(line 2 is like its first line: '    save_every == 2:')" in told

@@ -217,6 +217,31 @@ def test_code_in_the_words_of_a_submit_is_quoted_code() -> None:
     assert step.outside
 
 
+RUN = "### Action: run\ncommand: ls\n"
+RUN_JSON = '{"action": "run", "command": "ls"}\n'
+
+
+@pytest.mark.parametrize(("form", "after"), [(RUN, "### Action: submit\n"), (RUN_JSON, '{"action": "submit"}\n')])
+@pytest.mark.parametrize("heading", ["### Planning", "### Observation\nx\n### Reflection", "**Planning**"])
+def test_an_action_in_a_fence_of_a_part_may_be_a_quotation_where_others_follow(
+    form: str, after: str, heading: str
+) -> None:
+    part = f"{heading}\nI will check it with\n\n```\n{form}```\n\n"
+    found = parse(f"{part}{after}")
+    assert isinstance(found, ProtocolError), found
+    assert_message(found.text, "The code fence in line", "whether the fence is a quotation", "Nothing was done.")
+    for whole, kinds in ((part, ["run"]), (f"{part}```\n{after}```\n", ["run", "submit"])):
+        step = parse(whole)
+        assert isinstance(step, Step), step
+        assert [each.kind for each in step.actions] == kinds
+
+
+def test_actions_with_and_without_a_fence_outside_of_parts_are_done() -> None:
+    step = parse(f"I look first.\n```\n{RUN}```\n### Action: submit\n")
+    assert isinstance(step, Step)
+    assert [each.kind for each in step.actions] == ["run", "submit"]
+
+
 def test_prose_behind_an_action_is_prose_where_it_can_be_nothing_else() -> None:
     for before in (
         "### Action: read\npath: a.py\n",

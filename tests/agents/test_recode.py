@@ -302,11 +302,61 @@ def test_code_that_a_command_writes_is_handed_in(open_walled: Open) -> None:
     assert played.turn()[:2] == (1, True)
 
 
+BROKEN = Action(kind="write", arguments={"path": "solver.py", "text": "def solve(x:\n"})
+FAILS = Action(kind="run", arguments={"command": "apply_patch <<'P'\n*** Begin Patch\nP"})
+STOPPED = Action(kind="run", arguments={"command": "sleep 100", "timeout": "0.1"})
+
+
+def answer_of(*actions: Action, native: bool) -> Answer:
+    if not native:
+        return render(Step(actions=actions))
+    return calls(*((each.kind, json.dumps(dict(each.arguments))) for each in actions))
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (FAILS, ("Action 1 (`run`) failed",)),
+        (STOPPED, ("Action 1 (`run`) failed",)),
+        (BROKEN, ("solver.py is not valid Python", "line 1", "no hidden test could import it")),
+    ],
+)
+def test_a_submit_waits_where_the_answer_did_not_do_what_it_was_for(
+    open_walled: Open, before: Action, told: tuple[str, ...], native: bool
+) -> None:
+    submit = Action(kind="submit")
+    both, alone = answer_of(before, submit, native=native), answer_of(submit, native=native)
+    played = Played(open_walled(), both, alone, native=native)
+    assert played.turn()[:2] == (2, True)
+    waits = next(each["text"] for each in played.log.of("result") if each["kind"] == "submit")
+    assert_message(waits, "Not done.", *told, "`submit` alone")
+
+
+@pytest.mark.parametrize("before", [FAILS, BROKEN])
+def test_a_submit_in_the_last_step_does_not_wait(open_walled: Open, before: Action) -> None:
+    played = Played(open_walled(), answer_of(before, Action(kind="submit"), native=False), steps=1)
+    assert played.turn()[:2] == (1, True)
+
+
+def test_a_submit_after_a_command_that_succeeded_does_not_wait(open_walled: Open) -> None:
+    """The target of the repository need not be valid: this answer changed nothing."""
+    workspace = open_walled()
+    workspace.write("solver.py", "def solve(x:\n")
+    look = Action(kind="read", arguments={"path": "solver.py"})
+    played = Played(workspace, answer_of(look, Action(kind="submit"), native=False))
+    assert played.turn()[:2] == (1, True)
+    tried = Action(kind="run", arguments={"command": "false\ntrue"})
+    played = Played(open_walled(), answer_of(tried, Action(kind="submit"), native=False))
+    assert played.turn()[:2] == (1, True)
+
+
 def test_an_edit_of_a_file_of_equal_lines_is_told_where_it_differs(open_walled: Open) -> None:
     workspace = open_walled()
     workspace.write("same.txt", "a\n" * 200_000)
     given = {"path": "same.txt", "old": "a\n" * 100_000 + "b", "new": "c"}
-    ok, told = execute(Action(kind="edit", arguments=given), workspace, str)
+    result = execute(Action(kind="edit", arguments=given), workspace, str)
+    ok, told = result.done, result.text
     assert not ok
     assert "from line 1 on it is the same for 100000 lines, and then line 100001 is 'a', not 'b'" in told
 
@@ -386,15 +436,51 @@ def test_a_write_that_leaves_no_python_says_so(open_walled: Open, before: str, t
 def test_an_edit_says_what_it_did_beside_the_replacement(open_walled: Open) -> None:
     workspace = open_walled(files={"a.py": b"x = 1\ny = 2\n"})
     fenced = {"path": "a.py", "old": "```python\nx = 1\n```", "new": "```python\nx = 3\n```"}
-    done, told = execute(Action(kind="edit", arguments=fenced), workspace, str)
+    result = execute(Action(kind="edit", arguments=fenced), workspace, str)
+    done, told = result.done, result.text
     assert done
     assert_message(told, "a.py", "The code fences around the texts were left out.")
-    done, told = execute(Action(kind="edit", arguments={"path": "a.py", "old": "x = 3", "new": ""}), workspace, str)
+    result = execute(Action(kind="edit", arguments={"path": "a.py", "old": "x = 3", "new": ""}), workspace, str)
+    done, told = result.done, result.text
     assert done
     assert_message(told, "line 1 is empty now", "give `old` with its line break")
-    done, told = execute(Action(kind="edit", arguments={"path": "a.py", "old": "y = 2\n", "new": ""}), workspace, str)
+    result = execute(Action(kind="edit", arguments={"path": "a.py", "old": "y = 2\n", "new": ""}), workspace, str)
+    done, told = result.done, result.text
     assert "line 2 is empty" not in told
     assert workspace.read("a.py") == "\n"
+
+
+def test_a_change_that_takes_a_function_away_says_so(open_walled: Open) -> None:
+    workspace = open_walled(files={"a.py": b"def one(): ...\nclass Two: ...\nthree = 3\n", "b.py": b"def (\n"})
+    write = Action(kind="write", arguments={"path": "a.py", "text": "def one(): return 1\n"})
+    assert_message(execute(write, workspace, str).text, "a.py", "does not define `Two` any more")
+    edit = Action(kind="edit", arguments={"path": "a.py", "old": "def one", "new": "async def uno"})
+    assert_message(execute(edit, workspace, str).text, "a.py", "does not define `one` any more")
+    same = Action(kind="edit", arguments={"path": "a.py", "old": "return 1", "new": "return 2"})
+    assert "define" not in execute(same, workspace, str).text
+    mended = Action(kind="write", arguments={"path": "b.py", "text": "x = 1\n"})
+    assert "define" not in execute(mended, workspace, str).text
+
+
+@pytest.mark.parametrize(
+    ("data", "old", "told"),
+    [
+        (
+            "# one\n# layer \u2013 sum\n",
+            "layer - sum",
+            "line 2 of the file has the character U+2013 where `old` has `-`",
+        ),
+        ("say('no')\n", "say(\u2018no\u2019)", "line 1 of the file has `'` where `old` has the character U+2018"),
+        ("a = 1\n", "a =\u00a01", "line 1 of the file has the character U+0020 where `old` has the character U+00A0"),
+    ],
+)
+def test_an_edit_that_differs_in_a_character_that_looks_alike_is_told(
+    open_walled: Open, data: str, old: str, told: str
+) -> None:
+    workspace = open_walled(files={"a.py": data.encode()})
+    result = execute(Action(kind="edit", arguments={"path": "a.py", "old": old, "new": "b"}), workspace, str)
+    assert not result.done
+    assert_message(result.text, "the old text does not occur in a.py", told)
 
 
 def test_an_edit_that_leaves_no_python_says_so(open_walled: Open) -> None:
@@ -1023,13 +1109,13 @@ def test_the_transcript_tells_everything(open_walled: Open) -> None:
                 assert piece in said
 
 
-@pytest.mark.parametrize("path", ["solver.py", "./solver.py"])
+@pytest.mark.parametrize("path", ["a.py", "./a.py"])
 def test_a_file_that_one_answer_writes_twice_is_told(open_walled: Open, path: str) -> None:
-    writes = [Action(kind="write", arguments={"path": each, "text": "x = 1\n"}) for each in ("solver.py", "b.py", path)]
+    writes = [Action(kind="write", arguments={"path": each, "text": "x = 1\n"}) for each in ("a.py", "b.py", path)]
     played = Played(open_walled(), render(Step(actions=tuple(writes))), steps=1)
     played.turn()
     assert played.results() == [
-        "Wrote solver.py (1 line).",
+        "Wrote a.py (1 line).",
         "Wrote b.py (1 line).",
         f"Wrote {path} (1 line). It replaces what action 1 of this answer wrote.",
     ]

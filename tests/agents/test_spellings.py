@@ -511,6 +511,10 @@ def refusal(answer: str) -> str:
             "### Action: read a.py\n\n```csv a.csv\nx\n```",
             "put these two lines above the fence: `### Action: write` and `path: a.csv`.",
         ),
+        (
+            "### Action\n`nerf/render.py`:\n```python\nx = 1\n```\n",
+            "line 2 names a file with code below it. If it is the whole file, put these two lines above the fence",
+        ),
         ('Action: read\nAction Input: ["a.py"]', "would be lost"),
         ("### Action: submit\nThat is all.\n### Action: list", "would be lost"),
         ("### Action: submit\n```\nx\n```", "would be lost"),

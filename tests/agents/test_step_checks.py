@@ -11,7 +11,7 @@ from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.prompts import CRLF, ESCAPED, targets_text
 from pytest_recode.agents.protocol import parse
 from pytest_recode.agents.step_checks import checked
-from pytest_recode.agents.tool_execution import execute
+from pytest_recode.agents.tool_execution import Result, execute
 from pytest_recode.agents.tools import from_reply
 from pytest_recode.agents.workspace import SandboxWorkspace
 from tests.agents.conftest import Open
@@ -124,7 +124,7 @@ def test_lines_are_read_as_they_are_asked_for(open_walled: Open, lines: str, tol
     workspace = open_walled(files={"a.txt": b"one\ntwo\nthree\n"})
     found = read(workspace, "read", {"path": "a.txt", "lines": lines}, native=native)
     assert isinstance(found, Step), found
-    assert execute(found.actions[1], workspace, str) == (True, told)
+    assert execute(found.actions[1], workspace, str) == Result(True, told)
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -135,7 +135,7 @@ def test_grep_can_ignore_case_whether_or_not_its_pattern_is_a_regular_expression
     workspace = open_walled(files={"a.txt": b"one\nTwo\n(T\n"})
     found = read(workspace, "grep", {"pattern": pattern, "case_sensitive": "false"}, native=native)
     assert isinstance(found, Step), found
-    assert execute(found.actions[1], workspace, str) == (True, found_at)
+    assert execute(found.actions[1], workspace, str) == Result(True, found_at)
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -173,22 +173,22 @@ def test_characters_that_do_not_print_are_shown_and_stay_in_the_file(
 ) -> None:
     workspace = open_walled(files={"solver.py": data})
     read_it = Action(kind="read", arguments={"path": "solver.py"})
-    assert execute(read_it, workspace, str) == (True, f"{shown}\n{ESCAPED}")
+    assert execute(read_it, workspace, str) == Result(True, f"{shown}\n{ESCAPED}")
     targets = workspace.targets()
     assert targets == {"solver.py": data}
     prompt = targets_text(a_brief(repo={"solver.py": data}), targets)
     assert shown.rstrip() in prompt
     assert prompt.count(ESCAPED) == 1
-    found = execute(Action(kind="grep", arguments={"pattern": "b"}), workspace, str)[1]
+    found = execute(Action(kind="grep", arguments={"pattern": "b"}), workspace, str).text
     assert not any(each in found for each in "\x1b\x00\r\x85")
 
 
 def test_a_file_whose_lines_end_in_crlf_is_shown_with_line_feeds(open_walled: Open) -> None:
     workspace = open_walled(files={"a.py": b"x = 1\r\ny = 2\r\n"})
     read_it = Action(kind="read", arguments={"path": "a.py"})
-    assert execute(read_it, workspace, str) == (True, "x = 1\ny = 2\n\n[Its lines end in CRLF.]")
+    assert execute(read_it, workspace, str) == Result(True, "x = 1\ny = 2\n\n[Its lines end in CRLF.]")
     edit = Action(kind="edit", arguments={"path": "a.py", "old": "x = 1\ny", "new": "x = 3\ny"})
-    assert execute(edit, workspace, str)[0]
+    assert execute(edit, workspace, str).done
     assert workspace.read("a.py") == "x = 3\r\ny = 2\r\n"
 
 
@@ -206,14 +206,14 @@ def test_an_edit_of_lines_shown_with_line_feeds_gives_none_another_end(
 ) -> None:
     workspace = open_walled(files={"solver.py": b"x = 1\r\ny = 2\r\n"})
     edit = Action(kind="edit", arguments={"path": "solver.py", "old": old, "new": new})
-    assert execute(edit, workspace, str)[0]
+    assert execute(edit, workspace, str).done
     assert workspace.targets() == {"solver.py": left}
 
 
 def test_an_edit_where_line_ends_differ_is_done_as_it_is(open_walled: Open) -> None:
     workspace = open_walled(files={"solver.py": b"x = 1\r\ny = 2\n"})
     edit = Action(kind="edit", arguments={"path": "solver.py", "old": "y = 2", "new": "y = 2\nz = 3"})
-    assert execute(edit, workspace, str)[0]
+    assert execute(edit, workspace, str).done
     assert workspace.targets() == {"solver.py": b"x = 1\r\ny = 2\nz = 3\n"}
 
 
@@ -230,7 +230,7 @@ def test_an_edit_where_line_ends_differ_is_done_as_it_is(open_walled: Open) -> N
 def test_what_is_not_shown_as_it_is_in_the_output_of_a_command_is_told(
     open_walled: Open, command: str, told: str
 ) -> None:
-    assert execute(Action(kind="run", arguments={"command": command}), open_walled(), str) == (True, told)
+    assert execute(Action(kind="run", arguments={"command": command}), open_walled(), str) == Result(True, told)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,8 @@ def test_an_edit_by_an_escape_that_stands_for_a_character_is_told(
     open_walled: Open, data: str, old: str, told: str
 ) -> None:
     workspace = open_walled(files={"a.txt": data.encode()})
-    done, said = execute(Action(kind="edit", arguments={"path": "a.txt", "old": old, "new": "x"}), workspace, str)
+    result = execute(Action(kind="edit", arguments={"path": "a.txt", "old": old, "new": "x"}), workspace, str)
+    done, said = result.done, result.text
     assert not done
     assert "the old text does not occur in a.txt" in said
     assert told in said
@@ -256,12 +257,13 @@ def test_an_edit_by_an_escape_that_stands_for_a_character_is_told(
 
 @pytest.mark.parametrize(("text", "told"), [("x\n", "(1 line)"), ("x\ny\n", "(2 lines)"), ("", "(0 lines)")])
 def test_lines_are_counted(open_walled: Open, text: str, told: str) -> None:
-    assert told in execute(Action(kind="write", arguments={"path": "a.txt", "text": text}), open_walled(), str)[1]
+    assert told in execute(Action(kind="write", arguments={"path": "a.txt", "text": text}), open_walled(), str).text
 
 
 @pytest.mark.parametrize("path", ["src/a.py, src/b.py", "README.md src/b.py", "a.py,b.py"])
 def test_a_path_that_may_be_meant_as_several_is_shown_whole(open_walled: Open, path: str) -> None:
-    done, told = execute(Action(kind="read", arguments={"path": path}), open_walled(files={"README.md": b"x\n"}), str)
+    result = execute(Action(kind="read", arguments={"path": path}), open_walled(files={"README.md": b"x\n"}), str)
+    done, told = result.done, result.text
     assert not done
     assert f"`read` takes one path, and `path` was `{path}`" in told
 
