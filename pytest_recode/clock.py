@@ -46,6 +46,11 @@ class Clock:
         """The current wait, or None."""
         return self._wait
 
+    @property
+    def sent(self) -> bool:
+        """Whether the model call that is the current wait was sent."""
+        return self._wait is not None and self._tried >= self._since
+
     @contextmanager
     def stopped(self, wait: Wait) -> Iterator[None]:
         """Do not count the time of this block. A wait within another one is part of it."""

@@ -63,6 +63,12 @@ class Call:
         """The times of the call, which has ended."""
         return Timing(waited=self._sent - self._begun, answering=self._answered - self._sent)
 
+    def abandon(self) -> None:
+        """The caller has left. A request in progress is awaited, because it is billed; other calls need not wait for it."""
+        self.abandoned = True
+        if self._started is not None:
+            self._throttle.abandoned(self._started)
+
     def withdraw(self) -> None:
         """After the request in progress, if there is one, send no other."""
         self._withdrawn = True

@@ -154,7 +154,7 @@ class Gateway:
                     return
         finally:
             for call in calls:
-                call.abandoned = True
+                call.abandon()
             _withdraw(task, calls)
             if self._ending:
                 task.cancel()

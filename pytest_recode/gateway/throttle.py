@@ -34,11 +34,13 @@ KNOWN, MARGIN = 8, 1.5
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Started:
-    """A call in flight. `tokens`: those that it takes, an estimate until it ends. `flight`: calls in flight when it started, with it."""
+    """A call in flight. `tokens`: those that it takes, an estimate until it ends. `flight`: calls in flight when it started, with it.
+    `counted`: whether it has a place among them, which no other call can have."""
 
     at: float
     tokens: int
     flight: int
+    counted: bool = True
 
 
 @dataclass(order=True, slots=True)
@@ -117,7 +119,7 @@ class Throttle:
         """The call was not sent."""
         if call in self._calls:
             self._calls.remove(call)
-        self._leave()
+        self._leave(call)
 
     def succeeded(self, call: Started, prompt: int, answer: int) -> None:
         """The call has an answer. `prompt`, `answer`: the tokens that it took."""
@@ -132,7 +134,7 @@ class Throttle:
         if self._succeeded >= self._level < self._most and self._may_raise():
             self._level += 1
             self._succeeded = 0
-        self._leave()
+        self._leave(call)
 
     def refused(self, call: Started, retry_after: float | None) -> None:
         """The provider refused the call because of its rate limit or overload."""
@@ -153,17 +155,24 @@ class Throttle:
             self._pauses += 1
         if retry_after is not None:
             self._paused_until = max(self._paused_until, now + retry_after + self._random.uniform(0, SPACING))
-        self._leave()
+        self._leave(call)
 
     def failed(self, call: Started, tokens: int | None = None) -> None:
         """The call has ended without an answer, for another reason. `tokens`: those that it took; None if that is not known."""
         if tokens is not None:
             call.tokens = tokens
-        self._leave()
+        self._leave(call)
 
-    def _leave(self) -> None:
-        self._in_flight -= 1
-        self._admit()
+    def abandoned(self, call: Started) -> None:
+        """Nobody waits for the answer any more. The call goes on, and does not keep others waiting, unless the user limits the calls in flight."""
+        if self._limit.concurrency is None:
+            self._leave(call)
+
+    def _leave(self, call: Started) -> None:
+        if call.counted:
+            call.counted = False
+            self._in_flight -= 1
+            self._admit()
 
     def _may_raise(self) -> bool:
         return not self._refused_level or self._level + 1 < self._refused_level or self._now() >= self._probe_at

@@ -196,6 +196,20 @@ def test_the_answer_to_a_caller_that_has_left_is_booked_and_nothing_else_is_sent
     assert [line["prompt_tokens"] for line in gateway.lines()] == [11, 11]
 
 
+def test_a_request_whose_caller_has_left_keeps_nobody_waiting(held: Held, start_gateway: Start) -> None:
+    """A server that never answers one request is not the end of all that come after it."""
+    gateway = start_gateway(held.server.url, workers=1)
+    first = gateway.ask()
+    assert first.event() == {"event": "try"}
+    assert held.came.acquire(timeout=60)
+    second = gateway.ask()
+    first.leave()
+    assert second.event() == {"event": "try"}
+    assert held.came.acquire(timeout=60)
+    held.go.set()
+    second.until("answer")
+
+
 def test_no_other_try_is_made_for_a_caller_that_has_left(chat_server: Serve, start_gateway: Start) -> None:
     """Its request is answered by an error that is worth another try."""
     go, came = threading.Event(), threading.Event()

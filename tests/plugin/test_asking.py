@@ -14,6 +14,7 @@ import pytest
 from pytest_recode.clock import Wait
 from pytest_recode.plugin.limits import LimitReached, Timer
 from tests.chat_server import Answer, ChatServer, DeadServer, Request, dropped, fault, say, silent
+from tests.messages import assert_message
 
 from .conftest import words
 from .test_models import HASTY, ONE_SHOT, RIGHT, WRONG, answers
@@ -116,6 +117,23 @@ def test_a_limit_of_the_users_that_passes_while_a_model_is_asked_is_an_error(
     no_traces(result)
     assert "errors, each cause shown once above: 1x the model did not answer in time (model:timeout)" in words(result)
     assert "local escalate 0/0 - -" in words(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("limit", "asked_for"), [((), 2), (("--recode-limit=local=concurrency:1",), 1)])
+def test_a_call_that_never_ends_keeps_the_next_episode_waiting_only_where_the_user_limits_the_calls(
+    make_task: MakeTask, recode: Run, results: Results, limit: tuple[str, ...], asked_for: int
+) -> None:
+    make_task("one")
+    make_task("two")
+    with ChatServer(lambda _: silent()) as server:
+        result = recode("-n0", *asked(server), *limit, "--timeout=3")
+        assert len(server.requests) == asked_for
+    result.assert_outcomes(errors=2)
+    first, second = (each["error"]["message"] for each in results() if each["error"])
+    assert "it had not answered when" in first
+    assert_message(second, "model local", "raise that limit")
+    assert ("it was not asked yet when" in second) is (asked_for == 1)
 
 
 @pytest.mark.slow
