@@ -32,6 +32,7 @@ class Clock:
         self._since = 0.0  # start of the current wait
         self._tried = 0.0  # when the latest call was sent
         self._wait: Wait | None = None
+        self._queued = False
 
     def __call__(self) -> float:
         return self._now() - self.waited
@@ -47,9 +48,9 @@ class Clock:
         return self._wait
 
     @property
-    def sent(self) -> bool:
-        """Whether the model call that is the current wait was sent."""
-        return self._wait is not None and self._tried >= self._since
+    def queued(self) -> bool:
+        """Whether the current wait is a model call that is known not to be sent yet."""
+        return self._wait is not None and self._queued
 
     @contextmanager
     def stopped(self, wait: Wait) -> Iterator[None]:
@@ -57,7 +58,7 @@ class Clock:
         if self._wait is not None:
             yield
             return
-        self._since, self._wait = self._now(), wait
+        self._since, self._queued, self._wait = self._now(), False, wait
         try:
             yield
         finally:
@@ -71,6 +72,10 @@ class Clock:
             yield
             self._waited -= self._now() - max(self._tried, self._since)
 
+    def enqueued(self) -> None:
+        """Called when a model call waits for its turn, before its first try. Some models do not tell."""
+        self._queued = True
+
     def tried(self) -> None:
         """Called before each try of a model call: the time until now was a failed try or a pause, and does not count."""
-        self._tried = self._now()
+        self._tried, self._queued = self._now(), False

@@ -129,6 +129,7 @@ class GatewayMeter:
 
     def begin(self) -> None:
         self.meter.enter()
+        self.meter.clock.enqueued()
 
     def tried(self) -> None:
         self.meter.clock.tried()

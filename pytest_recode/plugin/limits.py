@@ -44,7 +44,7 @@ class LimitReached(Interrupt):
         self.limit = limit
         self.wait: Wait | None = clock.wait
         self.waited = clock.waited
-        self.sent = clock.sent
+        self.queued = clock.queued
 
     def fault(self, turns: int) -> ErrorRecord | None:
         """The error for the record; None if the episode is unsolved. `turns`: the number of graded turns.
@@ -52,11 +52,9 @@ class LimitReached(Interrupt):
         The episode is unsolved if the limit has passed without counting the waits, while the model or agent worked, after a graded turn.
         """
         if self.wait is not None and self.wait.model:
-            detail = (
-                f"it had not answered when {self}: raise that limit, or lower --recode-call-seconds"
-                if self.sent
-                else f"it was not asked yet when {self}, because other calls or the rate limit came first: raise that limit, or use fewer workers (-n)"
-            )
+            detail = f"it had not answered when {self}: raise that limit, or lower --recode-call-seconds"
+            if self.queued:
+                detail = f"it was not asked yet when {self}, because other calls, the rate limit or the budget came first: raise that limit, or use fewer workers (-n)"
             return {"kind": "model:timeout", "message": str(ModelError(ModelFault.TIMEOUT, self.wait.model, detail))}
         if self.wait is not None:
             return {

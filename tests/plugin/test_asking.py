@@ -292,6 +292,7 @@ def test_a_model_of_somebody_elses_that_hangs_is_an_error(
     pytester.makeconftest(ALARM + OTHER)
     recode("-n0", *ONE_SHOT, "--recode-model=other", "--timeout=1").assert_outcomes(errors=1)
     assert [record["error"]["kind"] for record in results()] == ["model:timeout"]
+    assert_message(results()[0]["error"]["message"], "model other", "it had not answered when")
 
 
 def test_the_items_own_limit_stands_still_during_a_wait() -> None:
