@@ -139,7 +139,7 @@ class Throttle:
     def refused(self, call: Started, retry_after: float | None) -> None:
         """The provider refused the call because of its rate limit or overload."""
         call.tokens = 0
-        now, others = self._now(), self._in_flight - 1
+        now, others = self._now(), self._in_flight - call.counted
         self._refusals += 1
         self._refused_at = now
         level = max(call.flight, 2)

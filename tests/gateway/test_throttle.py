@@ -293,3 +293,16 @@ def test_a_provider_that_is_paused_says_for_how_long() -> None:
         return throttle.paused
 
     assert run(played()) == pytest.approx(3600.0, abs=1.0)
+
+
+def test_a_call_that_nobody_waits_for_is_no_call_in_flight_when_it_is_refused() -> None:
+    """The provider refuses it for the sake of the other one: all are to try again later, with no pause for both."""
+
+    async def played() -> float:
+        throttle = Throttle(RateLimit(), 8, random.Random(0))
+        left, _ = [await throttle.enter(throttle.place(), 10, 10) for _ in range(2)]
+        throttle.abandoned(left)
+        throttle.refused(left, None)
+        return throttle.paused
+
+    assert run(played()) == 0.0
