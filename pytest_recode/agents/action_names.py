@@ -217,6 +217,11 @@ def is_argument_name(name: str) -> bool:
     return any(argument_of(kind, name) is not None for kind in FORMS)
 
 
+def in_workspace(path: str) -> str:
+    """A path relative to the workspace if it is below `/workspace`, as other agents name theirs; otherwise unchanged."""
+    return path.removeprefix("/workspace").strip("/") or "." if f"{path}/".startswith("/workspace/") else path
+
+
 def as_it_is(kind: str, name: str, value: object) -> bool:
     """Whether an argument that the action does not take only requests the default behaviour."""
     if value in ("", [], {}):
@@ -231,7 +236,7 @@ def as_it_is(kind: str, name: str, value: object) -> bool:
         return said.isascii() and said.isdigit()
     if wanted == "true or false":
         return said in ("", "true", "false")
-    return said in ("", wanted) or (wanted == "." and said in ("./", "/workspace", "/workspace/"))
+    return said in ("", wanted) or (wanted == "." and in_workspace(said) in (".", "./"))
 
 
 def unless_as_it_is(kind: str, name: str) -> str:

@@ -207,7 +207,7 @@ class AnswerReader:
         if tag is None or self.wrapper:
             return False
         said, close = line[tag.end() :].strip(), f"</{tag['name']}>"
-        following = said or next((each.strip() for each in self.lines[self.at + 1 :] if each.strip()), "")
+        following = said or self._next_line(self.at + 1).strip()
         if following[:1] in ("", "{", "[", "<") or FENCE.match(following):
             return False
         if said.endswith(close) and said.count(close) == 1:
@@ -303,7 +303,7 @@ class AnswerReader:
     def _json_in_fence(self, at: int, ticks: str, form: str) -> bool:
         """Read the actions in a fence as JSON, one or several values. Returns False if the first is no action."""
         quoted, self.quoted = self.quoted, 0  # other fences are no reason for doubt
-        first = at if self.word and not self.calls else 0
+        doubtful = at if self.word and not self.calls else 0
         if not self._json(at, self.lines[at], form):
             self.quoted = quoted
             return False
@@ -312,7 +312,7 @@ class AnswerReader:
                 self.at += 1
             line = self.lines[self.at] if self.at < len(self.lines) else ""
             if closes_fence(line, ticks):
-                self.at, self.quoted = self.at + 1, quoted or first
+                self.at, self.quoted = self.at + 1, quoted or doubtful
                 return True
             if line.lstrip()[:1] not in ("{", "[") or not self._json(self.at, line, form):
                 where = f"line {self.at + 1} ({shown(line)}) is none" if line else "is not closed"
@@ -409,7 +409,7 @@ class AnswerReader:
                 break
             opened = FENCE.match(line)
             if opened and not fence:
-                first = next((each for each in self.lines[self.at + 1 :] if each.strip()), "")
+                first = self._next_line(self.at + 1)
                 json = first.lstrip()[:1] in ("{", "[") and not _SHELL_TEST.match(first)
                 if json or language_in(opened["info"]) == "tool_code" or _begins_python_call(first):
                     self._fence_in_prose(line, form=form)
@@ -439,7 +439,7 @@ class AnswerReader:
             raise DamagedError(
                 f"The heading in line {call.line} names no action. Write `### Action: read`, for example."
             )
-        if not head.rest and (named := NAMED_FILE.match(said)) and self._next_is_fence():
+        if not head.rest and (named := NAMED_FILE.match(said)) and FENCE.match(self._next_line(self.at)):
             raise DamagedError(
                 f"The heading in line {call.line} names no action, and line {at} names a file with code below it. {to_write(named['path'])}"
             )
@@ -458,9 +458,9 @@ class AnswerReader:
         self.texts += reader.texts
         self.at, self.word = reader.at, ""
 
-    def _next_is_fence(self) -> bool:
-        following = next((line for line in self.lines[self.at :] if line.strip()), "")
-        return FENCE.match(following) is not None
+    def _next_line(self, at: int) -> str:
+        """The first line from `at` on that is not blank; "" if there is none."""
+        return next((line for line in self.lines[at:] if line.strip()), "")
 
     def _fence_for_an_action(self, info: str, first: str, line: int) -> str:
         """The action for a fence directly below an action heading without a name: a shell script is a `run`. "" for a fence around an

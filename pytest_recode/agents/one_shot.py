@@ -27,7 +27,8 @@ from pytest_recode.agents.prompts import (
     targets_text,
 )
 from pytest_recode.agents.protocol import plain_lines, without_thoughts
-from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, window_of
+from pytest_recode.agents.recode import window_of
+from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields
 from pytest_recode.agents.tools import CUT_OFF
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move

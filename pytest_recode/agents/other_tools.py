@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_recode.agents.action_arguments import RANGES, action, lines_from, lines_of, names_lines, whole_number
-from pytest_recode.agents.action_names import argument_of, kind_of, nearest, plain_name
+from pytest_recode.agents.action_names import argument_of, in_workspace, kind_of, nearest, plain_name
 from pytest_recode.agents.actions import Action, ProtocolError
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.value_reader import mark_around
@@ -149,11 +149,6 @@ def _translate_milliseconds(made: dict[str, Any]) -> None:
     if (number := whole_number(made[names[0]])) is not None and number > 0:
         del made[names[0]]
         made["timeout"] = number / 1000
-
-
-def in_workspace(path: str) -> str:
-    """A path relative to the workspace if it is below `/workspace`, as other agents name theirs; otherwise unchanged."""
-    return path.removeprefix("/workspace").strip("/") or "." if f"{path}/".startswith("/workspace/") else path
 
 
 def _translate_directory(made: dict[str, Any]) -> None:

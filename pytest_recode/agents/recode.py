@@ -23,7 +23,6 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import Action, ProtocolError, Step
-from pytest_recode.agents.forms import PARTS
 from pytest_recode.agents.json_calls import arguments_in
 from pytest_recode.agents.memory import Entry, Memory, limit_of
 from pytest_recode.agents.outside_code import Known
@@ -38,9 +37,10 @@ from pytest_recode.agents.prompts import (
     target_files,
     targets_text,
 )
-from pytest_recode.agents.protocol import parse, parts_of
+from pytest_recode.agents.protocol import parse
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_checks import checked, note_of_loss, refusal
+from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, step_fields, usage_fields
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError
@@ -52,8 +52,6 @@ from pytest_recode.task import Brief, Files, brief_files
 
 _OF_TOOLS = sum(len(json.dumps([tool.name, tool.description, dict(tool.parameters)])) for tool in TOOLS)
 """Characters of the tools, which a prompt of native calls has beside its messages."""
-MAX_REMEMBERED = 24_000
-"""Characters of one answer kept in the prompt, some 6,000 tokens: what it wrote is shown as a target anyway."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,15 +155,17 @@ class ReCode:
             known = quotable() if isinstance(read, Step) and read.outside else Known()
             read = checked(read, workspace, native=native, calls=calls, known=known)
         finally:  # also where the sandbox failed
-            self._log("step", step, _step_fields(read, reply))
+            self._log("step", step, step_fields(read, reply))
         kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
         said = self._remember(Message(role="assistant", content=_said(reply), tool_calls=kept), step)
         if isinstance(read, ProtocolError):
             self._tell(kept, _refusals(read)[: len(kept)], f"{_COST} {read.text}", step)
             self.unparsed += 1
             return False
-        results, read_files = list[str](), list[str]()
-        submitted, refused, failed, last = False, 0, 0, step == self.context.steps
+        results: list[str] = []
+        read_files: list[str] = []
+        submitted, refused, failed = False, 0, 0
+        last = step == self.context.steps
         for number, action in enumerate(read.actions, 1):
             if submitted or refused:
                 ok = False
@@ -317,34 +317,3 @@ def _merge(messages: Sequence[Message]) -> list[Message]:
         else:
             merged.append(message)
     return merged
-
-
-def clean(text: str) -> str:
-    """The text without lone surrogates, which cannot be encoded."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
-    """All four parts of a step, including the missing ones."""
-    if isinstance(read, ProtocolError):
-        said = parts_of(cut(reply.text, MAX_REMEMBERED))
-        actions, note, error = [], "", read.text
-    else:
-        said = {name: getattr(read, name) for name in PARTS}
-        actions, note, error = [action.kind for action in read.actions], read.note, ""
-    parts = {name: said.get(name, "") for name in PARTS}
-    return {**parts, "actions": actions, "note": note, "error": error, **reply_fields(reply)}
-
-
-def reply_fields(reply: Reply) -> dict[str, Any]:
-    thoughts = {"thoughts": clean(cut(reply.thoughts, MAX_REMEMBERED))} if reply.thoughts else {}
-    return {"usage": usage_fields(reply), "finish": reply.finish, **thoughts}
-
-
-def usage_fields(reply: Reply) -> dict[str, Any]:
-    used = reply.usage
-    return {
-        "prompt_tokens": used.prompt_tokens,
-        "completion_tokens": used.completion_tokens,
-        "cost_usd": used.cost_usd,
-    }

@@ -14,10 +14,10 @@ from typing import Any
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut, printable
-from pytest_recode.agents.recode import MAX_REMEMBERED, clean, reply_fields, usage_fields
 from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
+from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields, usage_fields
 from pytest_recode.agents.tool_execution import note_on_change
 from pytest_recode.agents.tools import CUT_OFF
 from pytest_recode.episode import TESTS_SAID, Feedback, Move

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_recode.agents import Refused, Workspace
+from pytest_recode.agents.action_names import in_workspace
 from pytest_recode.agents.actions import AS_A_WHOLE, Action, Code, ProtocolError, Step, in_calls, in_text, wrong_use
 from pytest_recode.agents.fences import form_of_change
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import interface_in
-from pytest_recode.agents.other_tools import in_workspace
 from pytest_recode.agents.outside_code import Known, lost_code, lost_file
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.value_reader import SEARCH
@@ -105,7 +105,7 @@ def refusal(step: Step, workspace: Workspace, known: Known, *, failed: int = 0, 
     if any(FORMS[each.kind].changes_files for each in step.actions):
         for path, data in workspace.targets().items():
             if path.endswith(".py") and (wrong := syntax_error(data.decode("utf-8", "replace"))) is not None:
-                return f"{path} is not valid Python ({wrong}), and no hidden test could import it. Mend it, or answer with `submit` alone."
+                return f"{path} is not valid Python ({wrong}), and no hidden test could import it. Correct it, or answer with `submit` alone."
     return ""
 
 

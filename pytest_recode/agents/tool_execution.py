@@ -186,9 +186,8 @@ def _note_on_python(path: str, before: str | None, after: str) -> str:
     wrong = syntax_error(after)
     was_valid = before is not None and before.strip() and syntax_error(before) is None
     if wrong is None:
-        gone = (
-            [f"`{name}`" for name in definitions(before or "") if name not in definitions(after)] if was_valid else []
-        )
+        kept = set(definitions(after))
+        gone = [f"`{name}`" for name in definitions(before or "") if name not in kept] if was_valid else []
         return f" Note: {path} does not define {', '.join(gone[:8])} any more." if gone else ""
     was = ", and was before" if was_valid else ""
     return f" Note: {path} is not valid Python now{was} ({wrong})."

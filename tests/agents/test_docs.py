@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.agents import memory, one_shot, prompts, recode, recode_h, retrieval, tool_execution
+from pytest_recode.agents import memory, one_shot, prompts, recode_h, retrieval, step_log, tool_execution
 from pytest_recode.agents.action_names import ACTION_NAMES, ARGUMENT_NAMES, argument_of, kind_of
 from pytest_recode.agents.actions import Action, Step
 from pytest_recode.agents.fences import files
@@ -70,7 +70,7 @@ def test_the_table_of_other_names_is_that_of_the_code() -> None:
         f"limited in tokens: {memory.MAX_TOKENS:,}, or the rest of the model's context window",
         f"{memory.MAX_TOKENS_UNKNOWN:,} if the window is unknown",
         f"Results over {tool_execution.MAX_RESULT:,} characters ({tool_execution.MAX_RESULTS:,} for all results of an answer)",
-        f"answers over {recode.MAX_REMEMBERED:,} and targets over",
+        f"answers over {step_log.MAX_REMEMBERED:,} and targets over",
         f"{prompts.MAX_TARGET:,} are shortened",
         f"up to {one_shot.MAX_REPOSITORY:,} characters",
         f"five best results is shown up to {retrieval.MAX_SHOWN:,} characters",

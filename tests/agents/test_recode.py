@@ -356,9 +356,8 @@ def test_an_edit_of_a_file_of_equal_lines_is_told_where_it_differs(open_walled: 
     workspace.write("same.txt", "a\n" * 200_000)
     given = {"path": "same.txt", "old": "a\n" * 100_000 + "b", "new": "c"}
     result = execute(Action(kind="edit", arguments=given), workspace, str)
-    ok, told = result.done, result.text
-    assert not ok
-    assert "from line 1 on it is the same for 100000 lines, and then line 100001 is 'a', not 'b'" in told
+    assert not result.done
+    assert "from line 1 on it is the same for 100000 lines, and then line 100001 is 'a', not 'b'" in result.text
 
 
 def test_an_edit_that_changes_nothing_fails_and_says_so(open_walled: Open) -> None:
@@ -437,16 +436,13 @@ def test_an_edit_says_what_it_did_beside_the_replacement(open_walled: Open) -> N
     workspace = open_walled(files={"a.py": b"x = 1\ny = 2\n"})
     fenced = {"path": "a.py", "old": "```python\nx = 1\n```", "new": "```python\nx = 3\n```"}
     result = execute(Action(kind="edit", arguments=fenced), workspace, str)
-    done, told = result.done, result.text
-    assert done
-    assert_message(told, "a.py", "The code fences around the texts were left out.")
+    assert result.done
+    assert_message(result.text, "a.py", "The code fences around the texts were left out.")
     result = execute(Action(kind="edit", arguments={"path": "a.py", "old": "x = 3", "new": ""}), workspace, str)
-    done, told = result.done, result.text
-    assert done
-    assert_message(told, "line 1 is empty now", "give `old` with its line break")
+    assert result.done
+    assert_message(result.text, "line 1 is empty now", "give `old` with its line break")
     result = execute(Action(kind="edit", arguments={"path": "a.py", "old": "y = 2\n", "new": ""}), workspace, str)
-    done, told = result.done, result.text
-    assert "line 2 is empty" not in told
+    assert "line 2 is empty" not in result.text
     assert workspace.read("a.py") == "\n"
 
 
@@ -458,29 +454,8 @@ def test_a_change_that_takes_a_function_away_says_so(open_walled: Open) -> None:
     assert_message(execute(edit, workspace, str).text, "a.py", "does not define `one` any more")
     same = Action(kind="edit", arguments={"path": "a.py", "old": "return 1", "new": "return 2"})
     assert "define" not in execute(same, workspace, str).text
-    mended = Action(kind="write", arguments={"path": "b.py", "text": "x = 1\n"})
-    assert "define" not in execute(mended, workspace, str).text
-
-
-@pytest.mark.parametrize(
-    ("data", "old", "told"),
-    [
-        (
-            "# one\n# layer \u2013 sum\n",
-            "layer - sum",
-            "line 2 of the file has the character U+2013 where `old` has `-`",
-        ),
-        ("say('no')\n", "say(\u2018no\u2019)", "line 1 of the file has `'` where `old` has the character U+2018"),
-        ("a = 1\n", "a =\u00a01", "line 1 of the file has the character U+0020 where `old` has the character U+00A0"),
-    ],
-)
-def test_an_edit_that_differs_in_a_character_that_looks_alike_is_told(
-    open_walled: Open, data: str, old: str, told: str
-) -> None:
-    workspace = open_walled(files={"a.py": data.encode()})
-    result = execute(Action(kind="edit", arguments={"path": "a.py", "old": old, "new": "b"}), workspace, str)
-    assert not result.done
-    assert_message(result.text, "the old text does not occur in a.py", told)
+    corrected = Action(kind="write", arguments={"path": "b.py", "text": "x = 1\n"})
+    assert "define" not in execute(corrected, workspace, str).text
 
 
 def test_an_edit_that_leaves_no_python_says_so(open_walled: Open) -> None:

@@ -242,17 +242,22 @@ def test_what_is_not_shown_as_it_is_in_the_output_of_a_command_is_told(
         ("k\x1b[0m\n", "j\\x1b[0m", "It must be exact, blanks included."),
         ("k\\x41\n", "kA", "It must be exact, blanks included."),
         ("kA\n", "k\\x41", "It must be exact, blanks included."),
+        (
+            "# one\n# layer \u2013 sum\n",
+            "layer - sum",
+            "line 2 of the file has the character U+2013 where `old` has `-`",
+        ),
+        ("say('no')\n", "say(\u2018no\u2019)", "line 1 of the file has `'` where `old` has the character U+2018"),
+        ("a = 1\n", "a =\u00a01", "line 1 of the file has the character U+0020 where `old` has the character U+00A0"),
     ],
 )
-def test_an_edit_by_an_escape_that_stands_for_a_character_is_told(
+def test_an_edit_that_differs_by_an_escape_or_a_character_that_looks_alike_is_told(
     open_walled: Open, data: str, old: str, told: str
 ) -> None:
     workspace = open_walled(files={"a.txt": data.encode()})
     result = execute(Action(kind="edit", arguments={"path": "a.txt", "old": old, "new": "x"}), workspace, str)
-    done, said = result.done, result.text
-    assert not done
-    assert "the old text does not occur in a.txt" in said
-    assert told in said
+    assert not result.done
+    assert_message(result.text, "the old text does not occur in a.txt", told)
 
 
 @pytest.mark.parametrize(("text", "told"), [("x\n", "(1 line)"), ("x\ny\n", "(2 lines)"), ("", "(0 lines)")])
@@ -263,9 +268,8 @@ def test_lines_are_counted(open_walled: Open, text: str, told: str) -> None:
 @pytest.mark.parametrize("path", ["src/a.py, src/b.py", "README.md src/b.py", "a.py,b.py"])
 def test_a_path_that_may_be_meant_as_several_is_shown_whole(open_walled: Open, path: str) -> None:
     result = execute(Action(kind="read", arguments={"path": path}), open_walled(files={"README.md": b"x\n"}), str)
-    done, told = result.done, result.text
-    assert not done
-    assert f"`read` takes one path, and `path` was `{path}`" in told
+    assert not result.done
+    assert f"`read` takes one path, and `path` was `{path}`" in result.text
 
 
 QUOTED = "I fixed it:\n\n```python\n{}\n```\n\nSubmitting."
