@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pytest_recode.agents.action_names import argument_of
 from pytest_recode.agents.calls import Call
-from pytest_recode.agents.forms import FORMS
+from pytest_recode.agents.forms import FORMS, TEXTS
 from pytest_recode.agents.python_source import syntax_error, unfenced
 from pytest_recode.agents.values import FENCE, Value, shown
 
@@ -21,9 +21,10 @@ BOLD_PROSE = re.compile(r"\*\*(?!path\b|lines\b)[A-Za-z][\w ]{1,30}(?::\*\*|\*\*
 """How prose after actions often begins: `**Summary:** it is done`."""
 
 
-def last_text(call: Call) -> Value | None:
-    """The last text of an action that ends with a marker line of its own."""
-    return max((value for value in call.values.values() if value.closer), key=lambda value: value.end, default=None)
+def last_text(call: Call, kind: str) -> Value | None:
+    """The last argument of an action that is a text of any number of lines."""
+    texts = [value for name, value in call.values.items() if value.closer or argument_of(kind, name) in TEXTS]
+    return max(texts, key=lambda value: value.end, default=None)
 
 
 def where_it_ended(text: Value) -> str:
@@ -31,7 +32,8 @@ def where_it_ended(text: Value) -> str:
     how = "write it as a block, which takes such lines"
     if text.block:
         how = f"end its block with a word that is no line of it, such as `{text.closer}_2`"
-    return f"The text before it ended in line {text.end}, the first that holds only {shown(text.closer)}: if it continues after that, {how}."
+    where = f", the first that holds only {shown(text.closer)}" if text.closer else ""
+    return f"The text before it ended in line {text.end}{where}: if it continues after that, {how}."
 
 
 _SENTENCE = re.compile(r"[A-Z][a-z'\u2019]*(?: [^\s|;<>$={}]+){2,60}[.!?:]$|-{3,}$|\*{3,}$")

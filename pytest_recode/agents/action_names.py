@@ -27,6 +27,16 @@ ACTION_NAMES: Mapping[str, tuple[str, ...]] = {
 """Other names of the actions that are understood, by kind: those that other agents' tools have. docs/reference/agents.md lists them."""
 
 
+TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "run": ("exec_command", "run_terminal_cmd", "run_in_terminal", "container.exec"),
+    "edit": ("replace", "replace_string_in_file"),
+    "search": ("codebase_search",),
+    "grep": ("search_file_content", "search_files"),
+    "submit": ("final_answer",),
+}
+"""Names that are understood as those of tool calls only: in a text they are words. docs/reference/agents.md lists them."""
+
+
 ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "path": (
         "file",
@@ -56,7 +66,11 @@ ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+TOOL_KINDS: Mapping[str, str] = {other: kind for kind, others in TOOL_NAMES.items() for other in others}
+
+
 _NEAREST: Mapping[str, str] = {
+    **TOOL_KINDS,
     **dict.fromkeys(
         (
             "python",
@@ -90,7 +104,6 @@ _NEAREST: Mapping[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "replace",
             "insert",
             "insert_content",
             "insert_line",
@@ -109,7 +122,7 @@ _NEAREST: Mapping[str, str] = {
         "edit",
     ),
     **dict.fromkeys(("find", "find_file", "file_search", "find_files", "glob", "list_code_definition_names"), "list"),
-    **dict.fromkeys(("exit", "stop", "end", "finished", "final", "final_answer", "answer"), "submit"),
+    **dict.fromkeys(("exit", "stop", "end", "finished", "final", "answer"), "submit"),
     **dict.fromkeys(("tree", "pwd"), "list"),
     **dict.fromkeys(
         (

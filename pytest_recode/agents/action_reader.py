@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_recode.agents.action_arguments import lines_from
+from pytest_recode.agents.action_arguments import RANGE_NAMES
 from pytest_recode.agents.action_end import (
     AS_A_COMMAND,
     BOLD_PROSE,
@@ -21,12 +21,12 @@ from pytest_recode.agents.action_end import (
 )
 from pytest_recode.agents.action_heading import read_heading
 from pytest_recode.agents.action_names import argument_of, as_it_is, kind_of, plain_name, unless_as_it_is
-from pytest_recode.agents.actions import ProtocolError
+from pytest_recode.agents.actions import ProtocolError, wrong_use
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.fences import PYTHONS, language_in
 from pytest_recode.agents.forms import FORMS, PART_NAMES
 from pytest_recode.agents.headings import ARGUMENT, NAMED_FILE, has_blanks, heading, path_in, tail_of
-from pytest_recode.agents.json_calls import SUBMIT_TEXTS, decoded, taken_parts
+from pytest_recode.agents.json_calls import SUBMIT_TEXTS, decoded, json_fault, taken_parts
 from pytest_recode.agents.shell_lines import command_alone, with_further_lines
 from pytest_recode.agents.tagged_calls import argument_tag, is_argument, tag_at
 from pytest_recode.agents.value_reader import SEARCH, fenced_at, search_and_replace, value_at
@@ -43,9 +43,7 @@ from pytest_recode.agents.values import (
 )
 
 _ALL_ARGUMENTS = ("action input", "args", "arguments", "parameters")
-_BOUND = re.compile(
-    r"(?:(?P<which>start|end)[_ ]line)[ \t]*[:=][ \t]*(?P<line>\d{1,9}|-1)[ \t]*", re.IGNORECASE | re.ASCII
-)
+_ONE_WORD = re.compile(r"[:=][ \t]*(?P<word>[^\s<`~|>\"']\S*)[ \t]*")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,8 +56,6 @@ class ActionReader:
     wrapper: str
     call: Call
     texts: list[Value] = field(default_factory=list)
-    bounds: dict[str, int] = field(default_factory=dict)
-    """The first and the last line of a `read` that lines of their own give."""
     prose_follows: bool = True
     """Whether prose may follow the action."""
     replaced: list[tuple[Value, Value]] = field(default_factory=list)
@@ -113,7 +109,7 @@ class ActionReader:
             if not fence and is_left_over(self.lines, self.at, call, kind):
                 return
             stray = f"Line {self.at + 1} ({shown(line)}) in `{kind}` is neither an argument nor within one, and would be lost."
-            last = last_text(call)
+            last = last_text(call, kind)
             if (before := next((each for each in self.earlier if ends(each, line)), None)) is not None:
                 raise DamagedError(
                     f"Line {self.at + 1} ({shown(line)}) could end the text that began in line {before.opened} and ended in line {before.end}: it is "
@@ -165,8 +161,11 @@ class ActionReader:
         if name.lower().replace("_", " ") in _ALL_ARGUMENTS:
             return self._given_at_once(call, kind, tail[1:].strip())
         own = argument_of(kind, name)
-        if kind == "read" and own is None and (bound := _BOUND.fullmatch(f"{name}{tail}")):
-            self._bound(call, bound["which"].lower(), bound["line"])
+        if kind == "read" and plain_name(name) in RANGE_NAMES and (number := _ONE_WORD.fullmatch(tail)):
+            if plain_name(name) in map(plain_name, call.arguments):
+                raise WrongError(wrong_use(kind, f"`{name}` of `{kind}` is given twice."))
+            call.arguments[name] = number["word"]
+            self.at += 1
             return True
         if own is None and re.match(r"[:=](?![ \t]*[<`~|>\"'])", tail) and as_it_is(kind, name, tail[1:]):
             self.at += 1
@@ -186,9 +185,9 @@ class ActionReader:
             wrong = (
                 f"`{kind}` does not take `{name}`{unless_as_it_is(kind, name)} (line {self.at + 1}); it takes {takes}."
             )
-            if (last := last_text(call)) is not None and last.end == self.at:
+            if (last := last_text(call, kind)) is not None and last.end == self.at:
                 wrong += f" {where_it_ended(last)}"
-            raise WrongError(ProtocolError(text=f"{wrong} Nothing was done.", kind=kind))
+            raise WrongError(wrong_use(kind, wrong))
         value = value_at(self.lines, self.at, own, tail)
         self._keep(call, name, with_further_lines(self.lines, value) if own == "command" else value)
         return True
@@ -203,14 +202,6 @@ class ActionReader:
             raise DamagedError(f"Something follows `</{tag['name']}>` of the argument in line {self.at + 1}.")
         self._keep(call, name, value)
         return True
-
-    def _bound(self, call: Call, which: str, line: str) -> None:
-        """Convert `start_line: 3` and `end_line: 9` of a `read` to `lines: 3-9`."""
-        if which in self.bounds or ("lines" in names_given(call, "read") and not self.bounds):
-            raise WrongError(ProtocolError(text="`lines` of `read` is given twice. Nothing was done.", kind="read"))
-        self.bounds[which] = int(line)
-        call.arguments["lines"] = lines_from(self.bounds.get("start"), self.bounds.get("end"))
-        self.at += 1
 
     def _command_alone(self, call: Call, kind: str, line: str) -> bool:
         """The command of a `run` without an argument name: a code span, a line that starts with a shell prompt, or shell commands."""
@@ -361,7 +352,9 @@ class ActionReader:
         try:
             value, end = decoded(text, len(line) - len(line.lstrip()))
         except (ValueError, RecursionError) as error:
-            raise DamagedError(f"The JSON that begins in line {at + 1} cannot be read ({error}). {AS_BLOCKS}") from None
+            raise DamagedError(
+                f"The JSON that begins in line {at + 1} cannot be read ({json_fault(error)}). {AS_BLOCKS}"
+            ) from None
         if text[end:].partition("\n")[0].strip():
             raise DamagedError(f"Something follows the JSON that begins in line {at + 1}.")
         if not isinstance(value, dict):
@@ -395,7 +388,7 @@ class ActionReader:
         kind = str(kind_of(call.name))
         own = argument_of(kind, name)
         if own is not None and own in names_given(call, kind):
-            raise WrongError(ProtocolError(text=f"`{own}` of `{kind}` is given twice. Nothing was done.", kind=kind))
+            raise WrongError(wrong_use(kind, f"`{own}` of `{kind}` is given twice."))
 
 
 def _empty_fence(lines: Sequence[str], at: int) -> int:

@@ -24,7 +24,7 @@ from pytest_recode.agents.headings import (
     heading,
     path_in,
 )
-from pytest_recode.agents.json_calls import decoded, json_calls, looks_like_a_call
+from pytest_recode.agents.json_calls import decoded, json_calls, json_fault, looks_like_a_call
 from pytest_recode.agents.marked_calls import begins_call, marked_calls, stray_mark
 from pytest_recode.agents.outside_code import file_named_near
 from pytest_recode.agents.prose import HOW, Hint, checked
@@ -350,7 +350,7 @@ class AnswerReader:
         except (ValueError, RecursionError) as error:
             if looks_like_a_call(text[start : start + 1000]):
                 raise DamagedError(
-                    f"The JSON that begins in line {at + 1} cannot be read ({error}). {AS_BLOCKS}"
+                    f"The JSON that begins in line {at + 1} cannot be read ({json_fault(error)}). {AS_BLOCKS}"
                 ) from None
             return False
         calls = json_calls(value, at + 1)

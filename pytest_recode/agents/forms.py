@@ -17,7 +17,7 @@ PART_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("observations",), "observation"),
     **dict.fromkeys(("reflections", "thought", "thoughts", "thinking", "reasoning"), "reflection"),
     **dict.fromkeys(("reason", "rationale", "explanation", "justification", "description", "comment"), "reflection"),
-    **dict.fromkeys(("plan", "plans"), "planning"),
+    **dict.fromkeys(("plan", "plans", "task_progress"), "planning"),
 }
 """Names of the parts of a step, where they are arguments or keys."""
 

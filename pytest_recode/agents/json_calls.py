@@ -18,7 +18,7 @@ from pytest_recode.agents.action_names import is_argument_name, is_known_elsewhe
 from pytest_recode.agents.actions import arguments_of, json_type
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.forms import PART_NAMES
-from pytest_recode.agents.values import DamagedError, unknown_action
+from pytest_recode.agents.values import DamagedError, shown, unknown_action
 
 _NAME_KEYS = ("action", "name", "tool", "tool_name", "function", "function_name", "recipient_name")
 
@@ -90,13 +90,27 @@ def decoded(text: str, at: int = 0) -> tuple[Any, int]:
     for string in _STRING.finditer(text, at, end):
         if "\n" in string[0] and (escape := _ESCAPE.search(string[0])):
             raise DoubtfulEscapeError(
-                f"a string holds line breaks, which JSON writes as \\n, and `{escape[0]}` as well: it is unclear whether that is an escape"
+                f"a string has both line breaks and `{escape[0]}`, so that it is unclear whether that is an escape or two characters of the "
+                "text: write each line break as \\n, and each backslash of the text as \\\\"
             )
     return value, end
 
 
 _LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{,:]\s*,|,(?=\s*[}\]])', re.DOTALL)
 """A string; a comma without an item before it, which stays; or a comma after the last item."""
+
+
+def json_fault(error: Exception) -> str:
+    """Why text is not the JSON of a call, for the model: what is wrong, and the text where it is."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    what = error.msg.removesuffix(" at")
+    after = error.doc[error.pos :].partition("\n")[0].strip()[:40]
+    where = f"{what} at {shown(after)}" if after else f"{what} in line {error.lineno}, at its end"
+    quoted = error.msg == "Expecting ',' delimiter" and error.doc[: error.pos].rstrip().endswith('"')
+    return f'{where}; a double quote within a string is written \\"' if quoted else where
 
 
 def _after_last_item(text: str, at: int) -> bool:
@@ -245,7 +259,7 @@ def arguments_in(text: str, name: str) -> dict[str, Any]:
             except (ValueError, RecursionError) as error:
                 raw = isinstance(error, json.JSONDecodeError) and "\n" in given.strip()
                 also = " Write each line break within a string as \\n, too." if raw and _RAW_BREAK.search(given) else ""
-                raise DamagedError(f"The arguments of `{name[:80]}` are no JSON ({error}).{also}") from None
+                raise DamagedError(f"The arguments of `{name[:80]}` are no JSON ({json_fault(error)}).{also}") from None
             if given.strip()[end:]:
                 raise DamagedError(
                     f"The arguments of `{name[:80]}` are JSON followed by more text: {given.strip()[end:][:40]!r}."

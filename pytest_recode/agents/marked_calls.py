@@ -3,10 +3,10 @@
     <|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path": "a.py"}<|call|>         gpt-oss (harmony)
     <|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{"path": "a.py"}<|tool_call_end|>     Kimi
     [TOOL_CALLS]read[ARGS]{"path": "a.py"}   [TOOL_CALLS][{"name": "read", "arguments": {...}}]           Mistral
-    <|python_tag|>{"name": "read", "parameters": {...}}; {...}                                            Llama
+    <|python_tag|>{"name": "read", "parameters": {...}}; {...}   <|python_tag|>[read(path="a.py"), submit()]      Llama
 
 and DeepSeek's with its own tokens. Called by the readers of answers in the pytest process. Pure. Where the arguments end is known from their
-JSON, so a text within them may hold any token.
+JSON, or from the brackets of a call in Python, so a text within them may hold any token.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 
 from pytest_recode.agents.calls import Call
-from pytest_recode.agents.json_calls import arguments_in, decoded, json_calls, taken_parts
+from pytest_recode.agents.json_calls import arguments_in, decoded, json_calls, json_fault, taken_parts
+from pytest_recode.agents.python_calls import end_of_expression, python_calls
 from pytest_recode.agents.values import FENCE, DamagedError, closes_fence
 
 _NAME = r"(?P<name>[\w.-]{1,80})"
@@ -36,6 +37,11 @@ _NAMED_CALLS = tuple(
 
 _JSON_CALL = re.compile(r"(?:<\|python_tag\|>|\[TOOL_CALLS\]|<\|tool_call\|>)\s{0,9}(?=[\[{])", re.ASCII)
 """What is before a call, or a list of calls, that JSON names."""
+
+_PYTHON_CALL = re.compile(
+    r"(?:<\|python_tag\|>|\[TOOL_CALLS\]|<\|tool_calls?\|>)\s{0,9}(?=\[?\s{0,9}[A-Za-z_][\w.]{0,80}\()", re.ASCII
+)
+"""What is before a call, or a list of calls, in Python."""
 
 _BETWEEN = re.compile(
     r"(?:\s|<\|tool_calls_section_(?:begin|end)\|>|<\uff5ctool\u2581calls\u2581(?:begin|end)\uff5c>)*", re.ASCII
@@ -134,6 +140,10 @@ def marked_calls(text: str, at: int) -> tuple[list[Call], int]:
 
 def _call_at(text: str, at: int, first: int) -> tuple[list[Call], int] | None:
     """The calls of one token, and the index after them. None if none begins at `at`."""
+    if (begun := _PYTHON_CALL.match(text, at)) is not None:
+        stop = end_of_expression(text, begun.end())
+        calls = python_calls(text[begun.end() : stop], text.count("\n", 0, begun.end()) + 1)
+        return calls, _END.match(text, stop).end()  # type: ignore[union-attr]
     if (begun := _JSON_CALL.match(text, at)) is not None:
         return _listed(text, begun.end())
     begun = next((found for each in _NAMED_CALLS if (found := each.match(text, at))), None)
@@ -172,4 +182,4 @@ def _json(text: str, at: int, line: int) -> tuple[object, int]:
     try:
         return decoded(text, at)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"The JSON of the call in line {line} cannot be read ({error}).") from None
+        raise DamagedError(f"The JSON of the call in line {line} cannot be read ({json_fault(error)}).") from None

@@ -12,19 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_recode.agents.action_arguments import RANGES, action, lines_from, lines_of, names_lines, whole_number
-from pytest_recode.agents.action_names import argument_of, in_workspace, kind_of, nearest, plain_name
+from pytest_recode.agents.action_names import TOOL_KINDS, argument_of, in_workspace, kind_of, nearest, plain_name
 from pytest_recode.agents.actions import Action, ProtocolError
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.value_reader import mark_around
-
-TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "run": ("exec_command", "run_terminal_cmd", "run_in_terminal", "container.exec"),
-    "edit": ("replace", "replace_string_in_file"),
-    "search": ("codebase_search",),
-    "grep": ("search_file_content", "search_files"),
-    "submit": ("final_answer",),
-}
-"""Names that are understood as those of tool calls only: in a text they are words. docs/reference/agents.md lists them."""
 
 EDITORS = ("str_replace_based_edit_tool", "str_replace_editor")
 """Tools with an argument `command` that says what to do."""
@@ -51,8 +42,7 @@ def tool_kind(name: str, given: dict[str, Any]) -> str | ProtocolError:
                 given["new_str"] = ""  # as that tool documents it
             return _COMMANDS[command]
         return _no_command(plain, command)
-    found = next((kind for kind, others in TOOL_NAMES.items() if plain in others), None)
-    return found if found is not None else _unknown(name, plain)
+    return TOOL_KINDS.get(plain) or _unknown(name, plain)
 
 
 def _no_command(editor: str, command: object) -> ProtocolError:
@@ -71,7 +61,7 @@ def _no_command(editor: str, command: object) -> ProtocolError:
 def names_a_tool(name: str) -> bool:
     """Whether a tool of this name is known."""
     plain = plain_name(name)
-    return kind_of(name) is not None or plain in EDITORS or any(plain in others for others in TOOL_NAMES.values())
+    return kind_of(name) is not None or plain in EDITORS or plain in TOOL_KINDS
 
 
 def _unknown(name: str, plain: str) -> ProtocolError:

@@ -45,7 +45,10 @@ def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, 
     said = said if acts(said) else _LISTED.sub("", line)
     if acts(said) and heading(line, heads) is None:
         if said != line and (HEADING.match(said) or len(heads) > 1):
-            raise DamagedError(f"{where} looks like an action and does not begin in the first column.")
+            raise DamagedError(
+                f"{where} looks like an action and does not begin in the first column. Begin each action there; to quote one, put it in "
+                "backticks within a sentence."
+            )
         if len(heads) > 1:
             raise DamagedError(f"{where} looks like an action, and others are marked in another way. {HOW}")
         hint = Hint(f"{where} looks like an action and has no `###` before it.", unmarked=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tokenize
 import warnings
 
 from pytest_recode.agents.action_names import kind_of
@@ -51,6 +52,25 @@ def python_calls(source: str, line: int) -> list[Call]:
     return calls
 
 
+def end_of_expression(text: str, at: int) -> int:
+    """The index after the bracket that closes the first one from `at` on, as Python reads strings and comments; the end of the text if none
+    does."""
+    lines = [f"{line}\n" for line in text[at:].split("\n")]
+    depth = 0
+    try:
+        for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
+            if token.type == tokenize.OP and token.string in "([{":
+                depth += 1
+            elif token.type == tokenize.OP and token.string in ")]}":
+                depth -= 1
+                if not depth:
+                    row, column = token.end
+                    return at + sum(map(len, lines[: row - 1])) + column
+    except (tokenize.TokenError, SyntaxError):
+        pass  # what is wrong is reported where the calls are parsed
+    return len(text)
+
+
 def _call(node: ast.expr, line: int) -> Call:
     name = _name(node)
     if not isinstance(node, ast.Call) or not name:
@@ -79,5 +99,7 @@ def _name(node: ast.expr) -> str:
         return ""
     function = node.func
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        if function.attr == "call":  # `read.call(path="a.py")`, as Llama 3 writes its built-in tools
+            return function.value.id
         return function.attr if function.value.id in ("default_api", "functions", "tools") else ""
     return function.id if isinstance(function, ast.Name) else ""

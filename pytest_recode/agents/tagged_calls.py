@@ -16,12 +16,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_recode.agents.action_names import argument_of, kind_of
+from pytest_recode.agents.action_names import TOOL_KINDS, argument_of, kind_of
 from pytest_recode.agents.actions import MAX_ACTIONS
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.forms import FORMS, PART_NAMES, TEXTS
-from pytest_recode.agents.json_calls import IGNORED_KEYS, NAMED, decoded, json_calls, taken_parts
-from pytest_recode.agents.other_tools import TOOL_NAMES
+from pytest_recode.agents.json_calls import IGNORED_KEYS, NAMED, decoded, json_calls, json_fault, taken_parts
 from pytest_recode.agents.values import DamagedError, Value
 
 _SPACE = "(?:(?:antml|xai|minimax):|\uff5cDSML\uff5c)"
@@ -37,7 +36,7 @@ _LISTS = frozenset({"function_calls", "tool_calls", "actions", "tools"})
 
 _CALLS = frozenset({"tool_call", "function_call", "tool_use", "tool", "action", "function", "invoke"})
 
-_OTHER_TOOLS = frozenset(name for names in TOOL_NAMES.values() for name in names if "_" in name) - {"final_answer"}
+_OTHER_TOOLS = frozenset(name for name in TOOL_KINDS if "_" in name) - {"final_answer"}
 """Names of other agents' tools that open a call; `<final_answer>` may be a frame around words."""
 
 _ARGUMENT_TAGS = frozenset({"parameter", "param", "arg", "argument"})
@@ -167,7 +166,7 @@ def _json_within(text: str, at: int, named: str, line: int) -> tuple[list[Call],
     try:
         value, at = decoded(text, at)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"The JSON in the tag of line {line} cannot be read ({error}).") from None
+        raise DamagedError(f"The JSON in the tag of line {line} cannot be read ({json_fault(error)}).") from None
     if named and isinstance(value, dict):
         return [Call(name=named, line=line, parts=taken_parts(value), arguments=value)], at
     calls = json_calls(value, line)
@@ -234,7 +233,7 @@ def _json_value(text: str, name: str, line: int) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"`{name[:80]}` of the call in line {line} is no JSON ({error}).") from None
+        raise DamagedError(f"`{name[:80]}` of the call in line {line} is no JSON ({json_fault(error)}).") from None
 
 
 def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:

@@ -28,6 +28,8 @@ _ADVICE = re.compile(
     r"(?<=[.`)?]) (?:Write|Answer in|Begin|End|Leave|Put|Close|To (?:quote|write|run)|Use|Each action|No other action|A text that|If it is)\b"
 )
 """Where an error message of the text protocol continues with advice: models with tools get other advice."""
+_ADVISED = re.compile(r"`### Action: ([a-z]+)`")
+"""An action that an error message of the text protocol advises."""
 _WORD = re.compile(r"[A-Za-z_]{2,40}")
 
 
@@ -153,7 +155,8 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
     if not line and not kind:
         return ProtocolError(text=f"Your answer calls no tool.{_not_done(reply.text)} {called}")
     lines = plain_lines(reply.text).split("\n")[max(line - 1, 0) :]
-    kind = kind or next(filter(None, map(kind_of, _WORD.findall("\n".join(lines)[:1000]))), "write")
+    words = [*_ADVISED.findall(fault), *_WORD.findall("\n".join(lines)[:1000])]
+    kind = kind or next(filter(None, map(kind_of, words)), "write")
     fault = _ADVICE.split(fault, maxsplit=1)[0].partition(" Nothing was done.")[0]
     how = f"with the arguments {arguments_of(kind)}" if FORMS[kind].takes else "without arguments"
     return ProtocolError(

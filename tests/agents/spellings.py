@@ -317,6 +317,12 @@ EXACT: dict[str, Spelling] = {
         + "; ".join(json.dumps({"name": name, "parameters": given}) for name, given in calls(text))
         + "<|eom_id|>"
     ),
+    "Llama 3 with calls in Python": lambda text: (
+        f"So.\n<|python_tag|>[write(path={PATH!r}, text={text!a}), submit()]<|eom_id|>"
+    ),
+    "Llama 3 with .call": lambda text: (
+        f"<|python_tag|>write.call(path={PATH!r}, text={text!a})<|eom_id|>\n<|python_tag|>submit.call()<|eom_id|>"
+    ),
     "Llama 4": lambda text: f"[write(path={PATH!r}, text={text!a}), submit()]",
     "Gemini": lambda text: (
         f"So.\n```tool_code\nprint(default_api.write(path={PATH!r}, text={text!a}))\nprint(default_api.submit())\n```"

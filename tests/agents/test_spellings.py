@@ -146,6 +146,10 @@ SHORT = {
         ("run", {"command": "python -c '\nprint(1)\n' | wc -l", "timeout": "5"})
     ],
     '<|python_tag|>{"name": "read", "parameters": {"path": "a.py"}}<|eom_id|>': [("read", {"path": "a.py"})],
+    '<|python_tag|>[\n  write(path="a.py", text="""s = "<|eom_id|>"\n)"""),\n  submit(),  # )\n]<|eom_id|>': [
+        ("write", {"path": "a.py", "text": 's = "<|eom_id|>"\n)'}),
+        ("submit", {}),
+    ],
     '[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}}]': [("read", {"path": "a.py"})],
     "### Action: read\npath: a.py\n\n**Summary:** the bound is wrong.": [("read", {"path": "a.py"})],
     "### Action: read\npath: a.py\n\n**Next steps**: I edit it.": [("read", {"path": "a.py"})],
@@ -206,6 +210,12 @@ SHORT = {
     "### Action: read\nend_line: 9\nstart_line: 3\npath: a.py": [("read", {"path": "a.py", "lines": "3-9"})],
     "### Action: read\npath: a.py\nstart_line: 3\nend_line: -1": [("read", {"path": "a.py", "lines": "3-"})],
     "### Action: read\npath: a.py\nstart_line: 3": [("read", {"path": "a.py", "lines": "3-"})],
+    "### Action: read\npath: a.py\nlines: 2-\nstart_line: 2": [("read", {"path": "a.py", "lines": "2-"})],
+    "### Action: read\npath: a.py\nfirst_line: 3\nlast_line: 9": [("read", {"path": "a.py", "lines": "3-9"})],
+    "### Action: read\npath: a.py\noffset: 10\nlimit: 20": [("read", {"path": "a.py", "lines": "10-29"})],
+    "<write_to_file>\n<path>a.txt</path>\n<content>\nx\n</content>\n<task_progress>\n- [x] write\n</task_progress>\n</write_to_file>": [
+        ("write", {"path": "a.txt", "text": "x\n"})
+    ],
     "### Action: submit\nThat is all. It should pass now.": [("submit", {})],
     "### Action: shell\ncmd: ls": [("run", {"command": "ls"})],
     "### Action: run\ncommand: |\n  cd src\n  ls": [("run", {"command": "cd src\nls"})],
@@ -387,13 +397,38 @@ def refusal(answer: str) -> str:
         ),
         (
             "### Action: read\npath: a.py\nstart_line: first",
-            "`read` does not take `start_line` (line 3); it takes `path`, `lines`.",
+            '`start_line` of `read` must be the number of a line, and is `"first"`.',
         ),
-        ("### Action: read\npath: a.py\nlines: 1-2\nstart_line: 1", "`lines` of `read` is given twice."),
+        (
+            "### Action: read\npath: a.py\nlines: 1-2\nstart_line: 1",
+            "The lines of `read` are given in two ways, and `start_line` is one of them. Give `lines` alone.",
+        ),
         (
             "### Action: read\npath: a.py\nstart_line: 1\nend_line: 3\nlines: 1-2",
-            "`lines` of `read` is given twice.",
+            "The lines of `read` are given in two ways, and `start_line` is one of them.",
         ),
+        ("### Action: read\npath: a.py\noffset: 1\noffset: 2", "`offset` of `read` is given twice."),
+        (
+            "### Action: write\npath: a.py\ntext: x = 1\ny: int = 3",
+            "The text before it ended in line 3: if it continues after that, write it as a block, which takes such lines.",
+        ),
+        (
+            '{"action": "write", "args": {"path": "a.py", "text": "say "hi" now"}}',
+            'cannot be read (Expecting \',\' delimiter at `hi" now"}}`; a double quote within a string is written \\").',
+        ),
+        (
+            '{"action": "write", "args": {"path": "a.py", "text": "x\n\\t"}}',
+            "a string has both line breaks and `\\t`, so that it is unclear whether that is an escape",
+        ),
+        (
+            '<|python_tag|>[edit(path="a.py", old="x", new=y), submit()]',
+            "Line 1 calls `edit` with arguments that cannot be read.",
+        ),
+        (
+            "### Action: read\npath: a.py\n\n> ### Action: submit",
+            "Begin each action there; to quote one, put it in backticks within a sentence.",
+        ),
+        ("### Action: run_terminal_cmd\ncommand: ls", "There is no action `run_terminal_cmd`; use `run`."),
         ('### Action: run\ncommand: python -c "\nprint(1)\n### Action: submit', "is not closed"),
         (
             "### Action: run\ncommand <<EOF\npython - <<'EOF'\nx = 1\nEOF\ngrep -n x a.py\nEOF",

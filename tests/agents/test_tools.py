@@ -177,6 +177,11 @@ def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_
         ('<tool_call>{"name": "list", "arguments": {"path": "a"', "", "list"),
         ("<write>\n<path>a", "", "write"),
         ("### Action: submit\nwhat: now", "", "submit"),
+        (
+            "### Action\nsolver.py\n```python\nx = 1\n```\n\n### Action: submit",
+            "line 2 names a file with code below it",
+            "write",
+        ),
     ],
 )
 def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: str, fault: str, kind: str) -> None:
@@ -229,7 +234,7 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
         (calls(("read", "{path: a}")), "The arguments of `read` are no JSON (Expecting property name"),
         (
             calls(("edit", '{"path": "a", "old": "x\ny", "new": "\\epsilon\n"}')),
-            "The arguments of `edit` are no JSON (Invalid \\escape: line 2 column 13 (char 36)). Write each line break within a string as \\n, too.",
+            "The arguments of `edit` are no JSON (Invalid \\escape at `\\epsilon`). Write each line break within a string as \\n, too.",
         ),
         (calls(("read", '["a"]')), "The arguments of `read` are no JSON object but an array. Nothing was done."),
         (calls(("read", "null")), "`read` needs `path`."),
