@@ -33,8 +33,8 @@ def read_heading(call: Call, said: str, line: int) -> str:
     if kind is None:
         if _SENTENCE.search(said):
             raise DamagedError(
-                f"Line {line} (`{said[:80]}`) stands where an action is named. Write each action as `### Action: NAME`, its arguments below it, and "
-                "sentences before it."
+                f"Line {line} (`{said[:80]}`) stands where an action is named.",
+                advice="Write each action as `### Action: NAME`, its arguments below it, and sentences before it.",
             )
         raise unknown_action(call.name, after=f"(Line {line}.)")
     if not FORMS[kind].needs_nothing and _REMARK.fullmatch(main):
@@ -56,7 +56,8 @@ def _main(call: Call, kind: str, said: str, line: int) -> dict[str, object]:
     value = value_at([*[""] * (line - 1), said], line - 1, main, f": {said}")  # so that an error names this line
     if main == "path" and any(map(str.isspace, value.text)) and not unquoted(said)[1]:
         raise DamagedError(
-            f"Line {line} gives `{said[:80]}` as the path of `{kind}`. Write `path: ` and the path below it."
+            f"Line {line} gives `{said[:80]}` as the path of `{kind}`.",
+            advice="Write `path: ` and the path below it.",
         )
     return {main: value.text}
 
@@ -76,7 +77,8 @@ def _named(call: Call, said: str, line: int) -> str:
     call.name = verb.rstrip(".")
     if INVISIBLE.match(rest.lstrip()):
         raise DamagedError(
-            f"Line {line} holds an invisible character (U+{ord(rest.lstrip()[0]):04X}) after `{verb[:80]}`. Leave it out."
+            f"Line {line} holds an invisible character (U+{ord(rest.lstrip()[0]):04X}) after `{verb[:80]}`.",
+            advice="Leave it out.",
         )
     if rest[:1] == "[" and rest.endswith("]") and not second:  # as in ReAct: read[a.py]
         return rest[1:-1].strip()

@@ -113,21 +113,22 @@ class ActionReader:
             if (before := next((each for each in self.earlier if ends(each, line)), None)) is not None:
                 raise DamagedError(
                     f"Line {self.at + 1} ({shown(line)}) could end the text that began in line {before.opened} and ended in line {before.end}: it is "
-                    f"unclear which is meant. End that text with a word that is no line of it, such as `{_other_word(before.closer)}`."
+                    "unclear which is meant.",
+                    advice=f"End that text with a word that is no line of it, such as `{_other_word(before.closer)}`.",
                 )
             if kind == "run" and "command" in names_given(
                 call, kind
             ):  # its form, a command of one line, would not help
                 how = where_it_ended(last) if last is not None and last.block else AS_A_COMMAND
-                raise DamagedError(f"{stray} {how}", stray=stray)
+                raise DamagedError(stray, advice=how, stray=True)
             if kind == "run" and len(line.strip()) <= 400 and line.strip()[0] not in "#>%|&;<-*":
                 told = f"{stray} Nothing was done. If it is the command, write it like this:"
                 following = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ""
                 more = following.strip() and heading(following, self.heads) is None
                 form = "command <<END_OF_COMMAND\n(its lines)\nEND_OF_COMMAND" if more else f"command: {line.strip()}"
-                raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\n{form}"), stray=stray)
+                raise WrongError(ProtocolError(text=f"{told}\n\n### Action: run\n{form}"), fault=stray, stray=True)
             told = f"{stray} {where_it_ended(last)}" if last is not None else stray
-            raise WrongError(ProtocolError(text=f"{told} Nothing was done.", kind=kind), stray=stray)
+            raise WrongError(ProtocolError(text=f"{told} Nothing was done.", kind=kind), fault=stray, stray=True)
         if fence:
             raise DamagedError(f"The code fence around the action in line {call.line} is not closed.")
 
@@ -185,9 +186,9 @@ class ActionReader:
             wrong = (
                 f"`{kind}` does not take `{name}`{unless_as_it_is(kind, name)} (line {self.at + 1}); it takes {takes}."
             )
-            if (last := last_text(call, kind)) is not None and last.end == self.at:
-                wrong += f" {where_it_ended(last)}"
-            raise WrongError(wrong_use(kind, wrong))
+            last = last_text(call, kind)
+            told = f"{wrong} {where_it_ended(last)}" if last is not None and last.end == self.at else wrong
+            raise WrongError(wrong_use(kind, told), fault=wrong)
         value = value_at(self.lines, self.at, own, tail)
         self._keep(call, name, with_further_lines(self.lines, value) if own == "command" else value)
         return True
@@ -302,7 +303,8 @@ class ActionReader:
             and re.match(r":?[ ]*(?:<<|[|>][-+]?$)", tail_of(argument))
         ):
             raise DamagedError(
-                f"It is not known whether line {self.at + 2} ({shown(inner)}) belongs to the text. Leave the code fence around it out."
+                f"It is not known whether line {self.at + 2} ({shown(inner)}) belongs to the text.",
+                advice="Leave the code fence around it out.",
             )
         given = names_given(call, kind)
         python = language_in(fence["info"]) in PYTHONS  # an assignment may look like an argument
@@ -322,8 +324,8 @@ class ActionReader:
         if kind == "write" and path:
             if "path" not in given and has_blanks(value.info):
                 raise DamagedError(
-                    f"The code fence in line {self.at + 1} says `{value.info[:80]}`: it is unclear which of it is the path. Write the path "
-                    "below the heading, in a line `path: ...`."
+                    f"The code fence in line {self.at + 1} says `{value.info[:80]}`: it is unclear which of it is the path.",
+                    advice="Write the path below the heading, in a line `path: ...`.",
                 )
             if "path" not in given:
                 call.arguments["path"] = path
@@ -353,7 +355,8 @@ class ActionReader:
             value, end = decoded(text, len(line) - len(line.lstrip()))
         except (ValueError, RecursionError) as error:
             raise DamagedError(
-                f"The JSON that begins in line {at + 1} cannot be read ({json_fault(error)}). {AS_BLOCKS}"
+                f"The JSON that begins in line {at + 1} cannot be read ({json_fault(error)}).",
+                advice=AS_BLOCKS,
             ) from None
         if text[end:].partition("\n")[0].strip():
             raise DamagedError(f"Something follows the JSON that begins in line {at + 1}.")

@@ -110,7 +110,8 @@ class AnswerReader:
             )
         if self.hidden and self.calls:
             raise DamagedError(
-                f"The action in line {self.hidden} follows other text. Begin each action in a line of its own."
+                f"The action in line {self.hidden} follows other text.",
+                advice="Begin each action in a line of its own.",
             )
         return self
 
@@ -118,7 +119,8 @@ class AnswerReader:
         if self.calls and self.single:
             raise DamagedError(
                 f"Line {self.at + 1} ({shown(self.lines[self.at])}) follows an action: it is unclear whether it is a "
-                "comment. Write headings with `###`."
+                "comment.",
+                advice="Write headings with `###`.",
             )
         self._checked_part(head.word)
         self.word = head.word
@@ -190,7 +192,8 @@ class AnswerReader:
             if acts(said.lstrip(" \t>-*+")) or opens_call(said) or call_within(said):
                 raise DamagedError(
                     f"Line {at + 1} ({shown(said)}) looks like an action and is within `<{tag['name']}>`: it is unclear "
-                    "whether it is meant. Write actions after the parts."
+                    "whether it is meant.",
+                    advice="Write actions after the parts.",
                 )
             self._check_marks(said)
         self.tags += 1
@@ -228,8 +231,8 @@ class AnswerReader:
         """Drop everything up to a closing thought tag whose opening tag the provider removed."""
         if self.calls:
             raise DamagedError(
-                f"`{line.strip()}` in line {self.at + 1} follows an action: it is unclear whether that was a thought. Write all "
-                "actions after the end of your thoughts, and none within them."
+                f"`{line.strip()}` in line {self.at + 1} follows an action: it is unclear whether that was a thought.",
+                advice="Write all actions after the end of your thoughts, and none within them.",
             )
         for found in (self.parts, self.exact, self.texts):
             found.clear()
@@ -277,7 +280,8 @@ class AnswerReader:
             if not calls_within and (acts(said) or opens_call(said) or begins_call(said) >= 0):
                 raise DamagedError(
                     f"Line {end + 1} ({shown(said)}) is in the code fence that line {opened + 1} opens: "
-                    "it is unclear whether it is meant. Close the fence before the action."
+                    "it is unclear whether it is meant.",
+                    advice="Close the fence before the action.",
                 )
             end += 1
         if calls_within and end < len(self.lines):
@@ -285,7 +289,8 @@ class AnswerReader:
             return
         if calls_as_python(inner):
             raise DamagedError(
-                f"Line {first + 1} ({shown(inner)}) looks like an action and is written as a call of Python. {HOW}"
+                f"Line {first + 1} ({shown(inner)}) looks like an action and is written as a call of Python.",
+                advice=HOW,
             )
         if self.calls and end == len(self.lines):
             raise DamagedError(f"The code fence in line {opened + 1} belongs to no action.")
@@ -296,7 +301,7 @@ class AnswerReader:
                 how = "To run it, put `### Action: run` above the fence."
             stray = f"The code fence in line {opened + 1} follows an action and belongs to none."
             how += " To quote it, put it before the first action, without the name of a file."
-            raise DamagedError(f"{stray} {how}", stray=stray)
+            raise DamagedError(stray, advice=how, stray=True)
         self.parts.setdefault(self.word, []).extend(self.lines[opened : end + 1])
         self.at = min(end + 1, len(self.lines))
 
@@ -332,8 +337,8 @@ class AnswerReader:
         """Raises DamagedError if a line of prose has a token of a chat template, which may begin a call."""
         if mark := stray_mark(line):
             raise DamagedError(
-                f"Line {self.at + 1} ({shown(line)}) has `{mark[:80]}`, which some models write to call a tool, and no call that can be read. "
-                "Leave it out, or put it in backticks."
+                f"Line {self.at + 1} ({shown(line)}) has `{mark[:80]}`, which some models write to call a tool, and no call that can be read.",
+                advice="Leave it out, or put it in backticks.",
             )
 
     def _json(self, at: int, line: str, form: str = "JSON") -> bool:
@@ -350,7 +355,8 @@ class AnswerReader:
         except (ValueError, RecursionError) as error:
             if looks_like_a_call(text[start : start + 1000]):
                 raise DamagedError(
-                    f"The JSON that begins in line {at + 1} cannot be read ({json_fault(error)}). {AS_BLOCKS}"
+                    f"The JSON that begins in line {at + 1} cannot be read ({json_fault(error)}).",
+                    advice=AS_BLOCKS,
                 ) from None
             return False
         calls = json_calls(value, at + 1)
@@ -437,7 +443,8 @@ class AnswerReader:
             said, at, self.at = line.strip(), self.at + 1, self.at + 1
         if not said:
             raise DamagedError(
-                f"The heading in line {call.line} names no action. Write `### Action: read`, for example."
+                f"The heading in line {call.line} names no action.",
+                advice="Write `### Action: read`, for example.",
             )
         if not head.rest and (named := NAMED_FILE.match(said)) and FENCE.match(self._next_line(self.at)):
             raise DamagedError(
@@ -474,8 +481,11 @@ class AnswerReader:
             return "run"
         if language in PYTHON:
             raise DamagedError(
-                f"The heading in line {line} names no action, and the code of line {self.at + 1} is below it. To write it to a file, "
-                f"begin with `### Action: write` and `path: {path_in(info) or 'FILE.py'}`; the code follows."
+                f"The heading in line {line} names no action, and the code of line {self.at + 1} is below it.",
+                advice=(
+                    "To write it to a file, "
+                    f"begin with `### Action: write` and `path: {path_in(info) or 'FILE.py'}`; the code follows."
+                ),
             )
         return ""
 
@@ -483,8 +493,8 @@ class AnswerReader:
         """A line with one hash may also be a comment, so an action under it must not follow code."""
         if not self.calls and holds_code("\n".join(self.lines[: self.at])):
             raise DamagedError(
-                f"Line {self.at + 1} ({shown(self.lines[self.at])}) follows code: it is unclear whether it is a comment. "
-                f"{HOW}"
+                f"Line {self.at + 1} ({shown(self.lines[self.at])}) follows code: it is unclear whether it is a comment.",
+                advice=HOW,
             )
 
     @property
@@ -495,12 +505,14 @@ class AnswerReader:
         if self.quoted and not self.wrapper:
             raise DamagedError(
                 f"The code fence in line {self.quoted} is within a part of your answer and holds an action, and line {line} acts outside of it: it is unclear "
-                "whether the fence is a quotation. Write every action without a fence, after your parts, and quote none."
+                "whether the fence is a quotation.",
+                advice="Write every action without a fence, after your parts, and quote none.",
             )
         if self.resumed:
             raise DamagedError(
                 f"Your answer continues with another part or with a result in line {self.resumed} and then acts again (line {line}), before it has seen any "
-                "result. Write Observation, Reflection and Planning once, then all actions of this step, and stop."
+                "result.",
+                advice="Write Observation, Reflection and Planning once, then all actions of this step, and stop.",
             )
 
 

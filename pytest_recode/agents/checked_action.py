@@ -28,19 +28,24 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
             dedented = next(each.opened for each in (old, new) if each.dedented)
             raise DamagedError(
                 f"The old and the new text of the `edit` in line {call.line} are the same: after `|`, as in line {dedented}, the indentation of "
-                "the first line is taken away. Write both as blocks, whose lines are taken as they are: `old <<END_OF_OLD`, its lines, "
-                "`END_OF_OLD`, then `new <<END_OF_NEW`, its lines, `END_OF_NEW`."
+                "the first line is taken away.",
+                advice=(
+                    "Write both as blocks, whose lines are taken as they are: `old <<END_OF_OLD`, its lines, "
+                    "`END_OF_OLD`, then `new <<END_OF_NEW`, its lines, `END_OF_NEW`."
+                ),
             )
         clipped = next((each.opened for each in call.values.values() if each.clipped), 0)
         if clipped:
             raise DamagedError(
                 f"The old and the new text of the `edit` in line {call.line} are the same: after `|`, as in line {clipped}, blank lines "
-                "at the end of a text are left out. Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
+                "at the end of a text are left out.",
+                advice="Write it as a block: `new <<END_OF_TEXT`, its lines, `END_OF_TEXT`.",
             )
     if old is not None and new is not None and _unclear_breaks(old, new):
         raise DamagedError(
             f"It is unclear whether the line breaks next to the tags belong to the texts of the `edit` in line {call.line}: the two texts are "
-            "written in different ways, or one is empty. Write both texts directly next to their tags, with the line breaks that they have."
+            "written in different ways, or one is empty.",
+            advice="Write both texts directly next to their tags, with the line breaks that they have.",
         )
     name, given = call.name, dict(call.arguments)
     if kind_of(name) is None and names_a_tool(name):  # as only a tag or JSON can name it
@@ -65,13 +70,14 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
     named = path_in(value.info)
     if named and named.removeprefix("./") != path.removeprefix("./"):
         raise DamagedError(
-            f"`write` names `{path[:80]}`, and its code fence in line {value.opened} `{named[:80]}`: it is unclear which is meant. "
-            f"Write one of them, such as `path: {named[:80]}`, and the fence without a name."
+            f"`write` names `{path[:80]}`, and its code fence in line {value.opened} `{named[:80]}`: it is unclear which is meant.",
+            advice=f"Write one of them, such as `path: {named[:80]}`, and the fence without a name.",
         )
     if interface := interface_in(value.info):
         raise DamagedError(
             f"The code fence in line {value.opened} holds the correction of one interface (`interface={interface[:80]}`), and `write` "
-            f"replaces the whole of {path[:200]}. Write the whole file in a fence without `interface=`, or use `edit`."
+            f"replaces the whole of {path[:200]}.",
+            advice="Write the whole file in a fence without `interface=`, or use `edit`.",
         )
     python = path.endswith(".py")
     wrong = syntax_error(unfenced(path, text)) if python else None
@@ -79,21 +85,27 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
     if later and (not python or wrong or not text.strip()):
         raise DamagedError(
             f"The text of {path[:200]} ends at line {value.end}, and line {later} could end it as well"
-            f"{f'; up to line {value.end} it is no Python ({wrong})' if wrong else ''}. Write it as a block that ends in a word which "
-            f"is no other line of your answer: `text <<{_fresh(lines)}`, its lines, `{_fresh(lines)}`."
+            f"{f'; up to line {value.end} it is no Python ({wrong})' if wrong else ''}.",
+            advice=(
+                "Write it as a block that ends in a word which "
+                f"is no other line of your answer: `text <<{_fresh(lines)}`, its lines, `{_fresh(lines)}`."
+            ),
         )
     if (not python or wrong) and (inner := _inner_fence(value)):
         raise DamagedError(
             f"The text of {path[:200]} ends in line {value.end}, and line {inner} opens another code fence within it: it is unclear which "
-            f"of the two ends there. Write it as a block: `text <<{_fresh(lines)}`, its lines, `{_fresh(lines)}`."
+            "of the two ends there.",
+            advice=f"Write it as a block: `text <<{_fresh(lines)}`, its lines, `{_fresh(lines)}`.",
         )
     if wrong and not value.closer and "\n" not in text:
         raise DamagedError(
-            f"`text` of {path[:200]} is the one line `{text[:80]}`, which is no Python ({wrong}). Write it as a block."
+            f"`text` of {path[:200]} is the one line `{text[:80]}`, which is no Python ({wrong}).",
+            advice="Write it as a block.",
         )
     if wrong and syntax_error(textwrap.dedent(text)) is None:
         raise DamagedError(
-            f"The text of {path[:200]} is indented as a whole, so that it is no Python. Write it without the indentation."
+            f"The text of {path[:200]} is indented as a whole, so that it is no Python.",
+            advice="Write it without the indentation.",
         )
     return Action(kind="write", arguments={"path": path, "text": text + value.final})
 
@@ -186,5 +198,6 @@ def _check_shell(call: Call) -> None:
         else "Write the code to a file with `write` and run that; put a command in a fence of `bash`."
     )
     raise DamagedError(
-        f"The code fence in line {value.opened} says `{language[:40]}`, and the command of `run` is for a shell. {how}"
+        f"The code fence in line {value.opened} says `{language[:40]}`, and the command of `run` is for a shell.",
+        advice=how,
     )

@@ -86,7 +86,8 @@ def whole(text: str) -> tuple[Fence, ...]:
         if number + 1 < len(pieces) and unsure(piece):
             raise DamagedError(
                 f"The code fences do not tell where the code that begins in line {piece.line} ends: a line of backticks is in one of "
-                "its strings. Use a fence of four backticks."
+                "its strings.",
+                advice="Use a fence of four backticks.",
             )
     return pieces
 
@@ -117,19 +118,21 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
             lines = ", ".join(str(piece.line) for piece in code)
             raise DamagedError(
                 f"Your answer has {len(code)} blocks of code (lines {lines}) and none names {targets[0]}: it is unclear which one "
-                f"is meant. Begin the fence with a line such as ```python {targets[0]}."
+                "is meant.",
+                advice=f"Begin the fence with a line such as ```python {targets[0]}.",
             )
         chosen = dict(zip(targets, code, strict=False))
     for path, piece in chosen.items():
         if interface := interface_in(piece.info):
             raise DamagedError(
                 f"The code that begins in line {piece.line} is the correction of one interface (`interface={interface[:80]}`), and a "
-                f"block replaces the whole of {path}. Write the whole file in a fence without `interface=`: ```python {path}."
+                f"block replaces the whole of {path}.",
+                advice=f"Write the whole file in a fence without `interface=`: ```python {path}.",
             )
         if form := form_of_change(piece.text):
             raise DamagedError(
-                f"The code that begins in line {piece.line} is {form}, and a block replaces the whole of {path}. Write the whole content of "
-                f"{path}: ```python {path}."
+                f"The code that begins in line {piece.line} is {form}, and a block replaces the whole of {path}.",
+                advice=f"Write the whole content of {path}: ```python {path}.",
             )
     problems = []
     for path, count in Counter(str(name) for _, name in named if name in chosen).items():

@@ -147,12 +147,15 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
             calls = json_calls(rest.pop(key), line)
             if calls is None:
                 raise DamagedError(
-                    f"The list `{key}` of the JSON object in line {line} holds no action. Write each like {AS_JSON}."
+                    f"The list `{key}` of the JSON object in line {line} holds no action.",
+                    advice=f"Write each like {AS_JSON}.",
                 )
             if extra := [each for each in rest if each not in IGNORED_KEYS]:
                 raise DamagedError(
-                    f"The JSON object in line {line} has `{extra[0][:80]}` beside `{key}`: it belongs to no action. Leave it out, or "
-                    f"write it as text before the object. Each action is written like {AS_JSON}."
+                    f"The JSON object in line {line} has `{extra[0][:80]}` beside `{key}`: it belongs to no action.",
+                    advice=(
+                        f"Leave it out, or write it as text before the object. Each action is written like {AS_JSON}."
+                    ),
                 )
             calls[0].parts |= parts
             return calls
@@ -171,7 +174,8 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
         inner = json_calls(called, line)
         if inner is None or rest:
             raise DamagedError(
-                f"`{name}` of the JSON object in line {line} names no action. Write {AS_JSON}, for example."
+                f"`{name}` of the JSON object in line {line} names no action.",
+                advice=f"Write {AS_JSON}, for example.",
             )
         inner[0].parts = parts | inner[0].parts
         return inner
@@ -187,7 +191,7 @@ def json_calls(value: Any, line: int) -> list[Call] | None:
         try:
             given = arguments_in(given, called)
         except DamagedError as damage:
-            raise DamagedError(f"{damage}{_as_an_object(called)}") from None
+            raise DamagedError(str(damage), advice=_as_an_object(called)) from None
     if given is None:
         given = {}
     if not isinstance(given, dict):
@@ -206,8 +210,11 @@ def _check_arguments(given: Mapping[str, Any], line: int) -> None:
     known = [key for key in given if is_argument_name(key)]
     if known and all(key in known or key in IGNORED_KEYS for key in given):
         raise DamagedError(
-            f"The JSON object in line {line} has arguments of actions (`{known[0][:80]}`) and names no action. Write each action like {AS_JSON}. If "
-            "it is data, leave it out, or put it in backticks within a sentence."
+            f"The JSON object in line {line} has arguments of actions (`{known[0][:80]}`) and names no action.",
+            advice=(
+                f"Write each action like {AS_JSON}. If "
+                "it is data, leave it out, or put it in backticks within a sentence."
+            ),
         )
 
 
@@ -258,8 +265,12 @@ def arguments_in(text: str, name: str) -> dict[str, Any]:
                 value, end = decoded(given.strip())
             except (ValueError, RecursionError) as error:
                 raw = isinstance(error, json.JSONDecodeError) and "\n" in given.strip()
-                also = " Write each line break within a string as \\n, too." if raw and _RAW_BREAK.search(given) else ""
-                raise DamagedError(f"The arguments of `{name[:80]}` are no JSON ({json_fault(error)}).{also}") from None
+                raise DamagedError(
+                    f"The arguments of `{name[:80]}` are no JSON ({json_fault(error)}).",
+                    advice="Write each line break within a string as \\n, too."
+                    if raw and _RAW_BREAK.search(given)
+                    else "",
+                ) from None
             if given.strip()[end:]:
                 raise DamagedError(
                     f"The arguments of `{name[:80]}` are JSON followed by more text: {given.strip()[end:][:40]!r}."
@@ -274,7 +285,7 @@ def arguments_in(text: str, name: str) -> dict[str, Any]:
 
 def _as_an_object(name: str) -> str:
     kind = kind_of(name)
-    return f" Write them as an object: {arguments_of(kind)}." if kind else ""
+    return f"Write them as an object: {arguments_of(kind)}." if kind else ""
 
 
 def looks_like_a_call(text: str) -> bool:

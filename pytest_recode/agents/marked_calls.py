@@ -132,8 +132,8 @@ def marked_calls(text: str, at: int) -> tuple[list[Call], int]:
     end = _LAST.match(text, end).end()  # type: ignore[union-attr]
     if rest := text[end:].partition("\n")[0].strip():
         raise DamagedError(
-            f"{rest[:80]!r} follows a call of a tool in line {text.count(chr(10), 0, end) + 1}, and is no call in the same form. Write all calls "
-            "in one form, and other text before them."
+            f"{rest[:80]!r} follows a call of a tool in line {text.count(chr(10), 0, end) + 1}, and is no call in the same form.",
+            advice="Write all calls in one form, and other text before them.",
         )
     return calls, end
 

@@ -46,16 +46,25 @@ def checked(lines: Sequence[str], at: int, heads: Sequence[re.Pattern[str]], *, 
     if acts(said) and heading(line, heads) is None:
         if said != line and (HEADING.match(said) or len(heads) > 1):
             raise DamagedError(
-                f"{where} looks like an action and does not begin in the first column. Begin each action there; to quote one, put it in "
-                "backticks within a sentence."
+                f"{where} looks like an action and does not begin in the first column.",
+                advice="Begin each action there; to quote one, put it in backticks within a sentence.",
             )
         if len(heads) > 1:
-            raise DamagedError(f"{where} looks like an action, and others are marked in another way. {HOW}")
+            raise DamagedError(
+                f"{where} looks like an action, and others are marked in another way.",
+                advice=HOW,
+            )
         hint = Hint(f"{where} looks like an action and has no `###` before it.", unmarked=True)
     if acted and line.strip(" \t`*") in FORMS:
-        raise DamagedError(f"{where} is the name of an action without a heading. {HOW}")
+        raise DamagedError(
+            f"{where} is the name of an action without a heading.",
+            advice=HOW,
+        )
     if calls_as_python(line):
-        raise DamagedError(f"{where} looks like an action and is written as a call of Python. {HOW}")
+        raise DamagedError(
+            f"{where} looks like an action and is written as a call of Python.",
+            advice=HOW,
+        )
     if call_within(line):
         hint = hint or Hint(f"{where} has an action after other text: begin it in a line of its own.")
     if _HIDDEN.search(_SPAN.sub("", line[:300])) and heading(line, heads) is None:

@@ -75,12 +75,12 @@ def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
         step = read_actions(text[: ended.start()])
         if _ends_in_a_text(step, text[: ended.start()]):
             raise DamagedError(
-                f"Your answer ends in `{ended[0].strip()}`, and it is unclear whether that belongs to the text before it. Give that text as a"
-                " block with a last line of its own."
+                f"Your answer ends in `{ended[0].strip()}`, and it is unclear whether that belongs to the text before it.",
+                advice="Give that text as a block with a last line of its own.",
             )
         return step
     except NoActionError as none:
-        what = f"{none.hint} No other action was found." if none.hint else _NO_ACTION
+        what = f"{none.fault} No other action was found." if none.fault else _NO_ACTION
         shape = _shape(plain_lines(text).split("\n"))
         return ProtocolError(
             text=f"{what} Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{shape}"
@@ -108,11 +108,7 @@ def _ends_in_a_text(step: Step, answer: str) -> bool:
 
 
 class NoActionError(DamagedError):
-    """A text has no action. `hint`, if not empty, names a line that looks like one."""
-
-    def __init__(self, hint: str) -> None:
-        super().__init__(hint)
-        self.hint = hint
+    """A text has no action. `fault`, if not empty, names a line that looks like one."""
 
 
 def read_actions(text: str) -> Step:
@@ -120,7 +116,8 @@ def read_actions(text: str) -> Step:
     text = without_thoughts(plain_lines(text))
     if len(text) > MAX_ANSWER:
         raise DamagedError(
-            f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Write less at once."
+            f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read.",
+            advice="Write less at once.",
         )
     try:
         return _step(_read(_outdented(text).split("\n")))
@@ -145,9 +142,9 @@ def _read(lines: list[str]) -> AnswerReader:
             return AnswerReader(lines=lines, heads=(HEADING, LOOSE, SINGLE)).read()
     if damage is not None:
         if real and reading.hint is not None and reading.hint.unmarked:
-            raise DamagedError(f"{reading.hint.text} {_ALIKE}")
+            raise DamagedError(reading.hint.text, advice=_ALIKE)
         if damage.stray and (cut := cut_short(reading.calls, lines)):
-            raise DamagedError(f"{damage.stray} {cut}")
+            raise DamagedError(damage.fault, advice=cut)
         raise damage
     return reading
 
@@ -309,7 +306,7 @@ def _step(reading: AnswerReader) -> Step:
         told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())
         raise DamagedError(f"Your answer has actions in different forms, {told}: use one.")
     if reading.hint is not None:
-        raise DamagedError(f"{reading.hint.text} {_ALIKE}")
+        raise DamagedError(reading.hint.text, advice=_ALIKE)
     if len(calls) > MAX_ACTIONS:
         raise DamagedError(f"Your answer has {len(calls)} actions; at most {MAX_ACTIONS} are done at once.")
     texts = [*reading.texts, *(each for call in calls for each in call.values.values() if each.closer[:1] == "<")]

@@ -32,12 +32,14 @@ def python_calls(source: str, line: int) -> list[Call]:
         where = line + (error.lineno or 1) - 1
         ended = source.count("'" * 3) % 2 or source.count('"' * 3) % 2
         how = (
-            " A line of backticks within a text ends the code fence: write that text as a block, which takes such lines."
+            "A text in three quotes is not closed: if it holds a line of backticks, that ends the code fence. Write it as a block, which takes "
+            "such lines."
             if ended
             else ""
         )
         raise DamagedError(
-            f"The calls in Python that begin in line {line} cannot be read (line {where}: {error.msg.partition(' (')[0]}).{how}"
+            f"The calls in Python that begin in line {line} cannot be read (line {where}: {error.msg.partition(' (')[0]}).",
+            advice=how,
         ) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise DamagedError(f"The calls in Python that begin in line {line} cannot be read ({error}).") from None

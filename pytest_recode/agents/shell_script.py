@@ -27,8 +27,8 @@ def here_document(lines: Sequence[str], at: int, said: str) -> Value:
                 break
         else:
             raise DamagedError(
-                f"The here-document `{here[0]}` of the command in line {at + 1} has no last line `{here['tag']}`. "
-                "Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`."
+                f"The here-document `{here[0]}` of the command in line {at + 1} has no last line `{here['tag']}`.",
+                advice="Write all of the command as a block: `command <<END_OF_COMMAND`, its lines, `END_OF_COMMAND`.",
             )
     last = list(HERE.finditer(said))[-1]["tag"]
     return Value(text="\n".join([said, *lines[at + 1 : end]]), end=end, closer=last, opened=at + 1)
@@ -116,6 +116,7 @@ def continued(lines: Sequence[str], at: int, said: str) -> Value:
         end += 1
     if rows[-1].endswith("\\") or not rows[-1].strip() or HERE.search(rows[-1]) or any(map(_is_heading, rows[1:])):
         raise DamagedError(
-            f"The command in line {at + 1} continues after a backslash, and its end is not clear. Write it as a block."
+            f"The command in line {at + 1} continues after a backslash, and its end is not clear.",
+            advice="Write it as a block.",
         )
     return Value(text="\n".join(rows), end=end, opened=at + 1)

@@ -153,7 +153,10 @@ def tagged_calls(text: str, at: int) -> tuple[list[Call], int]:
             calls += found
             at = _skipped(text, at)
         if not calls:
-            raise DamagedError(f"`{tag[0][:80]}` in line {line} holds neither a JSON object nor an action. {_HOW}")
+            raise DamagedError(
+                f"`{tag[0][:80]}` in line {line} holds neither a JSON object nor an action.",
+                advice=_HOW,
+            )
     at = _skipped(text, at)
     if not text.startswith(close, at):
         what = text[at:].partition("\n")[0]
@@ -214,12 +217,15 @@ def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
             if (last := next(reversed(call.values.values()), None)) and last.closer in text[at : text.find(close, at)]:
                 raise DamagedError(
                     f"The text of the argument that begins in line {last.opened} ends at the first `{last.closer}`, and there is another after it: it "
-                    "is unclear which is meant. Write the action below `### Action: NAME`, and the text as a block: `text <<END_OF_TEXT`, "
-                    "its lines, `END_OF_TEXT`."
+                    "is unclear which is meant.",
+                    advice=(
+                        "Write the action below `### Action: NAME`, and the text as a block: `text <<END_OF_TEXT`, "
+                        "its lines, `END_OF_TEXT`."
+                    ),
                 )
             raise DamagedError(
-                f"`{call.name[:80]}` in line {call.line} is not closed by `{close}`, or holds what is no argument: {what[:80]!r}. "
-                f"{_in_tags(call.name)}"
+                f"`{call.name[:80]}` in line {call.line} is not closed by `{close}`, or holds what is no argument: {what[:80]!r}.",
+                advice=_in_tags(call.name),
             )
         name, value, at = argument_tag(text, tag)
         _keep(call, name, value)
@@ -267,7 +273,8 @@ def _value(text: str, start: int, stop: int, close: str, tag: str, opened: int) 
         raw = section[len(_CDATA) : -len(_CDATA_END)]
     elif found := _ENTITY.search(raw):
         raise DamagedError(
-            f"The text of `{tag}` in line {opened} holds `{found[0]}`: it is unclear whether it is escaped. Write it as a block."
+            f"The text of `{tag}` in line {opened} holds `{found[0]}`: it is unclear whether it is escaped.",
+            advice="Write it as a block.",
         )
     ended = text.count("\n", 0, stop + len(close)) + 1
     inner, broken, last = raw.rpartition("\n")
@@ -280,7 +287,8 @@ def _value(text: str, start: int, stop: int, close: str, tag: str, opened: int) 
     if last:
         raise DamagedError(
             f"The text of `{tag}` in line {opened} begins next to its tag and ends in blanks before `{close}`: it is unclear whether they "
-            "belong to it. Begin the text in a line of its own."
+            "belong to it.",
+            advice="Begin the text in a line of its own.",
         )
     return Value(text=raw, end=ended, closer=close, opened=opened)
 
@@ -305,7 +313,8 @@ def _attributes(tag: re.Match[str], line: int, named: str) -> dict[str, object]:
     for name, value in found:
         if kind in FORMS and (argument_of(kind, name) in TEXTS or _ENTITY.search(value)):
             raise DamagedError(
-                f"`{name}` is in the tag `{tag[0].split()[0]}` of line {line}: it is unclear what is escaped in it. {_in_tags(kind)}"
+                f"`{name}` is in the tag `{tag[0].split()[0]}` of line {line}: it is unclear what is escaped in it.",
+                advice=_in_tags(kind),
             )
     if len({name for name, _ in found}) < len(found):
         raise DamagedError(f"The tag `{tag[0].split()[0]}` in line {line} has an attribute twice.")

@@ -16,7 +16,7 @@ from pytest_recode.agents.json_calls import arguments_in, submit_text, taken_par
 from pytest_recode.agents.marked_calls import first_mark
 from pytest_recode.agents.other_tools import tool_kind, translated, unwrapped
 from pytest_recode.agents.outside_code import outside_code
-from pytest_recode.agents.protocol import NoActionError, parse, parts_of, plain_lines, read_actions, without_thoughts
+from pytest_recode.agents.protocol import parse, parts_of, plain_lines, read_actions, without_thoughts
 from pytest_recode.agents.unknown_tags import first_unknown_call
 from pytest_recode.agents.values import DamagedError, WrongError
 from pytest_recode.models import Reply, Tool, ToolCall
@@ -24,10 +24,6 @@ from pytest_recode.models import Reply, Tool, ToolCall
 CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
 """What providers give as the reason where an answer ended before its end."""
 
-_ADVICE = re.compile(
-    r"(?<=[.`)?]) (?:Write|Answer in|Begin|End|Leave|Put|Close|To (?:quote|write|run)|Use|Each action|No other action|A text that|If it is)\b"
-)
-"""Where an error message of the text protocol continues with advice: models with tools get other advice."""
 _ADVISED = re.compile(r"`### Action: ([a-z]+)`")
 """An action that an error message of the text protocol advises."""
 _WORD = re.compile(r"[A-Za-z_]{2,40}")
@@ -145,19 +141,16 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
     kind = ""
     try:
         return read_actions(reply.text)
-    except NoActionError as none:
-        fault = none.hint
     except DamagedError as damage:
-        fault = str(damage)
+        fault, told = damage.fault, str(damage)
     except WrongError as wrong:
-        fault, kind = wrong.error.text, wrong.error.kind
+        fault, told, kind = wrong.fault, wrong.error.text, wrong.error.kind
     line = action_line(reply.text) or first_unknown_call(reply.text.split("\n")) or first_mark(reply.text)[0]
     if not line and not kind:
         return ProtocolError(text=f"Your answer calls no tool.{_not_done(reply.text)} {called}")
     lines = plain_lines(reply.text).split("\n")[max(line - 1, 0) :]
-    words = [*_ADVISED.findall(fault), *_WORD.findall("\n".join(lines)[:1000])]
+    words = [*_ADVISED.findall(told), *_WORD.findall("\n".join(lines)[:1000])]
     kind = kind or next(filter(None, map(kind_of, words)), "write")
-    fault = _ADVICE.split(fault, maxsplit=1)[0].partition(" Nothing was done.")[0]
     how = f"with the arguments {arguments_of(kind)}" if FORMS[kind].takes else "without arguments"
     return ProtocolError(
         text=f"Your answer calls no tool, and its text cannot be used as actions: {fault} Nothing was done. {called} For example "

@@ -59,8 +59,8 @@ def value_at(lines: Sequence[str], at: int, name: str, tail: str) -> Value:
     if many := re.fullmatch(r"<{3,}(-?[ \t]*['\"]?[A-Za-z_]\w*['\"]?)", said, re.ASCII):
         extra = len(said) - len(many[1]) - 2
         raise DamagedError(
-            f"Line {at + 1} ({shown(lines[at])}) opens no block: there {'is' if extra == 1 else 'are'} {extra} `<` too many. "
-            f"Write `{name} <<{many[1][:80]}`."
+            f"Line {at + 1} ({shown(lines[at])}) opens no block: there {'is' if extra == 1 else 'are'} {extra} `<` too many.",
+            advice=f"Write `{name} <<{many[1][:80]}`.",
         )
     if said.startswith("<<") and name != "command":
         raise DamagedError(
@@ -102,8 +102,11 @@ def search_and_replace(lines: Sequence[str], at: int) -> tuple[Value, Value]:
     if len(marks) < 2 or lines[marks[0]][0] != "=" or lines[marks[1]][0] != ">":
         raise DamagedError(
             f"The lines that begin in line {at + 1} are not one `<<<<<<< SEARCH`, one `=======` and one `>>>>>>> REPLACE`, so that "
-            "it is unclear where the old and the new text end. Write them as blocks: `old <<END_OF_OLD`, its lines, `END_OF_OLD`, then "
-            "`new <<END_OF_NEW`, its lines, `END_OF_NEW`."
+            "it is unclear where the old and the new text end.",
+            advice=(
+                "Write them as blocks: `old <<END_OF_OLD`, its lines, `END_OF_OLD`, then "
+                "`new <<END_OF_NEW`, its lines, `END_OF_NEW`."
+            ),
         )
     middle, end = marks[:2]
 
@@ -119,8 +122,8 @@ def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
     assert fence is not None
     if fence["indent"]:
         raise DamagedError(
-            f"The code fence in line {at + 1} is indented, so that it is unclear how far its code is. "
-            "Begin it in the first column."
+            f"The code fence in line {at + 1} is indented, so that it is unclear how far its code is.",
+            advice="Begin it in the first column.",
         )
     ticks = fence["ticks"]
     inside = in_here_documents(lines, at + 1, ticks) if language_in(fence["info"]) in SHELLS else range(0)
@@ -135,8 +138,8 @@ def fenced_at(lines: Sequence[str], at: int, opener: str) -> Value:
                 final="\n" if end > at + 1 else "",
             )
     raise DamagedError(
-        f"The code fence that line {at + 1} opens is not closed: the answer was cut off, or the closing line is missing. "
-        "Close it, or write less at once."
+        f"The code fence that line {at + 1} opens is not closed: the answer was cut off, or the closing line is missing.",
+        advice="Close it, or write less at once.",
     )
 
 
@@ -147,13 +150,17 @@ def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
             if dash and any(line.startswith("\t") for line in body):
                 raise DamagedError(
                     f"Line {at + 1} opens a block with `<<-`, of which a shell takes leading tabs away, and its lines have "
-                    f"some. Write `<<{tag}`: the lines are then taken as they are."
+                    "some.",
+                    advice=f"Write `<<{tag}`: the lines are then taken as they are.",
                 )
             if opens_block("\n".join(body), tag):
                 raise DamagedError(
                     f"The block that line {at + 1} opens holds a line that opens another with the same last word, `{tag}`: it is unclear which "
-                    f"of them ends in line {end + 1}. End each block with its word, and choose a word that is no line of the text, such as "
-                    f"`{tag}_2`."
+                    f"of them ends in line {end + 1}.",
+                    advice=(
+                        "End each block with its word, and choose a word that is no line of the text, such as "
+                        f"`{tag}_2`."
+                    ),
                 )
             final = "\n" if body else ""
             return Value(text="\n".join(body), end=end + 1, closer=tag, opened=at + 1, block=True, final=final)
@@ -161,12 +168,13 @@ def _block(lines: Sequence[str], at: int, tag: str, *, dash: bool) -> Value:
     if returned:
         raise DamagedError(
             f"Line {returned + 1} would end the block that line {at + 1} opens, and ends in a carriage return: only some lines of your "
-            "answer end in CRLF. End all of them alike."
+            "answer end in CRLF.",
+            advice="End all of them alike.",
         )
     raise DamagedError(
         f"The block that line {at + 1} opens ({shown(lines[at])}) has no last line `{tag}`: "
-        "the answer was cut off, or the line is missing. "
-        f"End the block with a line that holds only `{tag}`, or write less at once."
+        "the answer was cut off, or the line is missing.",
+        advice=f"End the block with a line that holds only `{tag}`, or write less at once.",
     )
 
 
@@ -177,7 +185,8 @@ def _quoted(lines: Sequence[str], at: int, quotes: str) -> Value:
             if f"\\{quotes[0]}" in text and f"\\{quotes}" in text:
                 raise DamagedError(
                     f"The text that line {at + 1} opens holds `\\{quotes}`: it is unclear whether the backslash belongs "
-                    "to it. Write it as a block, in which nothing is escaped."
+                    "to it.",
+                    advice="Write it as a block, in which nothing is escaped.",
                 )
             return Value(text=text, end=end + 1, closer=quotes, opened=at + 1, final="\n" if end > at + 1 else "")
     raise DamagedError(
@@ -206,7 +215,10 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
         body.append(line[depth:])
         end += 1
     if "\t" in first[: len(first) - len(first.lstrip())]:
-        raise DamagedError(f"The text below line {at + 1} is indented with tabs: it is unclear how far. Use a block.")
+        raise DamagedError(
+            f"The text below line {at + 1} is indented with tabs: it is unclear how far.",
+            advice="Use a block.",
+        )
     kept = list(body)
     while kept and not kept[-1]:
         kept.pop()
@@ -214,11 +226,13 @@ def _literal(lines: Sequence[str], at: int, name: str, style: str, options: str)
         # YAML takes the indentation of the first line away. A model that copies lines of a function means it as part of the text.
         raise DamagedError(
             f"The text of `{name}` below line {at + 1} is indented by {depth - outer} blanks: it is unclear how many of them belong "
-            f"to it. Write it as a block, whose lines are taken as they are: `{name} <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
+            "to it.",
+            advice=f"Write it as a block, whose lines are taken as they are: `{name} <<END_OF_TEXT`, its lines, `END_OF_TEXT`.",
         )
     if style == ">" and len(kept) > 1:
         raise DamagedError(
-            f"Line {at + 1} opens a text with `>`, which joins lines. Write `{name}: |`, or a block, for lines as they are."
+            f"Line {at + 1} opens a text with `>`, which joins lines.",
+            advice=f"Write `{name}: |`, or a block, for lines as they are.",
         )
     if "+" in options:
         kept = body
@@ -240,18 +254,19 @@ def _line(at: int, name: str, tail: str) -> str:
         bare, quoted = unquoted(said)
         if found := INVISIBLE.search(bare):
             raise DamagedError(
-                f"The path in line {at + 1} holds an invisible character (U+{ord(found[0]):04X}). Leave it out."
+                f"The path in line {at + 1} holds an invisible character (U+{ord(found[0]):04X}).",
+                advice="Leave it out.",
             )
         return said if quoted and commented(bare) else bare  # `action` takes the quotes away that mark it as a whole
     if name in TEXTS and (tail.rstrip() != f" {said}" and tail.rstrip() != said):
         raise DamagedError(
-            f"`{name}` in line {at + 1} begins with more than one blank: it is unclear which belong to the text. "
-            "Write it as a block."
+            f"`{name}` in line {at + 1} begins with more than one blank: it is unclear which belong to the text.",
+            advice="Write it as a block.",
         )
     if name in TEXTS and tail != tail.rstrip(" \t"):
         raise DamagedError(
-            f"`{name}` in line {at + 1} ends in a blank: it is unclear whether that belongs to it. Leave it out, or write it as a "
-            f"block: `{name} <<END_OF_TEXT`, its line, `END_OF_TEXT`."
+            f"`{name}` in line {at + 1} ends in a blank: it is unclear whether that belongs to it.",
+            advice=f"Leave it out, or write it as a block: `{name} <<END_OF_TEXT`, its line, `END_OF_TEXT`.",
         )
     if name == "command" and said.count("`") > 2 and said[0] == "`" == said[-1]:
         raise between_marks(name, at + 1, "`")  # a shell would run what the first command prints

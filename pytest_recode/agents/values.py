@@ -18,20 +18,23 @@ AS_BLOCKS = "A text that is hard to write as JSON can be a block below `### Acti
 class DamagedError(Exception):
     """The answer cannot be parsed. The text is for the model.
 
-    `stray`: the part of the text that says which line or fence belongs to no action; "" for other faults.
+    `fault` says what is wrong, and `advice`, for a model that acts by text, what to write instead. `stray`: the fault is a line or fence that
+    belongs to no action.
     """
 
-    def __init__(self, text: str, *, stray: str = "") -> None:
-        super().__init__(text)
+    def __init__(self, fault: str, *, advice: str = "", stray: bool = False) -> None:
+        super().__init__(f"{fault} {advice}".rstrip())
+        self.fault = fault
         self.stray = stray
 
 
 class WrongError(Exception):
-    """One action of the answer is wrong. `stray` is that of DamagedError."""
+    """One action of the answer is wrong. `fault` (by default all of the error's text) and `stray` are those of DamagedError."""
 
-    def __init__(self, error: ProtocolError, *, stray: str = "") -> None:
+    def __init__(self, error: ProtocolError, *, fault: str = "", stray: bool = False) -> None:
         super().__init__(error.text)
         self.error = error
+        self.fault = fault or error.text.partition(" Nothing was done.")[0]
         self.stray = stray
 
 
@@ -114,6 +117,6 @@ def ends(value: Value, line: str) -> bool:
 
 def between_marks(name: str, line: int, mark: str) -> DamagedError:
     return DamagedError(
-        f"The value of `{name}` in line {line} is between marks ({mark}): it is unclear whether they belong to it. "
-        "Leave them out, or write it as a block."
+        f"The value of `{name}` in line {line} is between marks ({mark}): it is unclear whether they belong to it.",
+        advice="Leave them out, or write it as a block.",
     )

@@ -665,7 +665,7 @@ def refusal(answer: str) -> str:
         ),
         (
             'So:\n\n```tool_code\nprint(default_api.write(path=\'a.py\', text="""\n```\nx\n```\n"""))\n```\n',
-            "(line 4: unterminated triple-quoted string literal). A line of backticks within a text ends the code fence",
+            "(line 4: unterminated triple-quoted string literal). A text in three quotes is not closed: if it holds a line of backticks, that ends the code fence",
         ),
         ("### Action: run (ls -la)", "`run` needs `command`."),
         ("### Action: read (src/a.py)", "calls `read` with arguments that cannot be read."),
