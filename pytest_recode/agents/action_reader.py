@@ -391,7 +391,9 @@ class ActionReader:
         kind = str(kind_of(call.name))
         own = argument_of(kind, name)
         if own is not None and own in names_given(call, kind):
-            raise WrongError(wrong_use(kind, f"`{own}` of `{kind}` is given twice."))
+            fault, last = f"`{own}` of `{kind}` is given twice.", last_text(call, kind)
+            ended = f" {where_it_ended(last)}" if last is not None and last.block else ""
+            raise WrongError(wrong_use(kind, f"{fault}{ended}"), fault=fault)
 
 
 def _empty_fence(lines: Sequence[str], at: int) -> int:

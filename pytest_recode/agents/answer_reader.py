@@ -331,7 +331,10 @@ class AnswerReader:
             self._check_marks(before)
             self.hint = self.hint or checked([line[:begin]], 0, self.heads, acted=bool(self.calls))
             self.parts.setdefault(self.word, []).append(line[:begin])
-        self._found(form, calls, text.count("\n", 0, end) + 1)
+        at, rest = text.count("\n", 0, end), text[end:].partition("\n")[0]
+        if rest.strip():
+            self.lines[at] = rest.strip()
+        self._found(form, calls, at if rest.strip() else at + 1)
 
     def _check_marks(self, line: str) -> None:
         """Raises DamagedError if a line of prose has a token of a chat template, which may begin a call."""

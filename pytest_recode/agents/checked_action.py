@@ -100,7 +100,7 @@ def checked_action(call: Call, lines: Sequence[str], texts: Sequence[Value] = ()
     if wrong and not value.closer and "\n" not in text:
         raise DamagedError(
             f"`text` of {path[:200]} is the one line `{text[:80]}`, which is no Python ({wrong}).",
-            advice="Write it as a block.",
+            advice="Write it as a block: `text <<END_OF_TEXT`, its lines, `END_OF_TEXT`.",
         )
     if wrong and syntax_error(textwrap.dedent(text)) is None:
         raise DamagedError(

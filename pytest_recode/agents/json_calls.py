@@ -106,8 +106,10 @@ def json_fault(error: Exception) -> str:
         return "it is nested too deeply"
     if not isinstance(error, json.JSONDecodeError):
         return str(error)
-    what = error.msg.removesuffix(" at")
     after = error.doc[error.pos :].partition("\n")[0].strip()[:40]
+    if error.msg.startswith("Unterminated string"):
+        return f"the string that begins with {shown(after)} has no end: the answer was cut off, or a quote is missing"
+    what = error.msg.removesuffix(" at")
     where = f"{what} at {shown(after)}" if after else f"{what} in line {error.lineno}, at its end"
     quoted = error.msg == "Expecting ',' delimiter" and error.doc[: error.pos].rstrip().endswith('"')
     return f'{where}; a double quote within a string is written \\"' if quoted else where

@@ -73,6 +73,9 @@ _PROSE = re.compile(
 )
 """Tokens that begin or end prose."""
 
+_MESSAGE = re.compile(r"<\|start\|>assistant<\|channel\|>(?:analysis|commentary|final)[ ]{0,9}<\|message\|>", re.ASCII)
+"""What begins a message of prose behind a call, as gpt-oss writes it."""
+
 _MARK = re.compile(
     r"<\|[^|<>\n]{1,60}\|>|</?\uff5c[^\uff5c<>\n]{1,60}\uff5c[^<>\n]{0,80}>|\[/?(?:TOOL_CALLS|ARGS|CALL_ID)\]"
     r"|</?(?:antml|xai|minimax):\w{1,40}|^\*\*\* (?:Begin|End) Patch|\bdefault_api\.\w{1,40}\("
@@ -117,8 +120,10 @@ def first_mark(text: str) -> tuple[int, str]:
 
 
 def marked_calls(text: str, at: int) -> tuple[list[Call], int]:
-    """The calls that begin at `at`, and the index after the last. Raises DamagedError if one is not whole, or other text follows on its
-    line."""
+    """The calls that begin at `at`, and the index after the last. Only a message of prose may follow on its line.
+
+    Raises DamagedError if a call is not whole, or other text follows.
+    """
     line = text.count("\n", 0, at) + 1
     mark = _BEGINS.match(text, at)
     calls: list[Call] = []
@@ -130,7 +135,8 @@ def marked_calls(text: str, at: int) -> tuple[list[Call], int]:
         what = mark[0] if mark else text[at : at + 40]
         raise DamagedError(f"`{what}` in line {line} begins a call of a tool, and no whole call follows it.")
     end = _LAST.match(text, end).end()  # type: ignore[union-attr]
-    if rest := text[end:].partition("\n")[0].strip():
+    rest = text[end:].partition("\n")[0].strip()
+    if rest and not _MESSAGE.match(rest):
         raise DamagedError(
             f"{rest[:80]!r} follows a call of a tool in line {text.count(chr(10), 0, end) + 1}, and is no call in the same form.",
             advice="Write all calls in one form, and other text before them.",

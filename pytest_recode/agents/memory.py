@@ -113,7 +113,11 @@ class Memory:
         last = next((entry for entry in reversed(self.entries) if path in entry.files), None)
         if last is None or len(whole) < MIN_REPEATED or not any(whole in each for each in _texts(last.message)):
             return ""
-        return "your latest write of it" if last.message.role == "assistant" else "the latest result of reading it"
+        return (
+            "your latest write of it that was done"
+            if last.message.role == "assistant"
+            else "the latest result of reading it"
+        )
 
     def holds(self, text: str) -> bool:
         return any(text in entry.message.content for entry in self.entries)

@@ -82,7 +82,7 @@ END_OF_TEXT
 command: python3 -c "import model"
 
 A text of several lines is a block: `name <<WORD`, the lines exactly as they are meant (no code fence, no added \
-indentation), then a line that holds only WORD. Choose a WORD that is no line of the text. Any argument may be a block. Write nothing between or after the arguments of an action.
+indentation), then a line that holds only WORD, indented or not. Choose a WORD that is no line of the text. Any argument may be a block. Write nothing between or after the arguments of an action.
 
 The actions:
 

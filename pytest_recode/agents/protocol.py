@@ -35,7 +35,7 @@ from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS, TEXTS
 from pytest_recode.agents.headings import HEADING, LOOSE, NAMED_FILE, SINGLE, VERB, acts, heading
 from pytest_recode.agents.json_calls import AS_JSON, submit_text
 from pytest_recode.agents.outside_code import outside_code
-from pytest_recode.agents.prose import json_line
+from pytest_recode.agents.prose import HOW, json_line
 from pytest_recode.agents.tagged_calls import opens_call
 from pytest_recode.agents.value_reader import value_at
 from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, opens_block
@@ -304,7 +304,7 @@ def _step(reading: AnswerReader) -> Step:
         raise NoActionError(hint)
     if len(reading.forms) > 1:
         told = " and ".join(f"{form} (line {line})" for form, line in reading.forms.items())
-        raise DamagedError(f"Your answer has actions in different forms, {told}: use one.")
+        raise DamagedError(f"Your answer has actions in different forms, {told}.", advice=f"Use one form. {HOW}")
     if reading.hint is not None:
         raise DamagedError(reading.hint.text, advice=_ALIKE)
     if len(calls) > MAX_ACTIONS:

@@ -31,9 +31,7 @@ _TAG = re.compile(
 )
 
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-
 _LISTS = frozenset({"function_calls", "tool_calls", "actions", "tools"})
-
 _CALLS = frozenset({"tool_call", "function_call", "tool_use", "tool", "action", "function", "invoke"})
 
 _OTHER_TOOLS = frozenset(name for name in TOOL_KINDS if "_" in name) - {"final_answer"}
@@ -41,14 +39,11 @@ _OTHER_TOOLS = frozenset(name for name in TOOL_KINDS if "_" in name) - {"final_a
 
 _ARGUMENT_TAGS = frozenset({"parameter", "param", "arg", "argument"})
 
-PART_TAG = re.compile(r"[ \t]*<(?P<name>[A-Za-z]{1,20})>")
-
+PART_TAG = re.compile(r"[ \t]*<(?P<name>[A-Za-z_]{1,20})>")
 ACTION_TAG = re.compile(r"[ \t]*<(?P<name>action)>", re.IGNORECASE)
-
 _PREFIX = re.compile(rf"^{_SPACE}")
 
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\w+);|<!\[CDATA\[")
-
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 
 _NAME = re.compile(r"\s*(?P<name>[\w.-]{1,80})\s*(?=<arg_key>|</)")
@@ -59,6 +54,7 @@ _VALUE_END = "</arg_value>"
 _SURPLUS = re.compile(r"[}\s]*")
 """Braces too many after the JSON in a tag, which some models write."""
 
+_AS_A_BLOCK = "Write the action below `### Action: NAME`, and the text as a block: `text <<END_OF_TEXT`, its lines, `END_OF_TEXT`."
 _HOW = "Write each action as a tag that is named like it: `<read><path>a.py</path></read>`."
 
 
@@ -218,10 +214,7 @@ def _arguments(text: str, at: int, call: Call, close: str) -> tuple[Call, int]:
                 raise DamagedError(
                     f"The text of the argument that begins in line {last.opened} ends at the first `{last.closer}`, and there is another after it: it "
                     "is unclear which is meant.",
-                    advice=(
-                        "Write the action below `### Action: NAME`, and the text as a block: `text <<END_OF_TEXT`, "
-                        "its lines, `END_OF_TEXT`."
-                    ),
+                    advice=_AS_A_BLOCK,
                 )
             raise DamagedError(
                 f"`{call.name[:80]}` in line {call.line} is not closed by `{close}`, or holds what is no argument: {what[:80]!r}.",
@@ -255,8 +248,12 @@ def argument_tag(text: str, tag: re.Match[str]) -> tuple[str, Value, int]:
     if text.startswith(_CDATA, within):
         stop = text.find(_CDATA_END, within)
         stop = text.find(close, stop) if stop >= 0 else -1
-    if stop < 0 or tag["empty"] or not name:
-        raise DamagedError(f"`{tag[0][:80]}` in line {opened} is not closed by `{close}`, or names no argument.")
+    if tag["empty"] or not name:
+        raise DamagedError(f"`{tag[0][:80]}` in line {opened} names no argument, or has no value.")
+    if stop < 0:
+        raise DamagedError(
+            f"`{tag[0][:80]}` in line {opened} is not closed by `{close}`: the answer was cut off, or the closing tag is missing."
+        )
     value = _value(text, tag.end(), stop, close, tag[0][:80], opened)
     if value.frame and tag["equals"]:  # as Qwen's template writes every argument
         value = replace(value, frame="always")
@@ -274,7 +271,7 @@ def _value(text: str, start: int, stop: int, close: str, tag: str, opened: int) 
     elif found := _ENTITY.search(raw):
         raise DamagedError(
             f"The text of `{tag}` in line {opened} holds `{found[0]}`: it is unclear whether it is escaped.",
-            advice="Write it as a block.",
+            advice=_AS_A_BLOCK,
         )
     ended = text.count("\n", 0, stop + len(close)) + 1
     inner, broken, last = raw.rpartition("\n")

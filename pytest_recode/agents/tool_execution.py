@@ -6,6 +6,7 @@ sandbox; what only reads their text (`search`, notes on syntax) is done here.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ MAX_RESULT = 16_000
 """Characters of one result, some 4,000 tokens: enough for most files of a repository."""
 MAX_RESULTS = 40_000
 """Characters of all results of one answer together."""
+
+MAX_COMPARED = 3_000
+"""Lines of a file that are compared with a line that does not occur in it."""
 
 _ESCAPE = re.compile(r"\\(?:r|x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4})")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
@@ -105,11 +109,12 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
 def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: bool = False) -> str:
     """Replace the only occurrence of `old`, or all of them. Raises `Refused` with advice."""
     text = workspace.read(path)
-    said = old
+    said, given = old, new
     count = text.count(old)
     if "\r\n" in text and (not count or text.count("\r\n") == text.count("\n")):  # it may be shown with line feeds
         old, new = (piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in (old, new))
         count = text.count(old)
+    converted = " Its lines end in CRLF, and so do the new ones." if new != given else ""
     fence = ""
     if not count and path.endswith(".py") and unfenced(path, old) != old:
         old, new = unfenced(path, old), unfenced(path, new)
@@ -137,7 +142,7 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
         raise Refused(joined)
     workspace.write(path, changed)
     where = f"at line {line}" if count == 1 else f"in {count} places, the first at line {line}"
-    return f"Edited {path} {where}.{fence}{_empty_line(text, old, new)}{note_on_change(path, text, changed)}"
+    return f"Edited {path} {where}.{converted}{fence}{_empty_line(text, old, new)}{note_on_change(path, text, changed)}"
 
 
 def _joined_lines(text: str, old: str, new: str) -> str:
@@ -296,6 +301,11 @@ def _near(text: str, old: str) -> str:
     for number, line in enumerate(lines, 1):
         if first and "".join(line.split()) == first:
             return f" (line {number} is like its first line: {line[:200]!r})"
+    if first and len(lines) <= MAX_COMPARED and len(first) <= 300:
+        short = [line.strip() if len(line) <= 300 else "" for line in lines]
+        for match in difflib.get_close_matches(wanted[skipped].strip(), short, 1, 0.75):
+            number = short.index(match) + 1
+            return f" (nearest to its line {wanted[skipped].strip()[:200]!r} is line {number}: {lines[number - 1][:200]!r})"
     return ""
 
 

@@ -153,7 +153,7 @@ def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
     kind = kind or next(filter(None, map(kind_of, words)), "write")
     how = f"with the arguments {arguments_of(kind)}" if FORMS[kind].takes else "without arguments"
     return ProtocolError(
-        text=f"Your answer calls no tool, and its text cannot be used as actions: {fault} Nothing was done. {called} For example "
+        text=f"Your answer is a text without a native call, and cannot be used as actions: {fault} Nothing was done. {called} For example "
         f"`{kind}` {how}"
     )
 

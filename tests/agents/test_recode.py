@@ -268,7 +268,9 @@ def test_code_that_no_action_wrote_is_not_handed_in_without_a_word(
         first = f"### Planning\n{text}\n### Action: run\ncommand: {command}\n### Action: submit"
     played = Played(open_walled(), first, write(NEW.removesuffix("\n")), SUBMIT, native=native)
     assert played.turn()[:2] == (3, True)
-    assert played.results()[1].startswith("Not done. The code outside of your actions (`return x + x`) is in no target")
+    assert played.results()[1].startswith(
+        "Not done. The code outside of your actions, in your text or your reflection (`return x + x`), is in no target"
+    )
 
 
 @pytest.mark.parametrize(
@@ -403,8 +405,10 @@ def test_an_edit_keeps_the_line_ends_of_the_file(open_walled: Open) -> None:
     workspace = open_walled()
     workspace.write("solver.py", "a\r\nb\r\nc\r\n")
     edit = Action(kind="edit", arguments={"path": "solver.py", "old": "a\nb", "new": "x\ny"})
-    Played(workspace, render(Step(actions=(edit,))), steps=1).turn()
+    played = Played(workspace, render(Step(actions=(edit,))), SUBMIT)
+    played.turn()
     assert workspace.targets() == {"solver.py": b"x\r\ny\r\nc\r\n"}
+    assert "Edited solver.py at line 1. Its lines end in CRLF, and so do the new ones." in played.results()[0]
 
 
 @pytest.mark.parametrize(
@@ -902,7 +906,10 @@ def test_a_file_that_was_just_written_or_read_is_in_the_prompt_once(open_walled:
     ran = LONG.replace("return 2 * x", "return x * 2")
     shown = [[times(text, asked) for text in (LONG, edited, ran)] for asked in played.model.asked]
     assert shown == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1]]
-    assert "## solver.py\n\n(unchanged: its whole text is in your latest write of it, above)" in played.last(1)
+    assert (
+        "## solver.py\n\n(unchanged: its whole text is in your latest write of it that was done, above)"
+        in played.last(1)
+    )
     assert "## solver.py\n\n(unchanged: its whole text is in the latest result of reading it, above)" in played.last(3)
     played.turn(feedback("Half right."))
     assert times(ran, played.model.asked[-1]) == 1

@@ -150,6 +150,11 @@ SHORT = {
         ("write", {"path": "a.py", "text": 's = "<|eom_id|>"\n)'}),
         ("submit", {}),
     ],
+    '<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path": "a.py"}<|call|>'
+    "<|start|>assistant<|channel|>final<|message|>I read it.\nThen I edit it.<|return|>": [("read", {"path": "a.py"})],
+    "<task_progress>\n- [ ] read\n</task_progress>\n<read_file>\n<path>a.py</path>\n</read_file>": [
+        ("read", {"path": "a.py"})
+    ],
     '[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}}]': [("read", {"path": "a.py"})],
     "### Action: read\npath: a.py\n\n**Summary:** the bound is wrong.": [("read", {"path": "a.py"})],
     "### Action: read\npath: a.py\n\n**Next steps**: I edit it.": [("read", {"path": "a.py"})],
@@ -427,6 +432,18 @@ def refusal(answer: str) -> str:
         (
             "### Action: read\npath: a.py\n\n> ### Action: submit",
             "Begin each action there; to quote one, put it in backticks within a sentence.",
+        ),
+        (
+            '{"action": "write", "args": {"path": "a.py", "text": "x = 1',
+            'the string that begins with `"x = 1` has no end: the answer was cut off, or a quote is missing',
+        ),
+        (
+            "<function=edit>\n<parameter=path>\na.py\n</parameter>\n<parameter=old>\nx",
+            "is not closed by `</parameter>`: the answer was cut off, or the closing tag is missing.",
+        ),
+        (
+            '### Action: write\npath: a.py\ntext <<END_OF_TEXT\n"""\n    END_OF_TEXT\npath: x\n"""\nEND_OF_TEXT',
+            "`path` of `write` is given twice. The text before it ended in line 5, the first that holds only `END_OF_TEXT`",
         ),
         ("### Action: run_terminal_cmd\ncommand: ls", "There is no action `run_terminal_cmd`; use `run`."),
         ('### Action: run\ncommand: python -c "\nprint(1)\n### Action: submit', "is not closed"),

@@ -280,7 +280,10 @@ def test_code_beside_a_submit_that_is_in_no_target_would_be_lost(open_walled: Op
     found = checked(from_reply(reply), open_walled(), native=True, calls=1)
     assert isinstance(found, ProtocolError), found
     assert_message(
-        found.text, "The code outside of your actions (`return 3 * x`)", "no action writes it", "`write` or `edit`"
+        found.text,
+        "The code outside of your actions, in your text or your reflection (`return 3 * x`)",
+        "no action writes it",
+        "`write` or `edit`",
     )
     assert found.calls == (found.text,)
 

@@ -188,7 +188,7 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
     read = from_reply(Reply(text=text))
     assert isinstance(read, ProtocolError), read
     told = read.text.partition(" For example ")
-    assert told[0].startswith("Your answer calls no tool, and its text cannot be used as actions: ")
+    assert told[0].startswith("Your answer is a text without a native call, and cannot be used as actions: ")
     assert fault in told[0]
     assert not any(word in read.text for word in ("Write it", "block", "###") if word not in text and "<<" not in text)
     assert told[0].count("Nothing was done.") == 1
@@ -205,7 +205,7 @@ def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: 
         (Reply(text="I cannot help."), "Your answer calls no tool."),
         (
             Reply(text="### Action: write\npath: a"),
-            "Your answer calls no tool, and its text cannot be used as actions: `write` needs `text`. Nothing was done. Call one of: ",
+            "Your answer is a text without a native call, and cannot be used as actions: `write` needs `text`. Nothing was done. Call one of: ",
         ),
         (calls(("delete", "{}")), f"There is no tool `delete`; use `run`. The tools are {', '.join(FORMS)}."),
         (
