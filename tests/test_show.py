@@ -295,7 +295,7 @@ def test_what_cannot_be_shown_is_one_line(
 
 
 def test_the_commands_of_the_guide(project: Path, show: Show) -> None:
-    """They are of a run in `first` with a task `tiny`."""
+    """They are of the run of the first tutorial, here with other tasks and feedback."""
     page = Path(__file__).resolve().parents[1] / "docs/how-to/read-a-transcript.md"
     shutil.copytree(project / "recode-out/first", project / "first")
     [path] = (project / "first/episodes").glob("one-*.jsonl")
@@ -305,7 +305,7 @@ def test_the_commands_of_the_guide(project: Path, show: Show) -> None:
     commands = re.findall(r"^\$ pytest-recode show(.*)$", page.read_text(), re.MULTILINE)
     assert len(commands) == 4
     for command in commands:
-        done = show(project, *shlex.split(command.replace("tiny", "one")))
+        done = show(project, *shlex.split(command.replace("sinkhorn", "one").replace("escalate", "L0")))
         assert done.returncode == 0, done.stderr
         assert "one" in done.stdout
 

@@ -74,6 +74,11 @@ def test_the_first_run(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     assert "2/2" in played
     assert "simulated" in report
     assert table.startswith(("#", "**", "|", "Episodes"))
+    guide = (ROOT / "docs/how-to/read-a-transcript.md").read_text("utf-8")
+    commands = re.findall(r"^\$ (pytest-recode show first .*)$", guide, re.MULTILINE)
+    assert len(commands) == 2
+    for line in commands:
+        assert "sinkhorn  sim/graduate (simulated)  SOLVED" in run(Command(line), place, quick_python)
 
 
 @pytest.mark.slow
