@@ -22,6 +22,8 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.episode_choice import episodes_of, matcher
 from pytest_recode.records.episode_ids import episode_ids
 from pytest_recode.records.transcript_turns import read_episode
+from pytest_recode.render.show import View, painted
+from pytest_recode.render.show import shown as show_lines
 from tests.messages import assert_message
 from tests.projects import make_task
 
@@ -210,7 +212,28 @@ def test_an_episode_that_has_not_ended(project: Path, show: Show) -> None:
     text = show(project, path).stdout
     assert re.findall(r"^Turn (\d)  (not judged)?", text, re.MULTILINE) == [("1", ""), ("2", "not judged")]
     assert f"not ended: the last event is {content[judged + 3]['event']}" in text
+    assert "turns 1 of 2, 1 more not judged" in text
     assert "not ended" in show(project).stdout
+
+
+def test_an_answer_without_an_action_is_shown(project: Path) -> None:
+    path = transcript(project)
+    content = lines(path)
+    step = {"event": "step", "time": 1.0, "turn": 1, "step": 1, "error": "It held no action.", "actions": []}
+    rows = [f"row {number}" for number in range(50)]
+    texts = {"text": ("\n".join(rows), []), "call": ("", [{"name": "nothing"}]), "empty": ("", [])}
+    shown = {}
+    for name, (said, calls) in texts.items():
+        message = {"event": "message", "time": 1.0, "turn": 1, "step": 1, "role": "assistant", "content": said}
+        rewrite(path, [content[0], step, {**message, "tool_calls": calls}])
+        shown[name] = painted(show_lines(read_episode(path), View()), colour=False)
+    assert "turns 0 of 2, 1 more not judged" in shown["text"]
+    assert "the answer was not executed: It held no action." in shown["text"]
+    assert re.findall(r"^ +(row \d+)$", shown["text"], re.MULTILINE) == rows[:30]
+    assert "20 more lines: --prompts" in shown["text"]
+    assert '{"name": "nothing"}' in shown["call"]
+    assert "(empty)" in shown["empty"]
+    assert "the model wrote" not in painted(show_lines(read_episode(path), View(prompts=True)), colour=False)
 
 
 def test_turns_that_were_started_again_are_counted_and_not_shown_twice(project: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,11 +12,12 @@ from pytest_recode.records.episode_choice import Chosen
 from pytest_recode.records.record import CaseRecord, Record
 from pytest_recode.records.stored_values import StoredCase
 from pytest_recode.records.transcript_lines import FeedbackLine
-from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn
+from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
 from pytest_recode.render.words import essence, plural, status
 from pytest_recode.verdict import legible
 
 BRIEF_LINES = 12
+ANSWER_LINES = 30
 CODES = {"head": "1", "good": "32", "bad": "31", "dim": "2", "place": "36"}
 """ANSI codes of the styles."""
 
@@ -94,12 +96,11 @@ def _heading(episode: PlayedEpisode) -> Iterator[Line]:
     outcome = "not ended" if record is None else status(record)
     yield Line(f"{facts['task']}  {who}{' (simulated)' if facts['simulated'] else ''}  {outcome}", "head")
     yield Line(facts["nodeid"], "dim")
-    settings = facts["settings"]
     known = [
         f"agent {facts['agent']}",
         f"feedback {facts['feedback']}",
         f"attempt {facts['attempt']}",
-        f"turns {len(episode.turns)} of {settings['turns']}",
+        turns_text(episode),
         f"sandbox {facts.get('sandbox', 'unknown')}, {facts['isolation']} judging",
     ]
     if record is not None:
@@ -110,6 +111,13 @@ def _heading(episode: PlayedEpisode) -> Iterator[Line]:
         yield Line(
             f"a replay of turn {replay['turn']} of {replay['nodeid']} in {replay['run']}, with {replay['level']}"
         )
+
+
+def turns_text(episode: PlayedEpisode) -> str:
+    """How many turns were judged, of how many; and whether another one was begun."""
+    judged = sum(turn.judged is not None for turn in episode.turns)
+    begun = len(episode.turns) - judged
+    return f"turns {judged} of {episode.facts['settings']['turns']}" + (f", {begun} more not judged" if begun else "")
 
 
 def costs(usage: Mapping[str, object]) -> list[str]:
@@ -141,8 +149,11 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
         if judged["shared"]:
             yield Line(f"  shared with {judged['shared']}, which has its steps", "dim")
     if not view.diff:
+        answers = {message.step: message for message in turn.messages if message.role == "assistant"}
         for step in turn.steps:
             yield from _step(step)
+            if not (step.actions or step.files) and not view.prompts and step.number in answers:
+                yield from _answer(answers[step.number])
         yield from (Line(f"  request repeated: {retry['error']}: {retry['message']}", "dim") for retry in turn.retries)
     if judged is not None:
         yield from _targets(judged["targets"], before.judged["targets"] if before and before.judged else None)
@@ -165,6 +176,16 @@ def _step(step: PlayedStep) -> Iterator[Line]:
         yield Line(f"    the answer was not executed: {first_line(step.error)}", "bad")
     if planning := step.parts.get("planning"):
         yield Line(f"    plan: {first_line(planning)}", "dim")
+
+
+def _answer(message: PromptMessage) -> Iterator[Line]:
+    """What the model wrote, of an answer that led to no action."""
+    calls = [f"tool call: {json.dumps(call, ensure_ascii=False)}" for call in message.tool_calls]
+    rows = [*message.content.splitlines(), *calls] or ["(empty)"]
+    yield Line("    the model wrote:", "place")
+    yield from (Line(f"      {row}") for row in rows[:ANSWER_LINES])
+    if len(rows) > ANSWER_LINES:
+        yield Line(f"      … {len(rows) - ANSWER_LINES} more lines: --prompts shows all messages", "dim")
 
 
 def action_line(action: ActionResult) -> str:

@@ -10,7 +10,7 @@ from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
 from pytest_recode.render.html.redaction import Without, corrects, knows_reference, shows_tests
-from pytest_recode.render.show import action_line, costs, diff, first_line, stop_reason
+from pytest_recode.render.show import action_line, costs, diff, first_line, stop_reason, turns_text
 from pytest_recode.render.words import error_kind_text, essence, plural, status
 
 
@@ -138,7 +138,7 @@ def _facts(facts: EpisodeFacts, record: Record | None, episode: PlayedEpisode) -
     yield f"agent {facts['agent']}"
     yield f"feedback {facts['feedback']}"
     yield f"attempt {facts['attempt']}"
-    yield f"turns {len(episode.turns)} of {facts['settings']['turns']}"
+    yield turns_text(episode)
     yield f"sandbox {facts.get('sandbox', 'unknown')}, {facts['isolation']} judging"
     if record is not None:
         yield from costs(record["usage"])
