@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import os
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -151,42 +152,68 @@ def claim(
     `check` is called with every record of the earlier run, `notify` with a line if the user has to wait. `shard` describes the part that
     this run plays; None: the whole run. Raises `UserError`.
     """
-    results = out / RESULTS
+    check_writable(out, resume=settings.resume)
+    check_content(out, resume=settings.resume)
     try:
-        if out.exists() and not out.is_dir():
-            raise _is_a_file(out) if settings.resume else _is_a_file(out, "a directory, new or empty")
         if settings.resume:
             return _resume(out, ids, check, notify, shard)
-        # a run that was killed between its first two files leaves the first one
-        if out.is_dir() and any(path.name != SHARD_FILE for path in out.iterdir()):
-            what, also = (
-                (f"another run ({RESULTS})", ", or --recode-resume to resume it")
-                if results.exists()
-                else ("other files", "")
-            )
-            raise UserError(f"--recode-out={out} contains {what}: give a new or an empty directory{also}")
         out.mkdir(parents=True, exist_ok=True)
         if settings.out is None:
             (out.parent / ".gitignore").write_text("*\n")
         _check_room(out)
         if shard is not None:
             shard_file.write(out, shard)  # first, so that a part is never taken for a whole run
-        os.close(os.open(results, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        os.close(os.open(out / RESULTS, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
         return set()
     except RecordsError as error:
         raise UserError(f"--recode-out={out}: {error}") from None
     except OSError as error:
-        raise UserError(f"--recode-out={out} cannot be written ({error.strerror}): give a directory that can") from None
+        raise _not_written(out, error) from None
+
+
+def check_writable(out: Path, *, resume: bool) -> None:
+    """Raise `UserError` for a place in which no run can have its directory, and create nothing there: before anything is loaded."""
+    try:
+        if out.exists() and not out.is_dir():
+            raise _is_a_file(out) if resume else _is_a_file(out, "a directory, new or empty")
+        with tempfile.TemporaryFile(dir=next(path for path in (out, *out.parents) if path.exists())):
+            pass
+    except OSError as error:
+        raise _not_written(out, error) from None
+
+
+def check_content(out: Path, *, resume: bool) -> None:
+    """Raise `UserError` for a directory with other files than the run may find there, before its models are looked up."""
+    try:
+        found = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    except OSError as error:
+        raise _not_written(out, error) from None
+    if resume and RESULTS not in found:
+        raise _no_run(out)
+    # a run that was killed between its first two files leaves the first one
+    if not resume and found - {SHARD_FILE}:
+        what, also = (
+            (f"another run ({RESULTS})", ", or --recode-resume to resume it")
+            if RESULTS in found
+            else ("other files", "")
+        )
+        raise UserError(f"--recode-out={out} contains {what}: give a new or an empty directory{also}")
+
+
+def is_new(out: Path) -> bool:
+    """Whether a run that resumes none may have this directory."""
+    try:
+        check_content(out, resume=False)
+    except UserError:
+        return False
+    return True
 
 
 def check_resumable(out: Path, check: Callable[[EpisodeFacts], None]) -> None:
     """Raise `UserError` for a directory that `claim` will refuse to resume, as far as one record shows it: before anything is loaded."""
     from pytest_recode.records.results import MalformedLineError, parse_record
 
-    if out.exists() and not out.is_dir():
-        raise _is_a_file(out)
-    if not (out / RESULTS).exists():
-        raise _no_run(out)
+    check_content(out, resume=True)
     try:
         with (out / RESULTS).open("rb") as file:
             first = parse_record(file.readline())
@@ -197,6 +224,10 @@ def check_resumable(out: Path, check: Callable[[EpisodeFacts], None]) -> None:
 
 def _is_a_file(out: Path, give: str = "the directory of the run to resume") -> UserError:
     return UserError(f"--recode-out={out} is a file: give {give}")
+
+
+def _not_written(out: Path, error: OSError) -> UserError:
+    return UserError(f"--recode-out={out} cannot be written ({error.strerror}): give a directory that can")
 
 
 def _no_run(out: Path) -> UserError:
@@ -281,8 +312,6 @@ def _resume(
 ) -> set[str]:
     from pytest_recode.records.results import read
 
-    if not (out / RESULTS).exists():
-        raise _no_run(out)
     wait_until_unused(out, notify)
     shard = shard_file.resumed(out, shard)
     _check_room(out)

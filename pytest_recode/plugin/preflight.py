@@ -44,7 +44,12 @@ def glance_at_models(run: Run) -> None:
 def start_gateway(run: Run) -> None:
     """Start the gateway early in the controlling process: it loads its client while pytest collects. Raises `pytest.UsageError`."""
     if run.worker is None and not run.settings.validate and not run.config.option.collectonly:
+        if run.settings.out is not None:
+            with usage_errors():
+                directory.check_writable(run.out, resume=run.settings.resume)
         glance_at_models(run)
+        if run.settings.out is not None and not run.settings.resume and not directory.is_new(run.out):
+            return  # `prepare` refuses it if there is an episode to play, and then no gateway has to end first
         with usage_errors():
             if run.settings.resume and run.calls_models:
                 directory.check_resumable(run.out, run.check_settings)
@@ -111,6 +116,9 @@ def _prepare(run: Run) -> None:
         )
     with usage_errors():
         against_baseline.check(run)
+        if not run.settings.validate:  # validation writes no records
+            directory.check_place(run.out, _data_sets(run))
+            directory.check_content(run.out, resume=run.settings.resume)
         interpreter(run.settings.python)
         if run.settings.feedback_from == "person":
             from pytest_recode.plugin import human_feedback
@@ -123,8 +131,7 @@ def _prepare(run: Run) -> None:
         _check_hosts(run, kind)
         _check_environments(run)
         _check_image(run)
-        if not run.settings.validate:  # validation writes no records
-            directory.check_place(run.out, _data_sets(run))
+        if not run.settings.validate:
             run.claim_directory()
         for context in run.sandbox.contexts():
             kind.reap(context)
