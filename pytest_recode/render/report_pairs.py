@@ -139,7 +139,8 @@ def _against(base: Row, rows: Rows) -> list[tuple[Row, Row]]:
 def default_pairs(rows: Rows) -> list[tuple[Row, Row]]:
     """The default pairs: rows that differ in one thing (model, level, paper, run, a setting), the first such row against each other one.
 
-    A row that differs from all others in more than one thing is compared with the first row of its format. A published row is compared with
+    A row that differs from all others in more than one thing is compared with the first row of its format; if it is the first row, with
+    every other one. A published row is compared with
     the run of a model of its name; without such a run, every published row is compared with the first row.
     """
     own = [row for row in rows if not row.published]
@@ -154,6 +155,10 @@ def default_pairs(rows: Rows) -> list[tuple[Row, Row]]:
         first_row = next(one for one in own if one.format == row.format)
         if row is not first_row and not any(row in pair for pair in pairs):
             pairs.append((first_row, row))
+    for row in dict.fromkeys(next(one for one in own if one.format == each.format) for each in own):
+        # The first row, too, may differ from all others in more than one thing
+        if not any(row in pair for pair in pairs):
+            pairs += [(row, other) for other in own if other is not row and other.format == row.format]
     for task_format in {row.format: None for row in own}:
         of_format = [row for row in own if row.format == task_format]
         theirs = [row for row in rows if row.published and row.format == task_format]

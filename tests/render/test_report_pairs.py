@@ -13,7 +13,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.render import report, report_pairs
-from pytest_recode.render.report_table import Rows, Table
+from pytest_recode.render.report_table import Rows, Table, common
 from tests.messages import assert_message
 from tests.metrics.samples import own_run, record, run, snippet, stats
 
@@ -64,6 +64,21 @@ def test_a_base_is_compared_with_every_other_row(tmp_path: Path) -> None:
     with pytest.raises(UserError) as unknown:
         report_pairs.base_row(found, "x")
     assert_message(str(unknown.value), "--base=x", "no such row", "m, L0")
+
+
+def test_a_first_row_that_differs_from_all_others_in_several_things(tmp_path: Path) -> None:
+    """As the run of the first tutorial does from that of the second."""
+    earlier = played("m", "escalate", 8)[:2]
+    found = read_rows(
+        run(tmp_path / "first", earlier),
+        run(tmp_path / "levels", [one for level in ("L0", "L4") for one in played("n", level, 4)]),
+    )
+    for rows in (found, common(found)):
+        assert pairs(comparisons(rows)) == [
+            ("n, L0", "n, L4"),
+            ("m, escalate", "n, L0"),
+            ("m, escalate", "n, L4"),
+        ]
 
 
 def test_ten_turns_against_three_are_named(tmp_path: Path) -> None:
