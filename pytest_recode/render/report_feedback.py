@@ -28,7 +28,7 @@ _NUMBERS = (
     Column(key="adopted_partly", head="partly %", kind="percent"),
     Column(key="resolved", head="resolved %", kind="percent"),
     Column(key="resolved_partly", head="partly %", kind="percent"),
-    Column(key="both", head="resolved, of them adopted %", kind="percent"),
+    Column(key="both", head="resolved, of them adopted or partly %", kind="percent"),
 )
 
 
@@ -49,7 +49,7 @@ def tables(
         ruled = by_rules()
         judged, notes = by_model()
         lost = sum(missing for _, missing in ruled.values())
-        all_notes = [*notes, "by rule: from verdicts and from the agent's changes (docs/reference/metrics.md)"]
+        all_notes = [*notes, "judge rule: from verdicts and from the agent's changes (docs/reference/metrics.md)"]
         if lost:
             all_notes.append(f"{plural(lost, 'episode')} omitted: the transcript is missing")
         lines = [
@@ -64,7 +64,7 @@ def tables(
         return Table(
             name=name,
             title=title,
-            columns=(*IDENTITY, Column(key="judge", head="by", fold=True), Column(key=key, head=key), *_NUMBERS),
+            columns=(*IDENTITY, Column(key="judge", head="judge", fold=True), Column(key=key, head=key), *_NUMBERS),
             rows=tuple(lines),
             notes=tuple(all_notes),
         )
