@@ -39,6 +39,7 @@ from pytest_recode.render.show import View, painted
 from pytest_recode.render.show import shown as show_lines
 from pytest_recode.render.words import essence
 from tests.messages import assert_message
+from tests.metrics import samples
 from tests.projects import MODEL, Command
 
 
@@ -378,6 +379,46 @@ def test_many_rows_have_panels_with_intervals_and_short_sentences(played: Path) 
     assert "5 more rows" in text
     assert "run: interrupted episodes: 3" in text
     assert "Fewer than 20 tasks were played by all rows" in text
+
+
+def overview(place: Path, *records: dict[str, Any]) -> Page:
+    """The page of these records, which have no transcripts."""
+    own = rows_of([samples.run(place / "run", records)]).own
+    without = Without()
+    found = build.episodes(own, without, Path.is_file, ReadTranscripts(with_pairs=False))
+    return Page(files(build.report(own, found, [], [], [], without), [])["index.html"])
+
+
+def test_equal_rows_are_called_equal(tmp_path: Path) -> None:
+    equal = [samples.record(task, (4,), model=model) for task in "ab" for model in "mn"]
+    text = squeezed(overview(tmp_path / "equal", *equal).text)
+    assert "It solved as much as n, L0 of the tasks that both played." in text
+    assert "not certain that" not in text
+    assert "no, equal" in text
+    assert "by chance" not in text
+    third = [samples.record(task, (0,), model="o") for task in "ab"]
+    text = squeezed(overview(tmp_path / "third", *equal, *third).text)
+    assert "It is not certain that it is better than o, L0: differences of this size also occur by chance." in text
+    assert "It solved as much as n, L0 of the tasks that both played." in text
+
+
+def test_answers_that_could_not_be_used_weaken_the_numbers(tmp_path: Path) -> None:
+    lost = samples.record(
+        "a", (), turns=[samples.turn(1, 0, steps=3, unparsed=2), samples.turn(2, 4, steps=2, unparsed=0, level="L0")]
+    )
+    text = squeezed(overview(tmp_path / "lost", lost).text)
+    assert "Unusable answers" in text
+    assert "each cost a step: m, L0: 2 of 5." in text
+    assert "Unusable answers" not in overview(tmp_path / "none", samples.record("a", (4,))).text
+
+
+def test_a_note_on_costs_needs_a_column_of_costs(tmp_path: Path) -> None:
+    unknown = {"prompt_tokens": 90, "completion_tokens": 10, "cost_usd": None}
+    rows = samples.record("a", (4,), model="m", usage=unknown), samples.record("a", (4,), model="n")
+    assert "cost -:" in overview(tmp_path / "some", *rows).text
+    text = overview(tmp_path / "none", rows[0]).text
+    assert "cost -:" not in text
+    assert "no cost is shown" in text
 
 
 def test_the_overview_says_what_was_spent_and_when(played: Path, page: Page) -> None:

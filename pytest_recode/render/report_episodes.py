@@ -16,6 +16,7 @@ from pytest_recode.render.report_table import (
     Table,
     beside_published,
     columns,
+    cost_notes,
     counts,
     identities,
     identity,
@@ -188,7 +189,6 @@ def _levels(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
 
 
 def _costs(found: Mapping[Row, Episodes]) -> Table:
-    unknown = any(one.cost_usd is None for one in found.values())
     shared = any(one.paid_tokens != one.tokens for one in found.values())
     notes = []
     if shared:
@@ -196,8 +196,7 @@ def _costs(found: Mapping[Row, Episodes]) -> Table:
             "paid: a first turn that several episodes share is counted once, in the row that played it;"
             " tokens, cost and values per solved task count it for each of these episodes"
         )
-    if unknown:
-        notes.append("cost -: the price of at least one call is unknown")
+    notes += cost_notes([one.cost_usd for one in found.values()])
     return Table(
         name="costs",
         title="Cost: tokens and dollars of all episodes, including unsolved ones",

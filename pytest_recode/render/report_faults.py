@@ -101,18 +101,19 @@ def _answers(rows: Rows) -> Table | None:
             *columns("percent", unparsed_percent="%"),
             *columns("count", steps_lost="steps lost"),
         ),
-        rows=tuple({**identity(row), **_unparsed(attempts)} for row, attempts in found.items()),
+        rows=tuple({**identity(row), **unparsed(attempts)} for row, attempts in found.items()),
         notes=(
             "nothing of such an answer is executed, and it costs a step (docs/reference/agents.md); turns that another episode played are not counted",
         ),
     )
 
 
-def _unparsed(attempts: Sequence[Attempt]) -> dict[str, Any]:
+def unparsed(attempts: Sequence[Attempt]) -> dict[str, Any]:
+    """The number of answers, of those that could not be used, and of the steps that these cost."""
     counted = [(one.answers, one.unparsed) for one in attempts if one.answers is not None and one.unparsed is not None]
-    answers, unparsed = (sum(counts) for counts in zip(*counted, strict=True)) if counted else (0, 0)
-    share = 100 * unparsed / answers if answers else None
-    return {"answers": answers, "unparsed": unparsed, "unparsed_percent": share, "steps_lost": unparsed}
+    answers, lost = (sum(counts) for counts in zip(*counted, strict=True)) if counted else (0, 0)
+    share = 100 * lost / answers if answers else None
+    return {"answers": answers, "unparsed": lost, "unparsed_percent": share, "steps_lost": lost}
 
 
 def _shares(one: Sorted) -> dict[str, Any]:

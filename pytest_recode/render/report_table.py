@@ -128,6 +128,15 @@ def percents(interval: Interval | None) -> tuple[float, float] | None:
     return None if interval is None else (100 * interval[0], 100 * interval[1])
 
 
+def cost_notes(costs: Sequence[float | None]) -> tuple[str, ...]:
+    """The note on unknown costs of rows. A table shows no column in which no row has a value."""
+    if None not in costs:
+        return ()
+    if any(cost is not None for cost in costs):
+        return ("cost -: the price of at least one call is unknown",)
+    return ("no cost is shown: of each row, the price of at least one call is unknown",)
+
+
 def listed(names: Sequence[str], last: str, most: int = 3) -> str:
     """Names in a sentence, of which the first `most` are named. `last`: "and" or "or"."""
     if len(names) > most + 1:

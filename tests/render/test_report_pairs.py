@@ -73,8 +73,8 @@ def test_a_first_row_that_differs_from_all_others_in_several_things(tmp_path: Pa
         run(tmp_path / "first", earlier),
         run(tmp_path / "levels", [one for level in ("L0", "L4") for one in played("n", level, 4)]),
     )
-    for rows in (found, common(found)):
-        assert pairs(comparisons(rows)) == [
+    for of in (found, common(found)):
+        assert pairs(comparisons(of)) == [
             ("n, L0", "n, L4"),
             ("m, escalate", "n, L0"),
             ("m, escalate", "n, L4"),

@@ -19,12 +19,14 @@ CERTAIN = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """The best row against another one. `differ`: what else than the name distinguishes them. `p`: adjusted; None: no common task."""
+    """The best row against another one. `differ`: what else than the name distinguishes them. `p`: adjusted; None: no common task.
+    `equal`: both solved the same share of the tasks that both played."""
 
     other: str
     differ: str
     text: str
     certain: bool
+    equal: bool = False
     p: float | None
 
 
@@ -71,12 +73,18 @@ def _verdict(best: str, contrasts: Sequence[Contrast]) -> str:
     if not contrasts:
         return "There is no other row to compare it with."
     certain = [each.other for each in contrasts if each.certain]
-    open_ = [each.other for each in contrasts if not each.certain]
-    if not certain:
-        return f"It is not certain that it is better than {listed(open_, 'or')}: differences of this size also occur by chance."
-    if not open_:
-        return f"It is better than {listed(certain, 'and')}; this is not a chance result (p < {CERTAIN})."
-    return f"It is better than {listed(certain, 'and')} (p < {CERTAIN}); it is not certain that it is better than {listed(open_, 'or')}."
+    open_ = [each.other for each in contrasts if not (each.certain or each.equal)]
+    equal = [each.other for each in contrasts if each.equal]
+    if certain and open_:
+        found = f"It is better than {listed(certain, 'and')} (p < {CERTAIN}); it is not certain that it is better than {listed(open_, 'or')}."
+    elif certain:
+        found = f"It is better than {listed(certain, 'and')}; this is not a chance result (p < {CERTAIN})."
+    elif open_:
+        found = f"It is not certain that it is better than {listed(open_, 'or')}: differences of this size also occur by chance."
+    else:
+        found = ""
+    same = f"It solved as much as {listed(equal, 'and', 1)} of the tasks that both played." if equal else ""
+    return " ".join(filter(None, (found, same)))
 
 
 def _contrasts(best: Row, others: Sequence[Row], rows: Rows, names: Mapping[Row, str]) -> tuple[Contrast, ...]:
@@ -104,4 +112,4 @@ def _contrast(other: str, differ: str, result: Comparison | None, p: float | Non
         f" {shown('interval', (100 * result.interval[0], 100 * result.interval[1]))}); solved more often: {len(result.only_second)},"
         f" less often: {len(result.only_first)}; p = {shown('p', p)}"
     )
-    return Contrast(other=other, differ=differ, text=text, certain=p < CERTAIN, p=p)
+    return Contrast(other=other, differ=differ, text=text, certain=p < CERTAIN, equal=result.difference == 0, p=p)

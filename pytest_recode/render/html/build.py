@@ -21,7 +21,7 @@ from pytest_recode.render.html.pairs_view import pair_views
 from pytest_recode.render.html.provenance import Times, caveats, settings_table, spent, tasks_table
 from pytest_recode.render.html.redaction import Without
 from pytest_recode.render.html.table_view import table_view
-from pytest_recode.render.report_table import Rows, Table, columns, missing, percent, percents
+from pytest_recode.render.report_table import Rows, Table, columns, cost_notes, missing, percent, percents
 
 
 def report(
@@ -142,7 +142,5 @@ def _overview(rows: Rows, names: Mapping[Row, str]) -> Table:
             }
             for row, one in found.items()
         ),
-        notes=("cost -: the price of at least one call is unknown",)
-        if any(one.cost_usd is None for one in found.values())
-        else (),
+        notes=cost_notes([one.cost_usd for one in found.values()]),
     )

@@ -73,10 +73,10 @@ def _test(first: str, second: str, result: Comparison, p: float) -> str:
         begin = "Both rows solve equally much"
     else:
         better, worse = (second, first) if result.difference > 0 else (first, second)
-        begin = f"{better} solves {points:.1f} points more than {worse}"
-    certain = "this is not a chance result" if p < 0.05 else "a difference of this size also occurs by chance"
+        certain = "this is not a chance result" if p < 0.05 else "a difference of this size also occurs by chance"
+        begin = f"{better} solves {points:.1f} points more than {worse}; {certain}"
     return (
-        f"{begin}; {certain}. Second minus first: {shown('points', 100 * result.difference)} points, 95 %: {shown('interval', (low, high))},"
+        f"{begin}. Second minus first: {shown('points', 100 * result.difference)} points, 95 %: {shown('interval', (low, high))},"
         f" p = {shown('p', p)} (adjusted for all pairs on this page), test by {result.units}."
     )
 

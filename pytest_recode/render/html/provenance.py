@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.episodes import episodes as totals
 from pytest_recode.render.report import shown
+from pytest_recode.render.report_faults import unparsed
 from pytest_recode.render.report_table import (
     Column,
     Rows,
@@ -66,6 +67,12 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
             what="Passed but flagged",
             text=f"{plural(len(flagged), 'episode')} passed all cases and count as unsolved only because of findings: {listed(flagged, 'and', 10)}",
         )
+    lost = [f"{names[row]}: {found['unparsed']} of {found['answers']}" for row, found in _unparsed(rows)]
+    if lost:
+        yield Caveat(
+            what="Unusable answers",
+            text=f"Answers of the model that could not be parsed, so that nothing of them was executed and each cost a step: {listed(lost, 'and')}.",
+        )
     errors = sum(not each.played for each in attempts)
     if errors:
         yield Caveat(
@@ -92,6 +99,13 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
 
 
 _FEW = 20
+
+
+def _unparsed(rows: Rows) -> Iterator[tuple[Row, Mapping[str, int]]]:
+    for row, attempts in rows.items():
+        found = unparsed(attempts)
+        if found["unparsed"]:
+            yield row, found
 
 
 Times = Mapping[Row, tuple[float, float]]
