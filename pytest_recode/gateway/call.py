@@ -128,7 +128,7 @@ class Call:
             self._emit({"event": "retry", "fault": answer.fault.value, "detail": answer.detail, "pause": pause})
             return True
         else:
-            self._throttle.failed(started, None if answer.fault.value in MAYBE_BILLED else 0)
+            self._throttle.failed(started, None if answer.reason in MAYBE_BILLED else 0)
         return False
 
     def close(self) -> None:

@@ -95,7 +95,7 @@ class ProviderModel:
                 self.ledger.spent(self.name, answer.usage)
                 self._set_reachable()
                 return answer
-            self.ledger.unanswered(self.name, answer.fault.value)
+            self.ledger.unanswered(self.name, answer.reason)
             if throttled:
                 self._set_reachable()
                 continue

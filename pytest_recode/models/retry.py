@@ -17,6 +17,8 @@ from pytest_recode.faults import ModelError, ModelFault
 
 RETRIED = frozenset({ModelFault.RATE_LIMIT, ModelFault.TIMEOUT, ModelFault.CONNECTION, ModelFault.SERVER})
 
+UNREACHABLE = "unreachable"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -29,6 +31,11 @@ class Failure:
     silent: bool = False  # no complete answer within the time limit of a call
     missing: str = ""  # the package that litellm did not find; "" if none
     throttled: bool = False  # the provider takes no further request at the moment, and says so
+
+    @property
+    def reason(self) -> str:
+        """What the ledger records of the request. Without a connection nothing was sent, and so nothing is billed."""
+        return UNREACHABLE if self.unreachable else self.fault.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -445,9 +445,11 @@ def test_a_late_answer_is_one(chat_server: Serve) -> None:
     assert model(server).complete(ASKED).text == "late"
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens(tmp_path: Path) -> None:
+    ledger = FileLedger(tmp_path / "spent.jsonl")
     with DeadServer() as dead:
-        error = failing(model(dead, api_base=dead.url.replace("//", "//user:secret@")))
+        error = failing(model(dead, api_base=dead.url.replace("//", "//user:secret@"), ledger=ledger))
+    assert ledger.unbooked == 0  # nothing was sent
     assert error.fault is ModelFault.CONNECTION
     words = re.escape(
         f"{dead.url} cannot be reached (Connection refused): start the server there, or correct the address "

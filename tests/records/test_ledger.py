@@ -71,14 +71,14 @@ def test_a_call_takes_no_more_room_than_was_written_before_it(model: str, prompt
 
 def test_a_call_without_an_answer_stays_in_the_ledger(tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
-    for why in ("timeout", "rate-limit", "connection"):
+    for why in ("timeout", "rate-limit", "connection", "unreachable"):
         ledger.before_call("m")
         ledger.unanswered("m", why)
     ledger.before_call("m")
     ledger.abandon("cut off")
     found = [line["unanswered"] for line in lines(tmp_path / "spent.jsonl")]
-    assert found == ["timeout", "rate-limit", "connection", "cut off"]
-    assert ledger.unbooked == 3  # a request that was refused costs nothing
+    assert found == ["timeout", "rate-limit", "connection", "unreachable", "cut off"]
+    assert ledger.unbooked == 3  # a request that was refused, or never sent, costs nothing
     assert ledger.total == Usage()
     ledger.before_call("m")
     ledger.spent("m", CENT)
