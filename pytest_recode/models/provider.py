@@ -173,7 +173,7 @@ class ProviderModel:
         if isinstance(response, Failure):
             return response
         if not getattr(response, "choices", None):
-            return Failure(fault=ModelFault.SERVER, detail="the response has no choices")
+            return self._placed(Failure(fault=ModelFault.SERVER, detail="the response has no choices"))
         return self._reply(response, request["messages"])
 
     async def _ask_vectors(self, texts: Sequence[str]) -> Embedded | Failure:
@@ -183,9 +183,8 @@ class ProviderModel:
             return response
         vectors = vectors_of(response, len(texts))
         if vectors is None:
-            return Failure(
-                fault=ModelFault.SERVER, detail=f"the response does not have a vector for each of {len(texts)} texts"
-            )
+            detail = f"the response does not have a vector for each of {len(texts)} texts"
+            return self._placed(Failure(fault=ModelFault.SERVER, detail=detail))
         return Embedded(vectors=vectors, usage=self._usage(response, sum(map(len, texts)), 0))
 
     async def _called(self, call: Callable[[], Awaitable[Any]]) -> Any:
@@ -239,7 +238,8 @@ class ProviderModel:
         if failed.fault is ModelFault.UNKNOWN:
             step = f"check the model's name{', or the address (--recode-api-base)' if own else ''}"
             return replace(failed, detail=f"{failed.detail} ({server}): {step}")
-        if failed.fault is ModelFault.AUTH or (own and failed.fault is ModelFault.CONNECTION):
+        # A page or an empty answer may mean another server than the user believes; a rate limit is known to be the provider's
+        if failed.fault is ModelFault.AUTH or (own and failed.fault is not ModelFault.RATE_LIMIT):
             return replace(failed, detail=f"{failed.detail} ({server})")
         return failed
 

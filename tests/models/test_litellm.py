@@ -273,6 +273,7 @@ def test_a_lasting_fault_is_an_error_of_its_kind(chat_server: Serve, answer: Ans
     assert error.fault is kind
     assert not error.fatal
     assert re.search(r"\(gave up after 3 tries in \d+ s\)", error.detail)
+    assert (f" (asked at {server.url}) (gave up" in error.detail) is (kind is not ModelFault.RATE_LIMIT)
     assert str(error) == f"{error.cause} {error.detail[error.detail.index('(gave up') :]}"
     assert len(server.requests) == 3
 
@@ -324,7 +325,7 @@ def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
     where = {
         ModelFault.AUTH: f" (asked at {server.url}, without a key: export OPENAI_API_KEY)",
         ModelFault.UNKNOWN: f" (asked at {server.url}): check the model's name, or the address (--recode-api-base)",
-    }.get(kind, "")
+    }.get(kind, f" (asked at {server.url})")
     assert (error.fault, error.detail) == (kind, words + where)
     assert str(error) == f"model gpt-5-mini: {kind.value}: {words}{where}"
     assert len(server.requests) == 1
@@ -538,7 +539,7 @@ def test_only_the_providers_words_are_shown(
     for variable in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"):
         monkeypatch.setenv(variable, "sk-some-key")
     error = failing(model(chat_server([Answer(status=status, raw=BODY)]), name, retries={"tries": 1}))
-    assert error.detail.partition(" (gave up after 1 try in ")[0] == "Words of the provider"
+    assert error.detail.partition(" (asked at ")[0] == "Words of the provider"
 
 
 @pytest.mark.parametrize(
