@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 
 from pytest_recode.inside.grading.equivalence import Mismatch
+from pytest_recode.sandboxes import Sandbox
 from pytest_recode.testing import assert_equivalent
+from pytest_recode.verdict import Outcome
+from tests.oracle.conftest import grade
 
 nan, inf = math.nan, math.inf
+large = 1.5e308 + 1.5e308j  # its magnitude is larger than any float
 
 
 @pytest.mark.parametrize(
@@ -49,6 +53,15 @@ nan, inf = math.nan, math.inf
         (np.array([1e308]), np.array([1e308])),
         (np.asfortranarray(np.eye(3)), np.eye(3)),
         (np.ones(2, np.longdouble), np.ones(2)),
+        (large, large),
+        ([large, 1.0], [large, 1.0]),
+        (np.array([large, 1.0]), np.array([large, 1.0])),
+        (np.array([large * (1 + 1e-9)]), np.array([large])),
+        (np.array([np.longdouble("1e400")]), np.array([np.longdouble("1e400")])),
+        ({frozenset({1, (2, 3)}): 1}, {frozenset({1, (2, 3)}): 1}),
+        ({complex(nan, 1)}, {complex(float("nan"), 1)}),
+        (slice(np.int64(1), [2.0]), slice(1, [2.0])),
+        ({np.datetime64(5, "ns"), np.datetime64("NaT")}, {np.datetime64(5, "ns"), np.datetime64("NaT")}),
     ],
 )
 def test_equivalent(actual: Any, expected: Any) -> None:
@@ -78,6 +91,19 @@ def test_equivalent(actual: Any, expected: Any) -> None:
         ("mismatch", np.array(["2020-01-01T01"], dtype="M8[h]"), np.array(["2020-01-01"], dtype="M8[D]")),
         ("mismatch", np.array([1e308]), np.array([-1e308])),
         ("mismatch", [0.0, 0.0], [1e-3, 1e-4]),
+        ("mismatch", np.array([0j, 0j]), np.array([large, 1.0])),
+        ("mismatch", np.array([0j]), np.array([large])),
+        ("mismatch", np.array([large]), np.array([0j])),
+        ("mismatch", [0j, 0j], [large, 1 + 0j]),
+        ("mismatch", 0j, large),
+        ("mismatch", large, 0j),
+        ("mismatch", large, large.conjugate()),
+        ("mismatch", 1.5e308 + 0j, -1.5e308j),
+        ("mismatch", np.array([np.longdouble(0), 0]), np.array([np.longdouble("1e4000"), 1])),
+        ("mismatch", slice(1, 2), slice(1, 3)),
+        ("dtype", slice(1), slice(True)),
+        ("dtype", slice(0, 1), slice(0.0, 1)),
+        ("dtype", [1], slice(1)),
         ("dtype", 1, True),
         ("dtype", True, 1),
         ("dtype", 1, 1.0),
@@ -106,6 +132,10 @@ def test_equivalent(actual: Any, expected: Any) -> None:
         ("keys", {"a": 1}, {"b": 1}),
         ("keys", {1: "x"}, {True: "x"}),
         ("keys", {1, 2}, {1, 3}),
+        ("keys", {frozenset({1})}, {frozenset({True})}),
+        ("keys", {frozenset({1}): "x"}, {frozenset({1.0}): "x"}),
+        ("keys", {(frozenset({(1, 2)}),): "x"}, {(frozenset({(1.0, 2)}),): "x"}),
+        ("keys", {5}, {np.datetime64(5, "ns")}),
         ("shape", np.ones((1, 3)), np.ones(3)),
         ("shape", np.ones(1), 1.0),
         ("shape", np.zeros(0), np.zeros(3)),
@@ -135,6 +165,12 @@ def test_options() -> None:
         assert str(info.value).startswith(text)
     with pytest.raises(Mismatch):
         assert_equivalent(np.ones((2, 3)), np.ones((3, 2)), check_shape=False)
+
+
+def test_a_tolerance_that_no_float_can_hold_does_not_accept_everything() -> None:
+    for actual, expected in ((-1.7e308, 1.7e308), (np.array([-1.7e308]), np.array([1.7e308]))):
+        with pytest.raises(Mismatch):
+            assert_equivalent(actual, expected, rtol=0.9, atol=1e308)
 
 
 def test_the_message() -> None:
@@ -169,3 +205,25 @@ def test_an_expected_value_that_is_no_plain_data_is_the_authors_fault() -> None:
     ):
         with pytest.raises(ValueError, match="must be"):
             assert_equivalent(1.0, 1.0, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("np.array([1.5e308 + 1.5e308j, 1.0])", "np.array([0j, 0j])"),
+        ("np.array([np.longdouble('1e4000'), 1])", "np.array([np.longdouble(0), 0])"),
+        ("{frozenset({1, 2}): 'x'}", "{frozenset({True, 2.0}): 'x'}"),
+        ("slice(0, 1)", "slice(False, True)"),
+    ],
+)
+def test_a_wrong_answer_is_not_solved(right: str, wrong: str, bare: Sandbox) -> None:
+    tests = """
+        from pytest_recode.testing import assert_equivalent
+
+        def test_f(candidate, reference):
+            assert_equivalent(candidate.m.f(), reference.m.f())
+    """
+    code = "import numpy as np\n\ndef f(): return "
+    assert grade(bare, tests, code + right).solved
+    [case] = grade(bare, tests, code + wrong, code + right).cases
+    assert case.outcome is Outcome.FAILED

@@ -92,6 +92,11 @@ class _Comparison:
             self._sequences(actual, expected, path, scale)
         elif isinstance(expected, dict):
             self._dicts(actual, expected, path)
+        elif isinstance(expected, slice):
+            if type(actual) is not slice:
+                raise self._other_type(actual, expected, path)
+            for part in ("start", "stop", "step"):
+                self.compare(getattr(actual, part), getattr(expected, part), f"{path}.{part}", None)
         elif isinstance(expected, (set, frozenset)):
             if type(actual) not in (set, frozenset):
                 raise self._other_type(actual, expected, path)
@@ -158,10 +163,11 @@ class _Comparison:
             found, wanted = complex(actual), complex(expected)
         except OverflowError:
             found, wanted = complex(0 if actual == expected else math.inf), 0j
-        if math.isfinite(abs(wanted)) and math.isfinite(abs(found)):
-            error, allowed = abs(found - wanted), self._allowed(abs(wanted), scale)
-            if not error <= allowed:
-                relative = f", relative error {error / abs(wanted):.3g}" if wanted else ""
+        size = value_kinds.size(wanted)
+        if math.isfinite(size) and math.isfinite(value_kinds.size(found)):
+            error, allowed = value_kinds.size(found - wanted), self._allowed(size, scale)
+            if not error <= allowed or math.isinf(error):
+                relative = f", relative error {error / size:.3g}" if wanted else ""
                 raise Mismatch(
                     "mismatch",
                     f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}: "
@@ -171,7 +177,7 @@ class _Comparison:
             raise Mismatch("mismatch", f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}")
 
     def _same_odd(self, found: float, wanted: float) -> bool:
-        """Whether real or imaginary parts agree, where one of the numbers is not finite."""
+        """Whether real or imaginary parts agree, where the magnitude of one of the numbers is not finite."""
         if math.isnan(wanted):
             return self.equal_nan and math.isnan(found)
         if math.isinf(wanted) or not math.isfinite(found):
@@ -233,14 +239,16 @@ class _Comparison:
     def _close(self, np: Any, found: Any, wanted: Any, path: str, scale: float | None) -> None:
         common = np.result_type(found.dtype, wanted.dtype, np.float64)
         a, e = found.astype(common, copy=False), wanted.astype(common, copy=False)
-        size, finite = np.abs(e), np.isfinite(e)
-        atol = self.atol
+        size = np.abs(e)
+        finite = np.isfinite(size)  # the magnitude of a complex number can overflow although its parts are finite
+        atol: Any = self.atol
         if atol is None:
-            largest = scale if scale is not None else float(size[finite].max()) if finite.any() else 0.0
+            # not as a Python float: it cannot hold every longdouble
+            largest: Any = scale if scale is not None else size[finite].max() if finite.any() else 0.0
             atol = self.rtol * ATOL_SHARE * (largest or 1.0)
         error = np.abs(a - e)
-        both = finite & np.isfinite(a)
-        good = np.where(both, error <= atol + self.rtol * size, False)
+        both = finite & np.isfinite(np.abs(a))
+        good = np.where(both, np.isfinite(error) & (error <= atol + self.rtol * size), False)
         good |= ~both & self._same_parts(np, a.real, e.real, atol) & self._same_parts(np, a.imag, e.imag, atol)
         with_error = np.where(both, error, 0)
         if not good.all() and both.any():
@@ -256,7 +264,7 @@ class _Comparison:
             worst = ""
         self._report(np, ~good, found, wanted, path, worst)
 
-    def _same_parts(self, np: Any, a: Any, e: Any, atol: float) -> Any:
+    def _same_parts(self, np: Any, a: Any, e: Any, atol: Any) -> Any:
         same = (a == e) | (np.isfinite(a) & np.isfinite(e) & (np.abs(a - e) <= atol + self.rtol * np.abs(e)))
         return same | (np.isnan(a) & np.isnan(e)) if self.equal_nan else same
 

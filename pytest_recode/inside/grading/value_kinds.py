@@ -45,23 +45,36 @@ def magnitude(expected: Any) -> float | None:
     largest = 0.0
     for item in expected:
         if isinstance(item, SEQUENCES):
-            size = magnitude(item)
+            found = magnitude(item)
         elif isinstance(item, (float, complex)):
-            size = abs(item) if math.isfinite(abs(item)) else 0.0
+            found = size(item) if math.isfinite(size(item)) else 0.0
         else:
-            size = None
-        if size is None:
+            found = None
+        if found is None:
             return None
-        largest = max(largest, float(size))
+        largest = max(largest, found)
     return largest
 
 
+def size(number: float | complex) -> float:
+    """The magnitude of a number: infinite where it is too large for a float (`abs` raises OverflowError)."""
+    return math.hypot(number.real, number.imag)
+
+
 def as_key(key: Any) -> Any:
-    """A key that is equal only for the same kind and value: 1, 1.0 and True differ."""
+    """A key that is equal only for the same kind and value: 1, 1.0 and True differ, also in a tuple or frozenset."""
     if is_numpy(key):
+        if key.dtype.kind in "mM":  # `item` of nanoseconds is an int
+            return (type(key), "NaT" if key != key else key)
         key = key.item()
     if isinstance(key, tuple):
         return tuple(as_key(item) for item in key)
+    if isinstance(key, frozenset):
+        return (frozenset, frozenset(as_key(item) for item in key))
+    if isinstance(key, slice):
+        return (slice, as_key(key.start), as_key(key.stop), as_key(key.step))
+    if isinstance(key, complex):
+        return (complex, as_key(key.real), as_key(key.imag))
     if isinstance(key, float) and math.isnan(key):
         return (float, "nan")
     return (plain_type(key), key)
