@@ -18,7 +18,7 @@ from typing import Any
 
 from ..grading import candidate_error
 from ..wire import codec, frames
-from . import handles
+from . import handles, turns
 
 __tracebackhide__ = True  # tracebacks end at the test's own line; pytest parses each file that a traceback shows
 
@@ -39,6 +39,7 @@ class Link:
         self.fill = frames.filler(reader)
         self.put = frames.putter(writer)
         self.limit = limit
+        self.turns = turns.Turns()
         self.case = 0
         self.function_count = 0  # numbers of functions are never reused
         self.start_case()
@@ -56,10 +57,14 @@ class Link:
         self.first = True
         self.raised: list[BaseException] = []  # by functions of the test, within a call
         self.dropped: list[int] = []
-        self.depth = 0
         self.explaining = (
             False  # whether pytest explains a failed assertion: what it does to a handle is not the test's
         )
+        self.turns.open()
+
+    def end_case(self) -> None:
+        """Wait for the answers that other threads of the test have asked for. They belong to this case."""
+        self.turns.close()
 
     def fail(self, kind: str, text: str) -> None:
         """Make the case fail, even if the test catches the exception. The first reason counts."""
@@ -72,7 +77,16 @@ class Link:
         return handles.TestFault(text)
 
     def request(self, op: str, **arguments: Any) -> Any:
-        """Send one request and return its answer. Callbacks are served in between."""
+        """Send one request and return its answer. Callbacks are served in between. Other threads wait for their turn."""
+        if not self.turns.in_this_process():
+            raise handles.TestFault("the test uses the candidate in a process that it has forked: use threads instead")
+        try:
+            with self.turns.request() as turn:
+                return self.answer_to(op, arguments, turn)
+        except turns.Closed:
+            raise handles.TestFault("a thread of a test uses the candidate after the test has ended") from None
+
+    def answer_to(self, op: str, arguments: dict[str, Any], turn: turns.Request) -> Any:
         drop, self.dropped = self.dropped, []
         if op == "get":
             module = arguments["target"]._recode_name if isinstance(arguments["target"], handles.RemoteModule) else ""
@@ -91,7 +105,7 @@ class Link:
                 text = f"the candidate returned a value that cannot be sent: {str(answer['lost'])[:MAX_TEXT]}"
                 self.fail("protocol", text)
                 raise CandidateLost(text)
-            message = self.serve(answer)
+            message = self.serve(answer, turn)
 
     def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         if self.disconnected:
@@ -124,7 +138,7 @@ class Link:
         self.disconnected = text
         return CandidateLost(text)
 
-    def serve(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def serve(self, answer: dict[str, Any], turn: turns.Request) -> dict[str, Any]:
         """Run the function of the test that the candidate calls back."""
         number, args, kwargs = (answer.get(name) for name in ("callback", "args", "kwargs"))
         function = self.functions.get(number) if type(number) is int else None
@@ -132,11 +146,11 @@ class Link:
             raise self.disconnect("protocol", "the candidate called a function that the test did not pass to it")
         if type(args) is not tuple or type(kwargs) is not dict or not _all_text(kwargs):
             raise self.disconnect("protocol", "the candidate sent garbage instead of the arguments of a function")
-        self.depth += 1
         try:
-            if self.depth > MAX_CALLBACKS:
+            if turn.depth >= MAX_CALLBACKS:
                 raise RecursionError(f"calls nested more than {MAX_CALLBACKS} deep")
-            value = function(*args, **kwargs)
+            with self.turns.function_of_test(turn):
+                value = function(*args, **kwargs)
             codec.dump(value, self.refer)
             return {"op": "return", "value": value}
         except frames.WireError as error:
@@ -152,8 +166,6 @@ class Link:
             name = _builtin([base.__name__ for base in type(error).__mro__])
             number = len(self.raised) - 1
             return {"op": "raise", "type": type(error).__name__, "base": name.__name__, "number": number}
-        finally:
-            self.depth -= 1
 
     def error(self, report: Any) -> BaseException:
         """The exception to raise in the test, built from checked parts of the candidate's report."""

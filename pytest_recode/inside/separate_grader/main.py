@@ -154,6 +154,8 @@ class _NoLink:
 
     def start_case(self) -> None: ...
 
+    def end_case(self) -> None: ...
+
     def put(self, data: Any) -> None: ...
 
 
@@ -299,6 +301,7 @@ class _Plugin:
         self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.link.end_case()
         outcome = case_outcome.combined(self.reports, self.link)
         uses = interface_names.used(self.link.requested, self.interfaces)
         self.send(messages.finished_using(case_outcome.case_id(nodeid), outcome, uses))
