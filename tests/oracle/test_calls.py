@@ -104,6 +104,38 @@ def sort_in_place(values, table=None):
     return values
 
 
+def same(f, g):
+    return f is g
+
+
+def name_of(f):
+    return f.__name__
+
+
+def keyed(self, *, function):
+    return self + function
+
+
+def call_with_self(function, x):
+    return function(self=x)
+
+
+def newest_last(table, key):
+    table.move_to_end(key)
+    return table
+
+
+def group():
+    raise ExceptionGroup("both", [ValueError("one"), ExceptionGroup("inner", [KeyError("two")])])
+
+
+def group_of(function):
+    try:
+        function()
+    except TypeError:
+        return "another exception"
+
+
 def cannot():
     return np.array([object()], dtype=object)
 """
@@ -199,6 +231,59 @@ TESTS = {
         assert (candidate.m.draw(np.random.default_rng(3)) == expected).all()
         expected = np.random.RandomState(3).normal(size=3)
         assert (candidate.m.draw(np.random.RandomState(3)) == expected).all()""",
+    "random state after an odd number of normal draws": """
+        mine = np.random.RandomState(3)
+        mine.normal()
+        given = np.random.RandomState(3)
+        given.normal()
+        assert (candidate.m.draw(given) == mine.normal(size=3)).all()
+        assert given.normal() == np.random.RandomState(3).normal(size=2)[1]
+        other = np.random.RandomState(np.random.PCG64(3))
+        other.normal()
+        assert (candidate.m.draw(other) == other.normal(size=3)).all()""",
+    "a function is the same function": """
+        def f(x): ...
+        assert candidate.m.same(f, f) and not candidate.m.same(f, lambda x: x)
+        class Mine:
+            def method(self): ...
+        mine = Mine()
+        assert candidate.m.same(mine.method, mine.method)
+        assert not candidate.m.same(mine.method, Mine().method)""",
+    "the name of a function": """
+        def named(x): ...
+        assert candidate.m.name_of(named) == "named" and candidate.m.name_of(lambda: 0) == "<lambda>"
+        assert candidate.m.name_of(np.sin) == "sin"
+        with pytest.raises(AttributeError):
+            candidate.m.name_of(__import__("functools").partial(named))""",
+    "arguments of any name": """
+        from pytest_recode.testing import assert_unmodified
+        assert candidate.m.keyed(self=1, function=2) == 3
+        assert candidate.m.apply(lambda x: candidate.m.keyed(self=x, function=0), 4) == 5
+        assert assert_unmodified(candidate.m.keyed, self=1, function=2) == 3
+        assert candidate.m.call_with_self(lambda self: self + 1, 4) == 5""",
+    "the order of an OrderedDict": """
+        from collections import OrderedDict
+        given = OrderedDict(a=1, b=2, c=3)
+        given.move_to_end("a")
+        found = candidate.m.newest_last(given, "b")
+        assert found == OrderedDict(c=3, a=1, b=2) and found != OrderedDict(a=1, b=2, c=3)
+        found.move_to_end("c")
+        assert list(candidate.m.newest_last(found, "a")) == ["b", "c", "a"]
+        assert list(given) == ["b", "c", "a"] and type(given) is OrderedDict
+        assert_equivalent(found, {"a": 1, "b": 2, "c": 3})""",
+    "a group of exceptions": """
+        with pytest.raises(ExceptionGroup, match="both") as info:
+            candidate.m.group()
+        assert str(info.value) == "both (2 sub-exceptions)"
+        assert info.value.type == "ExceptionGroup" and info.value.message == "both"
+        first, second = info.value.exceptions
+        assert isinstance(first, ValueError) and str(first) == "one" and first.type == "ValueError"
+        assert isinstance(second, ExceptionGroup) and isinstance(second.exceptions[0], KeyError)
+        def fail():
+            raise ExceptionGroup("x", [ValueError("y")])
+        with pytest.raises(ExceptionGroup) as info:
+            candidate.m.group_of(fail)
+        assert info.value.message == "x" and str(info.value.exceptions[0]) == "y" """,
     "types as arguments": """
         for dtype in (np.float32, "f4", np.dtype("f4")):
             assert candidate.m.cast([1], dtype).dtype == np.float32
@@ -234,7 +319,7 @@ def test_everything_a_test_may_do(every_sandbox: Sandbox) -> None:
         for name, case in zip(TESTS, verdict.cases, strict=True)
         if case.outcome is not Outcome.PASSED
     }
-    assert wrong == {}
+    assert wrong == {}, "".join(wrong.values())
     assert verdict.solved
     assert verdict.isolation == every_sandbox.isolation
 

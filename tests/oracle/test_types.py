@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tests.examples import examples
 from tests.oracle.conftest import grade, only
 
 PLAIN = {type(None), bool, int, float, complex, str, bytes, bytearray, slice, range, type(...)}
-CONTAINERS = {list, tuple, dict, set, frozenset}
+CONTAINERS = {list, tuple, dict, OrderedDict, set, frozenset}
 HANDLES = {
     *handles.KINDS.values(),
     handles.RemoteModule,
@@ -31,7 +32,7 @@ HANDLES = {
 
 def parts_of(value: Any) -> Any:
     yield value
-    if type(value) is dict:
+    if type(value) in (dict, OrderedDict):
         for pair in value.items():
             yield from (*parts_of(pair[0]), *parts_of(pair[1]))
     elif type(value) in CONTAINERS:
@@ -52,7 +53,7 @@ names = st.sampled_from(
 )
 scalars = st.none() | st.booleans() | st.integers(-3, 70) | st.floats(allow_nan=False, allow_infinity=False) | names
 tags = st.sampled_from(
-    [*"@nabyDQifTldtszcSrE", "module", "callable", "type", "object", "iterator", "callback", "own", "rng", "dtype"]
+    [*"@nabyDQifTlodtszcSrE", "module", "callable", "type", "object", "iterator", "callback", "own", "rng", "dtype"]
 )
 trees = st.recursive(
     scalars,

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import random
 import threading
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def there_and_back(value: Any) -> Any:
         *("", "a", "ü\n\x00", "\ud800", b"", b"\x00\xff", bytearray(b"x")),
         *([], [1, [2]], [0.5] * 20, [2**70] * 20, list(range(20)), [True] * 20, [float("nan")] * 20),
         *((), (1, (2,)), {}, {"a": 1, 2: "b", (1, None): [2], None: 0, 1.5: b""}, {"l": ["l", "d", "@"]}),
+        *(OrderedDict(), OrderedDict(b=1, a=[2])),
         *(set(), {1, "a"}, frozenset({(1, 2)}), slice(1, None, 2), ..., range(3, 10, 2)),
     ],
 )

@@ -12,6 +12,7 @@ Stdlib and modules of `inside/`, Python 3.9+.
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import json
 import os
@@ -27,6 +28,7 @@ from ..wire import codec, frames
 
 MAX_TEXT = 2000  # characters of an exception's message
 MAX_FRAMES = 20
+MAX_GROUP, MAX_GROUPS = 50, 5  # exceptions of a group, and groups within groups, that are reported
 
 
 def warm() -> None:
@@ -120,11 +122,13 @@ def _loaded(value: Any) -> Any:
 class _Callback:
     """A function of the test, as the code under test sees it."""
 
-    def __init__(self, server: _Server, number: int) -> None:
+    def __init__(self, server: _Server, number: int, name: str | None) -> None:
         self._server = server
         self._number = number
+        if name is not None:
+            self.__name__ = self.__qualname__ = name
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._server.callback(self._number, args, kwargs)
 
 
@@ -135,6 +139,7 @@ class _Server:
         self.limit = limit
         self.sources = sources
         self.objects: dict[int, Any] = {}
+        self.callbacks: dict[int, _Callback] = {}
         self.count = 0
         self.process = os.getpid()
         self.pipe_lock = threading.RLock()
@@ -215,19 +220,24 @@ class _Server:
                     raise
             raise
 
-    def exception_report(self, error: BaseException) -> dict[str, Any]:
+    def exception_report(self, error: BaseException, depth: int = 0) -> dict[str, Any]:
         try:
             number = object.__getattribute__(error, "_recode_callback")  # not the code's own `__getattr__`
         except AttributeError:
             number = None
         bases = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
-        return {
+        report = {
             "type": type(error).__name__[:200],
             "bases": bases,
             "message": self.message(error),
             "frames": self.sources.frames(error),
             "callback": number,
         }
+        groups = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.11
+        if isinstance(error, groups) and depth < MAX_GROUPS:
+            inner = [self.exception_report(each, depth + 1) for each in error.exceptions[:MAX_GROUP]]
+            report["group"] = {"message": str(error.message)[:MAX_TEXT], "exceptions": inner}
+        return report
 
     def message(self, error: BaseException) -> str:
         try:
@@ -270,7 +280,9 @@ class _Server:
         if kind == "module":
             return _Module(number)
         if kind == "callback":
-            return _Callback(self, number)
+            if number not in self.callbacks:  # a function that is passed twice is one object here, too
+                self.callbacks[number] = _Callback(self, number, items[2] if len(items) > 2 else None)
+            return self.callbacks[number]
         if kind == "type":
             return codec.named_type(number)
         if kind == "rng":
@@ -280,11 +292,12 @@ class _Server:
 
 def _callback_error(request: dict[str, Any]) -> Any:
     """An exception of the same builtin type as the test's function raised. The message stays with the test."""
-    import builtins
-
     base: Any = getattr(builtins, request["base"], Exception)
     kind = type(request["type"], (base,), {"__str__": lambda _: "raised by a function of the test"})
-    error: Any = base.__new__(kind)
+    try:
+        error: Any = base.__new__(kind)
+    except TypeError:  # a group: its exceptions stay with the test, as its message
+        error = base.__new__(kind, "", [Exception("raised by a function of the test")])
     error._recode_callback = request["number"]
     return error
 
@@ -296,4 +309,7 @@ def _generator(kind: str, text: str) -> Any:
     state = json.loads(text)
     bits = getattr(np.random, state["bit_generator"])()
     bits.state = state
-    return getattr(np.random, kind)(bits)
+    made = getattr(np.random, kind)(bits)
+    if kind == "RandomState":
+        made.set_state(state)  # with the normal number that it holds in reserve
+    return made

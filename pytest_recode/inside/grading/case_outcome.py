@@ -155,8 +155,8 @@ def combined(reports: list[tuple[Any, BaseException | None]], use: CandidateUse,
             wrong = True
             texts.append("a test must not return a value; use `assert`")
         if isinstance(error, candidate_error.CandidateError):
-            exception = {"type": error.type, "message": error.message, "frames": error.frames}
-            texts.append("\n".join([f"in the candidate's code: {error.type}: {error.message}", *error.frames]))
+            exception = {"type": error.type, "message": str(error), "frames": error.frames}
+            texts.append("\n".join([f"in the candidate's code: {error.type}: {error}", *error.frames]))
         kind = kind or _kind(error)
     if not texts:
         texts.append(f"the case ran only its {', '.join(phases) or 'nothing'}")

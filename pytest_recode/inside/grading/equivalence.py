@@ -93,16 +93,18 @@ class _Comparison:
         elif isinstance(expected, dict):
             self._dicts(actual, expected, path)
         elif isinstance(expected, slice):
-            if type(actual) is not slice:
+            if value_kinds.sent_type(actual) is not slice:
                 raise self._other_type(actual, expected, path)
             for part in ("start", "stop", "step"):
                 self.compare(getattr(actual, part), getattr(expected, part), f"{path}.{part}", None)
         elif isinstance(expected, (set, frozenset)):
-            if type(actual) not in (set, frozenset):
+            if value_kinds.sent_type(actual) not in (set, frozenset):
                 raise self._other_type(actual, expected, path)
             self._same_keys(actual, expected, path, "elements")
         elif isinstance(expected, value_kinds.EXACT):
-            if not isinstance(actual, value_kinds.EXACT) or type(actual) is not value_kinds.plain_type(expected):
+            if not isinstance(actual, value_kinds.EXACT) or value_kinds.sent_type(actual) is not value_kinds.plain_type(
+                expected
+            ):
                 raise self._other_type(actual, expected, path)
             if actual != expected:
                 raise Mismatch(
@@ -121,7 +123,7 @@ class _Comparison:
         )
 
     def _sequences(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
-        if type(actual) not in value_kinds.SEQUENCES:
+        if value_kinds.sent_type(actual) not in value_kinds.SEQUENCES:
             raise self._other_type(actual, expected, path)
         if len(actual) != len(expected):
             raise Mismatch("length", f"{path} has {len(actual)} items, expected {len(expected)}")
@@ -130,7 +132,7 @@ class _Comparison:
             self.compare(found, wanted, f"{path}[{number}]", scale)
 
     def _dicts(self, actual: Any, expected: Any, path: str) -> None:
-        if type(actual) is not dict:
+        if value_kinds.sent_type(actual) is not dict:
             raise self._other_type(actual, expected, path)
         found = self._same_keys(actual, expected, path, "keys")
         for key, value in expected.items():

@@ -6,7 +6,7 @@ feedback.
 
 Reads the source of the failing statement and the local variables of the test.
 
-Stdlib only, Python 3.9+.
+Stdlib and `value_kinds.py`, Python 3.9+.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import sys
 import types
 from collections.abc import Iterator
 from typing import Any, Optional
+
+from . import value_kinds
 
 OTHER = "assertion"
 """The kind where nothing more is known: a property that the result must have does not hold."""
@@ -310,21 +312,22 @@ def _shapes_differ(node: ast.expr, values: dict[str, Any]) -> bool:
 
 def _differing(one: Any, other: Any, exact: bool) -> str:
     """How two values differ. Only values of exact plain types are inspected."""
+    kinds = [value_kinds.sent_type(each) for each in (one, other)]
     arrays = [type(each) in _array_types() for each in (one, other)]
     if all(arrays):
         return "shape" if tuple(one.shape) != tuple(other.shape) else "mismatch"
-    sequences = [type(each) in (list, tuple) for each in (one, other)]
-    if exact and (any(arrays) or type(one) is not type(other)) and not _numbers(one, other):
+    sequences = [kind in (list, tuple) for kind in kinds]
+    if exact and (any(arrays) or kinds[0] is not kinds[1]) and not _numbers(one, other):
         return "dtype"
     if all(sequences) and len(one) != len(other):
         return "length"
-    if type(one) is dict and type(other) is dict and one.keys() != other.keys():
+    if kinds == [dict, dict] and one.keys() != other.keys():
         return "keys"
     return "mismatch"
 
 
 def _numbers(*values: Any) -> bool:
-    return all(type(value) in (bool, int, float, complex) for value in values)
+    return all(value_kinds.sent_type(value) in (bool, int, float, complex) for value in values)
 
 
 def _array_types() -> tuple[Any, ...]:

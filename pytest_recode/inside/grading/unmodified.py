@@ -23,7 +23,7 @@ _NOT_COMPARED = object
 def unmodified_by(equivalent: Equivalent = equivalence.assert_equivalent) -> Callable[..., Any]:
     """`assert_unmodified`, with this comparison of plain values."""
 
-    def assert_unmodified(function: Any, *args: Any, **kwargs: Any) -> Any:
+    def assert_unmodified(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Return `function(*args, **kwargs)`. Raise AssertionError if the call modified an argument.
 
         A candidate's function runs in another process, on copies of the arguments, which come back as they are after

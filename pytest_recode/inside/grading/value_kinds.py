@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import OrderedDict
 from typing import Any
 
 SEQUENCES = (list, tuple)
@@ -38,6 +39,11 @@ def plain_type(value: Any) -> type:
         if isinstance(value, kind):
             return kind
     return type(value)
+
+
+def sent_type(value: Any) -> type:
+    """The plain type as which a value of the candidate was sent. An OrderedDict counts as a dict."""
+    return dict if type(value) is OrderedDict else type(value)
 
 
 def magnitude(expected: Any) -> float | None:

@@ -9,20 +9,20 @@ Stdlib and the wire, Python 3.9+.
 
 from __future__ import annotations
 
-import builtins
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable
 from typing import Any
 
 from ..grading import candidate_error
 from ..wire import codec, frames
-from . import handles, turns
+from . import exception_reports, handles, turns
 
 __tracebackhide__ = True  # tracebacks end at the test's own line; pytest parses each file that a traceback shows
 
-MAX_TEXT, MAX_LINE, MAX_FRAMES = 2000, 600, 25  # of an exception: characters, characters of a frame, frames
+MAX_TEXT = 2000  # characters of a reason
 _NO_DATA = (handles.RemoteModule, handles.CallableHandle)  # attributes that carry no data into a test
 MAX_CALLBACKS = 50  # how deep a function of the test and the code under test may call each other
 
@@ -54,6 +54,7 @@ class Link:
         self.test_fault = ""  # what the test did that is not possible, whether or not it caught the exception
         self.disconnected = ""  # why no further answer comes in this case
         self.functions: dict[int, Callable[..., Any]] = {}
+        self.function_numbers: dict[tuple[int, ...], int] = {}  # by identity
         self.first = True
         self.raised: list[BaseException] = []  # by functions of the test, within a call
         self.dropped: list[int] = []
@@ -144,7 +145,7 @@ class Link:
         function = self.functions.get(number) if type(number) is int else None
         if function is None:
             raise self.disconnect("protocol", "the candidate called a function that the test did not pass to it")
-        if type(args) is not tuple or type(kwargs) is not dict or not _all_text(kwargs):
+        if type(args) is not tuple or type(kwargs) is not dict or not exception_reports.all_text(kwargs):
             raise self.disconnect("protocol", "the candidate sent garbage instead of the arguments of a function")
         try:
             if turn.depth >= MAX_CALLBACKS:
@@ -163,30 +164,22 @@ class Link:
             if isinstance(error, AssertionError):
                 self.fail("assertion", f"an assertion failed in a function that the candidate calls: {error}")
             self.raised.append(error)
-            name = _builtin([base.__name__ for base in type(error).__mro__])
+            name = exception_reports.builtin([base.__name__ for base in type(error).__mro__])
             number = len(self.raised) - 1
             return {"op": "raise", "type": type(error).__name__, "base": name.__name__, "number": number}
 
     def error(self, report: Any) -> BaseException:
         """The exception to raise in the test, built from checked parts of the candidate's report."""
-        if not _is_exception_report(report):
+        if not exception_reports.is_report(report):
             return self.disconnect("protocol", "the candidate sent garbage instead of an exception")
         number = report["callback"]
         if type(number) is int and 0 <= number < len(self.raised):
             return self._from_callback(self.raised[number])
-        kind, text = str(report["type"])[:200], str(report["message"])[:MAX_TEXT]
-        frames = tuple(str(frame)[:MAX_LINE] for frame in report["frames"][:MAX_FRAMES])
-        base = _builtin([str(name) for name in report["bases"]])
-        try:
-            made: BaseException = _error_type(kind, base)(kind, text, frames)
-            if isinstance(made, AttributeError):
-                made.name = None  # otherwise a traceback would look for similar names in the candidate's object
-            return made
-        except TypeError:  # a builtin that cannot be combined (ExceptionGroup)
-            return candidate_error.CandidateError(kind, text, frames)
+        group = report.get("group")
+        return exception_reports.exception(report, [self.error(each) for each in group["exceptions"]] if group else [])
 
     def _from_callback(self, error: BaseException) -> BaseException:
-        """An exception that a function of the test raised and the candidate let through, with the rule of `_builtin`."""
+        """An exception that a function of the test raised and the candidate let through, with the rule of `builtin`."""
         if isinstance(error, (StopIteration, StopAsyncIteration)):
             return candidate_error.CandidateError(type(error).__name__, "raised by a function of the test", ())
         return error
@@ -203,11 +196,21 @@ class Link:
         if np is not None and isinstance(value, (np.random.Generator, np.random.RandomState)):
             return _generator(value)
         if callable(value):
-            self.function_count += 1
-            self.functions[self.function_count] = value
-            return ["callback", self.function_count]
+            return self._function(value)
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise self.record_test_fault(f"the test passes a value that cannot be sent: an object of type {kind}")
+
+    def _function(self, function: Callable[..., Any]) -> list[Any]:
+        """The reference of a function of the test: a function that is passed twice has one number."""
+        key: tuple[int, ...] = (id(function),)
+        if isinstance(function, types.MethodType):  # each access to a method makes another object
+            key = (id(function.__self__), id(function.__func__))
+        if key not in self.function_numbers:
+            self.function_count += 1
+            self.function_numbers[key] = self.function_count
+            self.functions[self.function_count] = function
+        name = getattr(function, "__name__", None)
+        return ["callback", self.function_numbers[key], *([str(name)] if isinstance(name, str) else [])]
 
     def resolve(self, items: list[Any]) -> Any:
         """The handle for a reference that the candidate sent."""
@@ -272,45 +275,10 @@ class _AnswerStream:
             pass
 
 
-def _is_exception_report(report: Any) -> bool:
-    """Whether this is an exception as `candidate/server.py` reports it. A text may be a numpy string: it derives from str."""
-    if type(report) is not dict or not {"type", "message", "frames", "bases", "callback"} <= report.keys():
-        return False
-    texts = isinstance(report["type"], str) and isinstance(report["message"], str)
-    lists = all(type(report[name]) is list and _all_text(report[name]) for name in ("frames", "bases"))
-    return texts and lists
-
-
-def _all_text(values: Iterable[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
-
-
-def _error_type(name: str, base: type[BaseException]) -> type[candidate_error.CandidateError]:
-    bases = (candidate_error.CandidateError,) if base is Exception else (candidate_error.CandidateError, base)
-    # without a module name, so that a failure shows the name that the candidate uses
-    return type(
-        name if name.isidentifier() else candidate_error.CandidateError.__name__, bases, {"__module__": "builtins"}
-    )
-
-
-def _builtin(names: list[str]) -> type[BaseException]:
-    """The first of `names` that is a builtin Exception; Exception itself where none is.
-
-    Never StopIteration: in a test's `all(map(candidate.f, xs))` it would pass for the end of `xs`.
-    """
-    for name in names:
-        found = getattr(builtins, name, None)
-        if isinstance(found, type) and issubclass(found, Exception):
-            return Exception if issubclass(found, (StopIteration, StopAsyncIteration)) else found
-    return Exception
-
-
 def _generator(value: Any) -> list[Any]:
     """A numpy random generator travels as its state: each side draws the same numbers, neither advances the other."""
     import numpy as np
 
     kind = "Generator" if isinstance(value, np.random.Generator) else "RandomState"
     state = value.bit_generator.state if kind == "Generator" else value.get_state(legacy=False)
-    if kind == "RandomState":
-        state = {key: state[key] for key in ("bit_generator", "state")}
     return ["rng", kind, json.dumps(state, default=lambda array: array.tolist())]

@@ -112,7 +112,7 @@ class CallableHandle(Handle):
 
     __slots__ = ()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._recode_link.request("call", target=self, args=args, kwargs=kwargs)
 
 

@@ -4,8 +4,8 @@ Runs in the host, the graders, the candidate and the workspace. Called by `frame
 connection. Must not execute anything of the sender's while decoding, and must not build a type, a function or a dtype
 object.
 
-Plain data is `None`, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, slice,
-range, Ellipsis, and numpy arrays and scalars of plain dtypes, with checked lengths. Malformed data raises
+Plain data is `None`, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, OrderedDict, set,
+frozenset, slice, range, Ellipsis, and numpy arrays and scalars of plain dtypes, with checked lengths. Malformed data raises
 `WireError`. Subclasses are sent as the plain type they derive from. Anything else (a callable, a type, an object of
 the candidate's) travels as a reference, where the caller gives `refer` and `resolve`.
 
@@ -18,6 +18,7 @@ import json
 import re
 import sys
 from array import array
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -125,8 +126,10 @@ class _Encoder:
         if issubclass(kind, tuple):
             return ["t", *[self.tree(item, depth + 1) for item in tuple.__iter__(value)]]
         if issubclass(kind, dict):
-            pairs = ["d"]
-            for key, item in dict.items(value):
+            # the order of an OrderedDict is not that of the dict below it
+            ordered = issubclass(kind, OrderedDict)
+            pairs = ["o" if ordered else "d"]
+            for key, item in OrderedDict.items(value) if ordered else dict.items(value):
                 pairs += (self.tree(key, depth + 1), self.tree(item, depth + 1))
             return pairs
         return self._rare(value, kind, depth)
@@ -218,8 +221,9 @@ class _Decoder:
         parts = [self.value(item, depth + 1) for item in items]
         if tag == "l":
             return parts
-        if tag == "d":
-            return dict(zip(parts[::2], parts[1::2]))  # noqa: B905 - strict= is not in Python 3.9
+        if tag in ("d", "o"):
+            made = dict if tag == "d" else OrderedDict
+            return made(zip(parts[::2], parts[1::2]))  # noqa: B905 - strict= is not in Python 3.9
         return _MAKE[tag](parts)
 
     def _buffer(self, index: Any) -> memoryview:
