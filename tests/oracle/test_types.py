@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_recode.inside.grading import value_kinds
 from pytest_recode.inside.separate_grader import candidate_link, handles
 from pytest_recode.inside.wire import codec, frames
 from pytest_recode.sandboxes import Sandbox
@@ -32,6 +33,12 @@ HANDLES = {
 
 def parts_of(value: Any) -> Any:
     yield value
+    if any(type(value) is made for made, _ in value_kinds.DATA_TYPES):
+        assert type(vars(value)["_recode_handle"]) in HANDLES
+        for name, field in vars(value).items():
+            if not name.startswith("_recode_"):
+                yield from parts_of(field)
+        value = type(value)._recode_plain(value)
     if type(value) in (dict, OrderedDict):
         for pair in value.items():
             yield from (*parts_of(pair[0]), *parts_of(pair[1]))
@@ -53,13 +60,20 @@ names = st.sampled_from(
 )
 scalars = st.none() | st.booleans() | st.integers(-3, 70) | st.floats(allow_nan=False, allow_infinity=False) | names
 tags = st.sampled_from(
-    [*"@nabyDQifTlodtszcSrE", "module", "callable", "type", "object", "iterator", "callback", "own", "rng", "dtype"]
+    [*"@hnabyDQifTlodtszcSrE", "module", "callable", "type", "object", "iterator", "callback", "own", "rng", "dtype"]
 )
 trees = st.recursive(
     scalars,
     lambda below: (
         st.builds(lambda tag, rest: [tag, *rest], tags, st.lists(below, max_size=4))
         | st.builds(lambda kind, n, name: ["@", kind, n, name], tags, st.integers(0, 3), names | st.integers(0, 3))
+        | st.builds(
+            lambda data, name, field, kind: ["h", data, ["d", name, field], kind, 1, "x"],
+            below,
+            st.sampled_from(["count", "real", "_recode_handle", "__class__", "_x"]),
+            below,
+            st.sampled_from(["object", "callable", "iterator", "type", "module", "own"]),
+        )
     ),
     max_leaves=12,
 )
@@ -81,7 +95,7 @@ def test_any_answer_decodes_to_data_and_handles(tree: Any, lengths: list[int]) -
             assert part.dtype.kind in "biufcmMSU"
             assert type(part) is np.ndarray or type(part).__module__ == "numpy"
         else:
-            assert type(part) in PLAIN | CONTAINERS | HANDLES, repr(part)
+            assert value_kinds.sent_type(part) in PLAIN | CONTAINERS | HANDLES, repr(part)
 
 
 LIVE = """

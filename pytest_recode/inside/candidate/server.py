@@ -13,6 +13,7 @@ Stdlib and modules of `inside/`, Python 3.9+.
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib
 import json
 import os
@@ -165,7 +166,7 @@ class _Server:
         return request
 
     def send(self, message: dict[str, Any]) -> None:
-        frames.put_frame(self.put, frames.FROM_CANDIDATE, message, self.sequence, self.refer)
+        frames.put_frame(self.put, frames.FROM_CANDIDATE, message, self.sequence, self.refer, self.refer_subclass)
 
     def answer(self, request: dict[str, Any]) -> None:
         """Carry out a request and send the answer. Any exception, SystemExit too, is an answer."""
@@ -275,6 +276,22 @@ class _Server:
         kind = "iterator" if isinstance(value, Iterator) else "callable" if callable(value) else "object"
         return [kind, self.count, str(type(value).__name__)[:200]]
 
+    def refer_subclass(self, value: Any, plain: type) -> tuple[list[Any], dict[str, Any]] | None:
+        """The reference of an object with attributes that its plain type does not have, to be sent with its data; and its
+        values for attributes of that type, such as the field `count` of a named tuple."""
+        names = _public_names(value, plain)
+        if names <= _names(plain) and not callable(value):
+            return None
+        fields = {}
+        for name in names & _names(plain):
+            try:
+                field = getattr(value, name)
+            except Exception:  # noqa: BLE001 - a property of the code under test
+                continue
+            if not callable(field):
+                fields[name] = field
+        return self.refer(value), fields
+
     def resolve(self, items: list[Any]) -> Any:
         kind, number = items[0], items[1]
         if kind == "module":
@@ -288,6 +305,20 @@ class _Server:
         if kind == "rng":
             return _generator(number, items[2])
         return self.objects[number]
+
+
+@functools.lru_cache(maxsize=None)
+def _names(plain: type) -> frozenset[str]:
+    return frozenset(dir(plain))
+
+
+def _public_names(value: Any, plain: type) -> set[str]:
+    """The public attributes that an object has from its own class and by itself, not from the plain type."""
+    names = set(getattr(value, "__dict__", ()))
+    for kind in type(value).__mro__:
+        if kind not in plain.__mro__:
+            names.update(vars(kind))
+    return {name for name in names if isinstance(name, str) and not name.startswith("_")}
 
 
 def _callback_error(request: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..grading import candidate_error
 from ..wire import codec, frames
-from . import exception_reports, handles, turns
+from . import data_handles, exception_reports, handles, turns
 
 __tracebackhide__ = True  # tracebacks end at the test's own line; pytest parses each file that a traceback shows
 
@@ -113,7 +113,7 @@ class Link:
             raise CandidateLost(self.disconnected)
         sequence = os.urandom(8)  # so that no answer can be prepared before its request
         try:
-            frames.put_frame(self.put, frames.TO_CANDIDATE, message, sequence, self.refer)
+            frames.put_frame(self.put, frames.TO_CANDIDATE, message, sequence, self.refer, data_handles.refer)
         except frames.WireError as error:
             raise self.record_test_fault(f"the test passes a value that cannot be sent: {error}") from None
         answer = _AnswerStream(self.fill)
@@ -152,7 +152,7 @@ class Link:
                 raise RecursionError(f"calls nested more than {MAX_CALLBACKS} deep")
             with self.turns.function_of_test(turn):
                 value = function(*args, **kwargs)
-            codec.dump(value, self.refer)
+            codec.dump(value, self.refer, data_handles.refer)
             return {"op": "return", "value": value}
         except frames.WireError as error:
             raise self.record_test_fault(
@@ -215,6 +215,8 @@ class Link:
     def resolve(self, items: list[Any]) -> Any:
         """The handle for a reference that the candidate sent."""
         kind = items[0]
+        if kind == "data":
+            return data_handles.attach(items[1], items[2], self.resolve(items[3:]))
         if kind == "module":
             return handles.RemoteModule(self, str(items[1]))
         if kind == "type":

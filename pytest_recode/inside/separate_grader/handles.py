@@ -53,7 +53,7 @@ class _Opaque:
         object.__setattr__(self, "_recode_type", printable)
 
     def __getattr__(self, name: str) -> Any:
-        _no_special(name)
+        no_special(name)
         return self._recode_link.request("get", target=self, name=name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -82,7 +82,7 @@ class RemoteRoot:
         self._recode_link = link
 
     def __getattr__(self, name: str) -> RemoteModule:
-        _no_special(name)
+        no_special(name)
         return RemoteModule(self._recode_link, name)
 
     def __repr__(self) -> str:
@@ -285,7 +285,7 @@ def number(handle: Handle) -> int:
     return handle._recode_number  # type: ignore[no-any-return]
 
 
-def _no_special(name: str) -> None:
+def no_special(name: str) -> None:
     """Raise `AttributeError` for a special name: Python and libraries look these up, and the candidate must not answer."""
     if (name.startswith("__") and name.endswith("__")) or name.startswith("_recode_"):
         raise AttributeError(f"{name} of a candidate's object is not forwarded")

@@ -6,8 +6,9 @@ object.
 
 Plain data is `None`, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, OrderedDict, set,
 frozenset, slice, range, Ellipsis, and numpy arrays and scalars of plain dtypes, with checked lengths. Malformed data raises
-`WireError`. Subclasses are sent as the plain type they derive from. Anything else (a callable, a type, an object of
-the candidate's) travels as a reference, where the caller gives `refer` and `resolve`.
+`WireError`. Subclasses are sent as the plain type they derive from, where the caller gives `refer_subclass` also with
+a reference. Anything else (a callable, a type, an object of the candidate's) travels as a reference, where the caller
+gives `refer` and `resolve`.
 
 Stdlib only, numpy where it is installed, Python 3.9+.
 """
@@ -38,6 +39,11 @@ Buffer = Union[bytes, bytearray, memoryview]
 Refer = Callable[[Any], "list[Any]"]
 """Maps a value that is not plain data to strings and ints that name it; raises `WireError` where it cannot be sent."""
 Resolve = Callable[["list[Any]"], Any]
+ReferSubclass = Callable[[Any, type], "tuple[list[Any], dict[str, Any] | None] | None"]
+"""Maps a value, whose type derives from a plain type, and that type to None, if it is sent as plain data; or to a
+reference, and the attributes to send with it and the data, or None to send the reference alone."""
+PLAIN = (int, float, complex, str, bytes, bytearray, list, tuple, OrderedDict, dict, set, frozenset)
+"""The plain types that can have subclasses. OrderedDict is before dict, from which it derives."""
 
 
 class WireError(Exception):
@@ -98,10 +104,11 @@ def cannot_travel(value: Any) -> list[Any]:
 
 
 class _Encoder:
-    def __init__(self, refer: Refer) -> None:
+    def __init__(self, refer: Refer, refer_subclass: ReferSubclass | None) -> None:
         self.buffers: list[Buffer] = []
         self.nodes = 0
         self.refer = refer
+        self.refer_subclass = refer_subclass
         self.numpy = sys.modules.get("numpy")  # not imported: if it is not loaded there is no array to send
 
     def tree(self, value: Any, depth: int = 0) -> Any:
@@ -115,6 +122,16 @@ class _Encoder:
             return value
         if self.numpy is not None and issubclass(kind, (self.numpy.ndarray, self.numpy.generic)):
             return self._array(value)  # before float, str and bytes: some numpy scalars derive from them
+        if self.refer_subclass is not None and kind not in PLAIN and issubclass(kind, PLAIN):
+            found = self.refer_subclass(value, next(base for base in PLAIN if issubclass(kind, base)))
+            if found is not None:
+                reference, attributes = found
+                if attributes is None:
+                    return ["@", *reference]
+                return ["h", self._plain(value, kind, depth), self.tree(attributes, depth + 1), *reference]
+        return self._plain(value, kind, depth)
+
+    def _plain(self, value: Any, kind: type, depth: int) -> Any:
         if issubclass(kind, int):
             return self._int(int.__int__(value))
         if issubclass(kind, float):
@@ -210,6 +227,11 @@ class _Decoder:
             if self.resolve is None or not all(isinstance(item, (str, int)) for item in items):
                 raise WireError("a reference where none is allowed")
             return self.resolve(items)
+        if tag == "h":
+            data, attributes = (self.value(item, depth + 1) for item in items[:2])
+            if self.resolve is None or not all(isinstance(item, (str, int)) for item in items[2:]):
+                raise WireError("a reference where none is allowed")
+            return self.resolve(["data", data, attributes, *items[2:]])
         if tag in ("n", "a"):
             return self._array(tag, *items)
         if tag in ("b", "y", "D", "Q"):
@@ -278,9 +300,11 @@ _MAKE: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-def dump(message: Any, refer: Refer = cannot_travel) -> tuple[bytes, list[Buffer]]:
+def dump(
+    message: Any, refer: Refer = cannot_travel, refer_subclass: ReferSubclass | None = None
+) -> tuple[bytes, list[Buffer]]:
     """`message` as a JSON header and the buffers that make up the body. Raises `WireError`."""
-    encoder = _Encoder(refer)
+    encoder = _Encoder(refer, refer_subclass)
     tree = encoder.tree(message)
     lengths = [len(data) for data in encoder.buffers]
     header = json.dumps([tree, lengths], separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -54,10 +54,15 @@ Put = Callable[[codec.Buffer], None]
 
 
 def put_frame(
-    put: Put, kind: bytes, message: Any, sequence: bytes = NO_SEQUENCE, refer: codec.Refer = codec.cannot_travel
+    put: Put,
+    kind: bytes,
+    message: Any,
+    sequence: bytes = NO_SEQUENCE,
+    refer: codec.Refer = codec.cannot_travel,
+    refer_subclass: codec.ReferSubclass | None = None,
 ) -> None:
     """Send one message. Raises `WireError` before anything is sent."""
-    header, body = codec.dump(message, refer)
+    header, body = codec.dump(message, refer, refer_subclass)
     size = sum(map(len, body))
     start = PREFIX.pack(MAGIC, kind, sequence, len(header), size) + header
     if size <= _JOIN:
