@@ -56,6 +56,7 @@ MAY = {
 FILES = sorted(PACKAGE.rglob("*.py"))
 SPEAK_PYTEST = {
     "inside/grading/case_outcome.py",
+    "inside/grading/lost_tests.py",
     "inside/grading/pytest_session.py",
     "inside/separate_grader/main.py",
     "inside/shared_grader/in_repo_runner.py",

@@ -10,6 +10,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.directory.hidden_tests import problem
 from tests.formats.task_directory import MANIFEST, write
+from tests.messages import assert_message
 
 BOTH = ("m.f", "m.g")
 CHOICES = 'mark it @pytest.mark.interface("…") with one of m.f, m.g'
@@ -27,6 +28,43 @@ def test_a_test_that_does_not_say_what_it_tests_is_found_in_the_judges_words() -
     assert told(f"import math\n{UNSAID}") == told(UNSAID) == told("\n" + UNSAID)
     marked = "import pytest\n\n@pytest.mark.interface('m.h')\n" + UNSAID
     assert told(marked) == "test_x.py::test_it: interface('m.h') is none of the task's interfaces: m.f, m.g"
+
+
+TWICE = "def test_f(candidate): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "lines"),
+    [
+        (TWICE + "\n" + TWICE, "test_f", "1 and 3"),
+        (
+            "import pytest\n\n@pytest.mark.slow\n" + TWICE + "@pytest.mark.parametrize('x', [1])\n" + TWICE,
+            "test_f",
+            "4 and 6",
+        ),
+        ("class TestF:\n    def test_a(self): ...\n    def test_a(self): ...\n", "TestF::test_a", "2 and 3"),
+        ("class TestF:\n    def test_a(self): ...\nclass TestF:\n    def test_b(self): ...\n", "TestF", "1 and 3"),
+    ],
+)
+def test_a_test_that_is_defined_twice_is_found(text: str, name: str, lines: str) -> None:
+    for files in (text, {"test_x.py": text, "conftest.py": ""}):
+        problem = told(files, ("m.f",))
+        assert_message(problem, f"test_x.py::{name} is defined twice", f"lines {lines}", "rename one, or remove it")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import sys\nif sys.version_info > (3, 12):\n    " + TWICE + "else:\n    " + TWICE,
+        TWICE + "test_one = test_f\n" + TWICE,
+        "from helper import case\n\n@case(1)\n" + TWICE + "@case(2)\n" + TWICE,
+        "class TestA:\n    def test_f(self): ...\nclass TestB:\n    def test_f(self): ...\n" + TWICE,
+        "def check():\n    " + TWICE + "    test_f(1)\n" + TWICE,
+        "TEXT = '''\n" + TWICE + TWICE + "'''\n" + TWICE,
+    ],
+)
+def test_a_name_that_is_used_twice_for_a_reason_is_no_mistake(text: str) -> None:
+    assert told(text, ("m.f",)) == ""
 
 
 @pytest.mark.parametrize(

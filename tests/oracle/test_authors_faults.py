@@ -353,3 +353,99 @@ def test_a_test_may_return_early_and_its_helpers_may_return(bare: Sandbox) -> No
         "    assert (lambda x: x)(candidate.m.f(1)) == 1\n    if twice(1) == 2:\n        return\n    return None\n"
     )
     assert grade(bare, test, CODE).solved
+
+
+LOST = {
+    "a class with __init__": (
+        f"class TestIt:\n    def __init__(self): ...\n    def test_a(self, candidate): ...\n{ONE}",
+        ("test_m.py::TestIt has `__init__`", "test_a", "a fixture or `setup_method`", "`__test__ = False`"),
+    ),
+    "a class with an inherited __new__": (
+        f"class Base:\n    def __new__(cls): ...\nclass TestIt(Base):\n    def test_a(self, candidate): ...\n{ONE}",
+        ("test_m.py::TestIt has `__new__`", "test_a"),
+    ),
+    "a class in a class": (
+        f"class TestIt:\n    class TestIn:\n        def __init__(self): ...\n        def test_a(self): ...\n{ONE}",
+        ("test_m.py::TestIt::TestIn has `__init__`", "a fixture or `setup_method`"),
+    ),
+    "an object": (
+        f"class Check:\n    def __call__(self, candidate): ...\ntest_a = Check()\n{ONE}",
+        ("test_m.py::test_a is an object of type Check", "write it as `def test_…`", "rename it"),
+    ),
+    "a lambda": (
+        "test_a = lambda candidate: candidate.m.f(1)\n",
+        ("test_m.py::test_a is a lambda", "write it as `def test_…`", "`assert`"),
+    ),
+    "a lambda in a class": (
+        "class TestIt:\n    test_a = staticmethod(lambda candidate: candidate.m.f(1))\n",
+        ("test_m.py::TestIt::test_a is a lambda", "write it as `def test_…`"),
+    ),
+    "a partial lambda": (
+        "import functools\ntest_a = functools.partial(lambda x, candidate: candidate.m.f(x), 1)\n",
+        ("test_m.py::test_a is a lambda", "write it as `def test_…`"),
+    ),
+    "a coroutine": (
+        "async def test_a(candidate):\n    assert candidate.m.f(1) == 1\n",
+        ("test_m.py::test_a is `async def`", "write it as plain `def`"),
+    ),
+    "a partial function that returns": (
+        "import functools\ndef check(x, candidate):\n    return candidate.m.f(x)\ntest_a = functools.partial(check, 1)\n",
+        ("test_m.py::test_a: `return candidate.m.f(x)`", "use `assert`"),
+    ),
+}
+
+
+@pytest.mark.parametrize("tests", LOST)
+def test_a_test_that_pytest_would_not_run_is_named_whatever_the_candidate_answers(bare: Sandbox, tests: str) -> None:
+    text, words = LOST[tests]
+    with pytest.raises(GraderError) as info:
+        grade(bare, text, "def f(x): return None\n")
+    assert_message(str(info.value), *words)
+    assert "\n" not in str(info.value)
+
+
+def test_names_like_those_of_tests_that_are_none(bare: Sandbox) -> None:
+    tests = """
+        import functools
+        import unittest
+        from dataclasses import dataclass
+
+        @dataclass
+        class TestInput:
+            x: float
+
+        class TestHelper:
+            __test__ = False
+            def __init__(self, x): self.x = x
+            def test_of(self, candidate): assert candidate.m.f(self.x) == self.x
+
+        class Helper:
+            def __init__(self, x): self.x = x
+            def test_of(self, candidate): assert candidate.m.f(self.x) == self.x
+
+        test_input = TestInput(3.0)
+
+        def check(x, candidate):
+            assert candidate.m.f(x) == x
+
+        def test_all(candidate):
+            TestHelper(1).test_of(candidate)
+            Helper(2).test_of(candidate)
+
+        test_partial = functools.partial(check, 1)
+
+        class TestCases(unittest.TestCase):
+            def __init__(self, *args):
+                super().__init__(*args)
+    """
+    verdict = grade(bare, tests, CODE)
+    assert [case.id for case in verdict.cases] == ["test_m.py::test_all", "test_m.py::test_partial"]
+    assert verdict.solved
+
+
+def test_a_value_returned_by_generated_code_fails_the_case(bare: Sandbox) -> None:
+    """Only the run shows it, after the candidate has answered: no way from a failure to an error."""
+    tests = "exec('def test_a(candidate):\\n    return candidate.m.f(1)')\n"
+    case = only(grade(bare, tests, CODE))
+    assert case.outcome is Outcome.FAILED
+    assert "a test must not return a value" in case.message

@@ -452,12 +452,17 @@ def test_the_grading_has_a_limit_too(bare: Sandbox) -> None:
         ("def test_nothing():\n    pass\n", "test_stats.py::test_nothing could test more than one interface: mark it"),
         ("def test_mean(candidate):\n    pass\n", "there is no `candidate` fixture"),
         ("def test_mean(nonesuch):\n    pass\n", "test_stats.py::test_mean asks for the fixture `nonesuch`, which does not exist: "),
+        ("test_mean = lambda: 1\n", "test_stats.py::test_mean is a lambda, which returns a value: write it as `def test_…`"),
+        (
+            "def test_mean(): ...\nclass TestMean:\n    def __init__(self): ...\n    def test_a(self): ...\n",
+            "test_stats.py::TestMean has `__init__`, so pytest does not collect its test test_a: ",
+        ),
         ("def test_mean():\n    return True\n", "must not return a value"),
         ("import nothing_there\n", "No module named 'nothing_there'"),
         ("def helper():\n    pass\n", "no tests"),
         ({"test_mean.py": "def test_mean(): pass\n", "sub/conftest.py": ""}, "only tests/conftest.py is supported"),
     ],
-    ids=["skip", "xfail", "importorskip", "interface", "candidate", "fixture", "return", "import", "none", "conftest"],
+    ids=["skip", "xfail", "importorskip", "interface", "candidate", "fixture", "lambda", "init", "return", "import", "none", "conftest"],
 )  # fmt: skip
 @pytest.mark.mostly_slow(one_in=3)
 def test_tests_that_the_reference_does_not_pass_judge_nobody(

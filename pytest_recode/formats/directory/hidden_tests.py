@@ -1,6 +1,6 @@
 """Find errors in hidden tests by reading them, so that they are reported before any model call is paid for.
 
-Reports only what the grader is certain to reject. Tests that may be marked, created or removed while they are imported (by a
+Reports what the grader is certain to reject, and a test that is defined twice, of which the grader sees only the last. Tests that may be marked, created or removed while they are imported (by a
 conftest.py, a decorator, a class, a name that is used twice) are left to the grader.
 """
 
@@ -18,6 +18,7 @@ from pytest_recode.inside.grading.interface_names import interface_named, not_am
 _COLLECTED = re.compile(r"test_.*\.py|.*_test\.py", re.DOTALL)
 _NOT_ENTERED = re.compile(r".*\.egg|\..*|_darcs|build|CVS|dist|node_modules|venv|\{arch\}", re.DOTALL)
 _SURELY_A_TEST = re.compile(rb"^(async )?def test|^class ", re.MULTILINE)
+_DEFINES_A_TEST = re.compile(rb"^([ \t]*)(?:async def|def|class) +([tT]est\w*)", re.MULTILINE)
 _UNDECORATED = re.compile(rb"(?:\A|(?:\A|\n)(?![@)])[^\n]*\n)\n*def test_")
 _MARKED = re.compile(rb"\.interface\(\s*[\"']([^\"']*)[\"']\s*\)")
 _REACHES_ELSEWHERE = re.compile(rb"pytest_plugins|modules|frame|__import__|import_module")
@@ -29,6 +30,9 @@ _MAY_CHANGE_NAMES = frozenset(
 
 def problem(tests: Mapping[str, bytes], interfaces: tuple[str, ...]) -> str:
     """The first error in hidden tests (contents by path below tests/), in the words of the grader; "" if there is none."""
+    for path, data in tests.items():
+        if path.endswith(".py") and (twice := _defined_twice(data)):
+            return f"{path}::{twice}"
     if any(path.rpartition("/")[2] == "conftest.py" or _REACHES_ELSEWHERE.search(tests[path]) for path in tests):
         return ""
     files = {path: data for path, data in tests.items() if _is_collected(PurePosixPath(path))}
@@ -39,6 +43,53 @@ def problem(tests: Mapping[str, bytes], interfaces: tuple[str, ...]) -> str:
             for found in _without_interface(PurePosixPath(path).stem, data, list(interfaces)):
                 return f"{path}::{found}"
     return ""
+
+
+def _defined_twice(data: bytes) -> str:
+    """A test or a class of tests that a second definition replaces, with both lines and what to do; "" if there is none.
+
+    Only definitions in the same block, whose name nothing else uses: a decorator may store the first.
+    """
+    heads = Counter(_DEFINES_A_TEST.findall(data))
+    if max(heads.values(), default=0) < 2 or (module := _parsed(data)) is None:  # parsing takes 10 ms and more
+        return ""
+    names = Counter(_names(module))
+    if names.keys() & (_MAY_CHANGE_NAMES - {"pytestmark", "__test__"}):
+        return ""
+    for scope, body in _blocks(module):
+        first: dict[str, int] = {}
+        for node in body:
+            if not isinstance(node, _DEFINITION) or not node.name.startswith(("test", "Test")):
+                continue
+            if node.name in first and names[node.name] == _defined(module, node.name):
+                where = f"lines {first[node.name]} and {node.lineno}"
+                return (
+                    f"{scope}{node.name} is defined twice ({where}), so the first never runs: rename one, or remove it"
+                )
+            if all(map(_is_mark, node.decorator_list)):
+                first[node.name] = node.lineno
+    return ""
+
+
+_DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _blocks(module: ast.Module) -> Iterator[tuple[str, list[ast.stmt]]]:
+    """The bodies of a module and of its classes, each with "" or the ids of the classes around it."""
+    blocks: list[tuple[str, list[ast.stmt]]] = [("", module.body)]
+    while blocks:
+        scope, body = blocks.pop(0)
+        yield scope, body
+        blocks += [(f"{scope}{node.name}::", node.body) for node in body if isinstance(node, ast.ClassDef)]
+
+
+def _defined(module: ast.Module, name: str) -> int:
+    return sum(isinstance(node, _DEFINITION) and node.name == name for node in ast.walk(module))
+
+
+def _is_mark(decorator: ast.expr) -> bool:
+    """Whether this is `@pytest.mark.…`, which stores no test."""
+    return ast.unparse(decorator).startswith("pytest.mark.")
 
 
 def _is_collected(path: PurePosixPath) -> bool:

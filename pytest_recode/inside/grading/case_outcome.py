@@ -9,7 +9,7 @@ Stdlib, pytest and modules of `inside/`, Python 3.9+.
 from __future__ import annotations
 
 import ast
-import inspect
+import functools
 import re
 import sys
 from typing import Any, Optional, Protocol
@@ -78,7 +78,7 @@ def returned_value(items: list[pytest.Item]) -> str:
     files: dict[str, dict[int, ast.AST]] = {}
     for item in items:
         test = getattr(item, "function", None)
-        code = getattr(inspect.unwrap(test), "__code__", None) if test is not None else None
+        code = getattr(innermost(test), "__code__", None)
         if code is None:
             continue
         if code.co_filename not in files:
@@ -89,6 +89,20 @@ def returned_value(items: list[pytest.Item]) -> str:
             text = f"return {ast.unparse(value)}"[:80]
             return f"{case_id(item.nodeid)}: `{text}`: a test must not return a value; use `assert`"
     return ""
+
+
+def innermost(test: Any) -> Any:
+    """The function below the decorators, partial objects and method objects of a test."""
+    for _ in range(100):  # a mock has an endless chain
+        if isinstance(test, (staticmethod, classmethod)):
+            test = test.__func__
+        elif isinstance(test, functools.partial):
+            test = test.func
+        elif hasattr(test, "__wrapped__"):
+            test = test.__wrapped__
+        else:
+            break
+    return test
 
 
 def _functions(file: str) -> dict[int, ast.AST]:
@@ -135,7 +149,7 @@ def combined(reports: list[tuple[Any, BaseException | None]], use: CandidateUse,
         for report, error in reports
         if report.outcome != "passed" or (hasattr(report, "wasxfail") and not xpass)
     ]
-    texts, kind, wrong = [], "", False
+    texts, kind = [], ""
     exception: Optional[ExceptionReport] = None
     if ran and not bad and use.failure is None and not use.test_fault:
         if use.answered:
@@ -152,7 +166,6 @@ def combined(reports: list[tuple[Any, BaseException | None]], use: CandidateUse,
     for report, error in bad:
         texts.append(f"{report.when}: {text_of(report)}")
         if isinstance(error, pytest.PytestReturnNotNoneWarning):
-            wrong = True
             texts.append("a test must not return a value; use `assert`")
         if isinstance(error, candidate_error.CandidateError):
             exception = {"type": error.type, "message": str(error), "frames": error.frames}
@@ -164,7 +177,7 @@ def combined(reports: list[tuple[Any, BaseException | None]], use: CandidateUse,
     # reference has passed this test, and otherwise a candidate could turn failures into errors by what it returns.
     # Modules and functions to call are not the cause of a value that cannot be sent.
     answered = use.data_received if use.test_fault and use.failure is None else use.answered
-    outcome = "failed" if (answered and not wrong) or use.failure is not None else "error"
+    outcome = "failed" if answered or use.failure is not None else "error"
     message = shortened("\n\n".join(texts))
     return {"outcome": outcome, "kind": kind, "message": message, "exception": exception, "junit": _junit(reports)}
 

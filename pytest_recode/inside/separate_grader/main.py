@@ -29,7 +29,7 @@ from typing import Any, Optional, cast
 
 import pytest
 
-from ..grading import case_outcome, interface_names, pytest_session
+from ..grading import case_outcome, interface_names, lost_tests, pytest_session
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
@@ -76,7 +76,7 @@ def hold(serve: Callable[[], None]) -> None:
                 serve()
                 os._exit(0)  # the host has ended
 
-    pytest_session.run(directory, directory / "tests", [plugin, ServeBeforeCollection()])
+    pytest_session.run(directory, directory / "tests", [plugin, plugin.lost, ServeBeforeCollection()])
 
 
 class _OneTest:
@@ -119,7 +119,7 @@ def main(reader: Any, writer: Any) -> None:
         if resumes:
             _resume(_suspended[0][1], plugin)
         else:
-            pytest_session.run(directory, directory / "tests", [plugin])
+            pytest_session.run(directory, directory / "tests", [plugin, plugin.lost])
     if not plugin.collected:
         plugin.report_broken(f"pytest could not start\n{plugin.stderr.getvalue()}")
     if not plugin.broken and not plugin.rehearsal:
@@ -169,6 +169,7 @@ class _Plugin:
         self.missing_module = ""  # a module that an import of the tests or the reference did not find
         self.stderr = io.StringIO()  # what pytest writes there before it runs tests
         self.errors: list[str] = []
+        self.lost = lost_tests.LostTests()
         self.reports: list[tuple[Any, BaseException | None]] = []
 
     def configure(
@@ -238,6 +239,10 @@ class _Plugin:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         if self.errors:
             self.report_broken("the hidden tests cannot be collected\n" + "\n".join(self.errors))
+            items[:] = []
+            return
+        if self.lost.problem:
+            self.report_broken(self.lost.problem)
             items[:] = []
             return
         cases: list[messages.CollectedCase] = []

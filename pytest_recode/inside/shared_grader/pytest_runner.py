@@ -22,7 +22,7 @@ from typing import Any, Optional
 
 import pytest
 
-from ..grading import case_outcome, equivalence, pytest_session
+from ..grading import case_outcome, equivalence, lost_tests, pytest_session
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import messages
@@ -91,7 +91,7 @@ def _run(order: dict[str, Any], report: Report, seed: int) -> None:
         pytest_session.run(
             directory,
             _ANCHOR,
-            [plugin, plugin.reporter],
+            [plugin, plugin.lost, plugin.reporter],
             "--continue-on-collection-errors",
             f"--tb={traceback_arguments.STYLE}",
             *("-p", "no:assertion"),  # its global state would lead candidate code to the tests
@@ -139,6 +139,7 @@ class _Plugin:
         # The reference is imported now, before candidate code runs.
         self.authors_modules = None if reference is None else _Reference(namespaces, reference, self.interfaces)
         self.interface_by_case: dict[str, str] = {}
+        self.lost = lost_tests.LostTests()
         self.collected = False
 
     # fixtures
@@ -192,7 +193,7 @@ class _Plugin:
                 items[:] = []
                 return
             self.interface_by_case[case] = interface
-        if wrong := case_outcome.missing_fixture(items):
+        if wrong := self.lost.problem or case_outcome.missing_fixture(items):
             self.reporter.stop(wrong)
             items[:] = []
             return
