@@ -305,7 +305,12 @@ class ValidateItem(RecodeItem):
             run.sandbox.drop()
             raise
         facts |= {"problem": found.problem, "warning": found.warning, "seconds": round(found.seconds, 3)}
-        facts |= {"isolation": found.isolation, "noticed": found.noticed, "tried": found.tried}
+        facts |= {
+            "isolation": found.isolation,
+            "answers": found.answers,
+            "noticed": found.noticed,
+            "tried": found.tried,
+        }
         facts |= {"survivors": list(found.survivors)}
         self.user_properties += [("recode_check", self.check), ("recode_seconds", facts["seconds"])]
         if found.problem:

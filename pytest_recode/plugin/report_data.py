@@ -29,6 +29,7 @@ class ValidationData(TypedDict, total=False):
     warning: str
     seconds: float
     isolation: str
+    answers: int
     noticed: int
     tried: int
     survivors: list[str]

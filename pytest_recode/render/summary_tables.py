@@ -89,13 +89,18 @@ def _marks(scores: Sequence[Score]) -> list[str]:
 
 
 def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A row per task and check, with the seconds of its slowest grading; then weak findings, and results of mutants."""
+    """A row per task and check, with the seconds of its slowest grading; then weak findings, and results of mutants.
+
+    A check that had nothing to grade has no row: a task without right answers, an interface without mutants.
+    """
     rows = [("task", "check", "finding", "slowest s")]
     for fact in facts:
-        finding = "error" if fact["error"] else "wrong" if fact["problem"] else "weak" if fact["warning"] else "right"
+        finding = "error" if fact["error"] else "problem" if fact["problem"] else "weak" if fact["warning"] else "ok"
         if fact.get("tried"):
-            finding = f"{fact['noticed']} of {fact['tried']} noticed"
-        rows.append((fact["task"], fact["check"], finding, f"{fact.get('seconds', 0):.2f}"))
+            finding = f"{fact['noticed']} of {fact['tried']} detected" + (", problem" if fact["problem"] else "")
+        elif finding == "ok" and not fact["answers"]:
+            continue
+        rows.append((fact["task"], _check_name(fact["check"]), finding, f"{fact.get('seconds', 0):.2f}"))
     weak = [f"{fact['task']} ({fact['check']}): {fact['warning']}" for fact in facts if fact.get("warning")]
     noticed, tried = (sum(fact.get(key, 0) for fact in facts) for key in ("noticed", "tried"))
     survivors = [
@@ -110,6 +115,22 @@ def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
     oracles = [fact["task"] for fact in facts if fact["check"] == "removed" and fact.get("problem")]
     blind = [f"weak oracles ({len(oracles)}), which pass without the block: {', '.join(oracles)}"] if oracles else []
     return [*_table(rows), *weak, *survivors, *blind, *share]
+
+
+_CHECK_NAMES = {
+    "untouched": "untouched repository",
+    "empty": "empty target",
+    "constant": "constant answers",
+    "right": "right answers",
+    "wrong": "wrong answers",
+    "removed": "removed block",
+}
+"""What a check grades, where the name in its node id does not say it."""
+
+
+def _check_name(check: str) -> str:
+    kind, _, interface = check.partition("-")
+    return f"{kind} of {interface}" if interface else _CHECK_NAMES.get(check, check)
 
 
 def _percent(share: float | None) -> str:

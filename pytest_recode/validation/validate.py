@@ -21,7 +21,7 @@ from pytest_recode.verdict import Case, Outcome, Verdict, legible
 class Validation:
     """The result of a check. `problem` and `warning` are empty if nothing is wrong. `seconds`: the time of the slowest grading.
 
-    `noticed` and `tried` count mutants; `survivors` describes mutants that no case detected.
+    `answers` counts what was graded because of the check; `noticed` and `tried` count mutants; `survivors` describes mutants that no case detected.
     """
 
     check: str
@@ -29,6 +29,7 @@ class Validation:
     warning: str
     seconds: float
     isolation: str
+    answers: int
     noticed: int = 0
     tried: int = 0
     survivors: tuple[str, ...] = ()
@@ -98,6 +99,7 @@ def validate(
         warning="; ".join(warnings),
         seconds=gradings.seconds,
         isolation=gradings.isolation,
+        answers=len(answers),
         noticed=noticed if check.must_solve is None else 0,
         tried=len(answers) if check.must_solve is None else 0,
     )
@@ -176,6 +178,7 @@ def _mutants(
             warning="",
             seconds=gradings.seconds,
             isolation=gradings.isolation,
+            answers=0,
         )
     slowest = max((case.seconds for case in reference.cases), default=0.0)
     patience = min(task.limits.test_seconds, max(LEAST_SECONDS, PATIENCE * slowest))
@@ -205,6 +208,7 @@ def _mutants(
         warning="",
         seconds=gradings.seconds,
         isolation=gradings.isolation,
+        answers=tried,
         noticed=tried - len(survivors),
         tried=tried,
         survivors=tuple(f"{mutant.diff()}\n    {mutant.name}" for mutant in survivors),

@@ -145,7 +145,7 @@ def test_validation_finds_tests_that_say_nothing(
     assert "tiny: the untouched target solves the task: its tests prove nothing." in text
     assert "tiny: a target that answers an empty array to everything solves the task: its tests prove nothing." in text
     assert "tiny (empty): the empty target passes test_answer.py::test_nothing" in text
-    assert re.search(r"tiny reference right \d+\.\d\d ", text)
+    assert re.search(r"tiny reference ok \d+\.\d\d ", text)
     assert not (pytester.path / "recode-out").exists()
 
 
@@ -164,7 +164,7 @@ def test_validation_finds_a_case_that_an_empty_array_passes(
     result.assert_outcomes(passed=6)
     assert result.ret == pytest.ExitCode.OK  # as docs/how-to/write-a-task.md says
     text = words(result)
-    assert "tiny constant weak" in text
+    assert "tiny constant answers weak" in text
     assert "a target that answers an empty array to everything passes test_answer.py::test_weak" in text
 
 

@@ -36,12 +36,20 @@ def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
     result = recode(workers, "-v", "--recode-validate")
     result.assert_outcomes(passed=8)
     text = words(result)
-    assert re.search(r"tiny right right \d", text)
-    assert re.search(r"tiny wrong right \d", text)
+    assert re.search(r"tiny right answers ok \d", text)
+    assert re.search(r"tiny wrong answers ok \d", text)
     for interface in ("twice", "half"):
-        mutants = re.search(rf"tiny mutants-answer.{interface} (\d+) of (\d+) noticed", text)
+        mutants = re.search(rf"tiny mutants of answer.{interface} (\d+) of (\d+) detected", text)
         assert mutants
         assert 0 < int(mutants[1]) <= int(mutants[2])
+
+
+def test_a_check_without_anything_to_grade_has_no_row(make_task: MakeTask, recode: Run) -> None:
+    make_task(files={**PROVED, "proofs/right/sum/answer.py": None})
+    text = words(recode("--recode-validate", "-k", "right or wrong or empty"))
+    assert re.search(r"tiny empty target ok \d", text)
+    assert re.search(r"tiny wrong answers ok \d", text)
+    assert "tiny right" not in text
 
 
 @pytest.mark.parametrize(
