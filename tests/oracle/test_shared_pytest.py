@@ -521,3 +521,31 @@ def test_what_judges_is_not_changed_and_changed_back(bare: Sandbox, name: str) -
     verdict = graded(bare, AND_BACK[name] + FIRST_ONLY)
     assert not verdict.solved
     assert [told for told in verdict.tampering if "changed" in told]
+
+
+FLAGGED = {
+    "Base.__subclasses__()": ("", "Base.__subclasses__()", False),
+    '__import__("math")': ("", '__import__("math")', False),
+    'eval("1 + 1")': ("", 'eval("1 + 1")', True),
+    "import builtins": ("import builtins", "pass", True),
+    "import subprocess": ("import subprocess", "pass", True),
+    "import tracemalloc": ("import tracemalloc", "pass", True),
+    "signal.signal(…)": ("import signal", "signal.signal(signal.SIGUSR1, signal.SIG_IGN)", True),
+}
+PAGE = Path(__file__).parents[2] / "docs/explanation/oracle-shared.md"
+
+
+def test_the_page_of_the_threat_model_lists_the_honest_code_that_is_graded_here() -> None:
+    rows = re.findall(r"^\| `(.+?)` \| (flagged|refused)", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert dict(rows) == {code: "refused" if refused else "flagged" for code, (*_, refused) in FLAGGED.items()}
+
+
+@pytest.mark.parametrize("code", FLAGGED)
+@pytest.mark.mostly_slow(one_in=4)
+def test_honest_code_that_the_page_of_the_threat_model_lists_is_flagged(bare: Sandbox, code: str) -> None:
+    before, line, refused = FLAGGED[code]
+    body = RIGHT.replace("def mean(values):\n", f"def mean(values):\n    {line}\n")
+    verdict = graded(bare, f"{before}\n\n\nclass Base: ...\n\n\n{body}")
+    assert verdict.tampering
+    assert set(outcomes(verdict)) == {"failed" if refused else "passed"}
+    assert all("PermissionError" in case.message for case in verdict.cases) is refused
