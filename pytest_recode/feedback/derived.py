@@ -21,7 +21,7 @@ from pytest_recode.feedback.fixes import Fix, Own, Versions, fix, raised_on_impo
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds, sentence
 from pytest_recode.feedback.model_answers import FIELDS
-from pytest_recode.feedback.operations import differing
+from pytest_recode.feedback.operations import CONVERSIONS, differing
 from pytest_recode.feedback.signatures import structure
 from pytest_recode.feedback.source import Definition, Source
 from pytest_recode.slots import original
@@ -138,7 +138,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     own = right or bool(facts)
     analysis = [*facts, *raised, *around] or _no_fact(name, verdict, cases)
     suggestion = [*steps, *more] + ([] if own else _advice(cases, name))
-    suggestion += [] if right else _hints(unused, path, theirs, ours)
+    suggestion += [] if right else _hints(unused, cases, path, theirs, ours) + _differing(turn, cases, file, path)
     words = " ".join(map(sentence, dict.fromkeys(suggestion)))
     if cause is not None and cause.sure:
         analysis, words = raised, ""
@@ -287,8 +287,10 @@ def _unused_of_repository(parts: Parts, path: Sequence[str], theirs: Source, our
     return sorted(f"`{name}` ({file})" for name, file in found.items())[:MOST_NAMES]
 
 
-def _hints(unused: Sequence[str], path: Sequence[str], written: Source, reference: Source) -> list[str]:
-    """How the authors' code differs, by names of operations and functions, without a line of it."""
+def _hints(
+    unused: Sequence[str], cases: Sequence[Case], path: Sequence[str], written: Source, reference: Source
+) -> list[str]:
+    """How the authors' code differs, by names of functions, without a line of it."""
     wanted, given = source.definition(reference, path), source.definition(written, path)
     if wanted is None or given is None:
         return []
@@ -299,6 +301,23 @@ def _hints(unused: Sequence[str], path: Sequence[str], written: Source, referenc
         for name in called
         if name not in calls and not hasattr(builtins, name) and not any(f"`{name}`" in each for each in unused)
     ]
+    if _only_types(cases):
+        lacking = [name for name in lacking if name in CONVERSIONS]
     if lacking:
         hints.append(f"the authors also call {', '.join(f'`{name}`' for name in sorted(lacking)[:MOST_NAMES])}")
-    return hints + differing(given, wanted)
+    return hints
+
+
+def _differing(turn: _Turn, cases: Sequence[Case], file: str, path: Sequence[str]) -> list[str]:
+    """How the candidate's arithmetic differs, by names of operations."""
+    programs = (turn.versions.theirs, turn.versions.authors)
+    given, wanted = (source.definition(program.module(file).parsed, path) for program in programs)
+    if given is None or wanted is None or _only_types(cases):
+        return []
+    theirs, authors = (program.used(file, path) for program in programs)
+    return differing(given, wanted, (theirs, authors))
+
+
+def _only_types(cases: Sequence[Case]) -> bool:
+    """Whether no more is known to be wrong than the types of values: the code that computes them may then be right."""
+    return all(case.kind in {"dtype", "protocol"} for case in cases)

@@ -110,6 +110,19 @@ class Program:
             pending = [place for each in list(found) for place in self._beside(found, each, annotations=annotations)]
         return found
 
+    def used(self, file: str, path: Sequence[str]) -> list[ast.AST]:
+        """The statements that the definition at `path` of `file` uses, directly or not, without its own; of its class, the other members."""
+        own = source.definition(self.module(file).parsed, path)
+        found: list[ast.AST] = []
+        for where, needs in self.needs([(file, path[0])], annotations=False).items():
+            for index in sorted(needs.statements):
+                node = self.module(where).statements[index].node
+                if isinstance(node, ast.ClassDef) and node is not own and any(each is own for each in ast.walk(node)):
+                    found += node.body
+                else:
+                    found.append(node)
+        return [node for node in found if node is not own]
+
     def _need(self, found: dict[str, Needs], file: str, name: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
         needs = found.setdefault(file, Needs())
         if name in needs.names or name in needs.unbound:

@@ -159,17 +159,6 @@ def borrowed(source: Source, node: ast.AST) -> set[str]:
     return found - {""}
 
 
-def operators(node: ast.AST) -> Counter[str]:
-    """The arithmetic of a piece of code by the kind of operation ("Add", "Lt", "USub")."""
-    found: Counter[str] = Counter()
-    for each in ast.walk(node):
-        if isinstance(each, ast.BinOp | ast.AugAssign | ast.UnaryOp):
-            found[type(each.op).__name__] += 1
-        elif isinstance(each, ast.Compare):
-            found.update(type(op).__name__ for op in each.ops)
-    return found
-
-
 def same(one: ast.AST | None, other: ast.AST | None) -> bool:
     """Whether two pieces are the same program, ignoring comments, layout and docstrings."""
     return one is not None and other is not None and dumped(one) == dumped(other) != ""
