@@ -15,11 +15,10 @@ from itertools import chain
 from typing import Any
 
 from pytest_recode.episode import Audit, FeedbackItem
-from pytest_recode.feedback.derived import ADVICE
 from pytest_recode.feedback.encoded import Hidden, encoded, no_language, unbroken
 from pytest_recode.feedback.leaks import Repeated, Span, repeated, tokenised, words_of
-from pytest_recode.feedback.levels import KINDS
 from pytest_recode.feedback.model_answers import WORDS, Style
+from pytest_recode.feedback.symptoms import PHRASES
 from pytest_recode.task import Files, Oracle, Parts
 
 MARK = "[left out]"
@@ -61,12 +60,11 @@ class Secrets:
 
 
 def secrets(parts: Parts, oracle: Oracle) -> Secrets:
-    phrases = " ".join((*KINDS.values(), *ADVICE.values()))  # phrases of this project, which say nothing about a task
     tests, beside = _hidden(parts, oracle)
     return Secrets(
         reference=Hidden(tuple(dict.fromkeys(chain(_texts(parts.reference), _texts(beside))))),  # search each copy once
         tests=Hidden(tuple(_texts(tests))),
-        brief=tuple(map(words_of, (parts.instruction, parts.paper or "", phrases, *_texts(parts.repo)))),
+        brief=tuple(map(words_of, (parts.instruction, parts.paper or "", " ".join(PHRASES), *_texts(parts.repo)))),
     )
 
 

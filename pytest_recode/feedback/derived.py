@@ -19,49 +19,41 @@ from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
 from pytest_recode.feedback.fixes import Fix, Own, Versions, fix, raised_on_import
 from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.feedback.levels import MOST_FRAME, cut, kinds, sentence
+from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
 from pytest_recode.feedback.model_answers import FIELDS
 from pytest_recode.feedback.operations import CONVERSIONS, differing
 from pytest_recode.feedback.signatures import structure
 from pytest_recode.feedback.source import Definition, Source
+from pytest_recode.feedback.symptoms import (
+    STEPS,
+    advice,
+    analyses,
+    descriptions,
+    failed,
+    kinds,
+    not_of_values,
+    only_types,
+)
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
-from pytest_recode.verdict import Case, Outcome, Verdict
+from pytest_recode.verdict import Case, Verdict
 
 MOST_NAMES = 5
-ADVICE = {
-    "mismatch": "go through `{name}` step by step against the paper and the instruction: signs, axes, order of the"
-    " operations, normalisation, constants, and the edge cases that are announced",
-    "assertion": "check which properties the instruction promises of the result of `{name}`, and which step breaks one",
-    "shape": "follow the shapes through `{name}`: which axis is reduced, kept or broadcast, and what the instruction"
-    " says the result has",
-    "dtype": "look at the types that go into and come out of `{name}`, and return the one that the instruction names",
-    "timeout": "look in `{name}` for a loop that does not end, and for work on single elements that arrays can do",
-    "died": "remove from `{name}` whatever ends the process or needs more memory than there is",
-    "protocol": "return from `{name}` plain values: arrays, numbers, text, and lists, tuples or dicts of them",
-    "exception": "fix the line that raises, and check the case in which it does",
-    "raise": "compare what `{name}` raises, and when, with the instruction: it raises where a result or another exception is asked for",
-    "other-exception": "look in the instruction for which exception `{name}` must raise, and when: for bad arguments raise it before any other work",
-    "no-exception": "look in the instruction for when `{name}` must raise which exception: for bad arguments raise it before any other"
-    " work, for a bad result as soon as there is that result",
-    "no-warning": "look in the instruction for when `{name}` must warn",
-    "length": "look in the instruction for how many values `{name}` returns, and in which order",
-    "keys": "compare the names of what `{name}` returns with those in the instruction",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation:
-    """An item, and its parts on code around the interface's own.
+    """An item, and what a researcher who writes another text for it needs to know.
 
     `right`: the interface's own code needs no change. `unread`: the interpreter refuses its file, so what the code does is not known.
-    `around`: the parts of analysis and suggestion on other code that needs changes.
+    `besides`: by field, the parts that a text on wrong values of the interface does not replace: on other code that needs changes, and
+    on failures that are no wrong values.
     """
 
     item: FeedbackItem
     right: bool = False
     unread: bool = False
-    around: tuple[str, str] = ("", "")
+    besides: Mapping[str, str]
 
 
 def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
@@ -76,7 +68,7 @@ def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tupl
 def derivations(
     task: Task, parts: Parts, candidate: Files, verdict: Verdict, written: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Derivation, ...]:
-    """The items, with their parts on code around each interface. `written`: corrections by the task's author, by interface."""
+    """The items, with what is known of each interface. `written`: corrections by the task's author, by interface."""
     found = causes(task, parts, candidate, verdict)
     ordered = causes_first(verdict.failing_interfaces, found)
     # Of a file that is not compiled, nothing is there to be used
@@ -106,8 +98,7 @@ class _Turn:
 
 def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation:
     task, parts, candidate, verdict = turn.task, turn.parts, turn.candidate, turn.verdict
-    cases = [case for case in verdict.cases if case.interface == interface and case.outcome is Outcome.FAILED]
-    found = "; ".join(kinds(verdict, interface))
+    cases = failed(verdict, interface)
     file = file_of(interface, task.targets) or task.targets[0]
     theirs, ours = _graded(candidate, file, verdict), source.parse(parts.reference.get(file))
     part = parts.slot is not None and file_of(interface, task.targets) is None
@@ -136,22 +127,24 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         category = "T4"
     around, more = _around(turn, made, file, path, sure=cause is None)
     own = right or bool(facts)
-    analysis = [*facts, *raised, *around] or _no_fact(name, verdict, cases)
-    suggestion = [*steps, *more] + ([] if own else _advice(cases, name))
+    others = [] if own else not_of_values(cases)
+    analysis = ([*facts, *raised, *around] or _no_fact(name, verdict, cases)) + analyses(others, name)
+    suggestion = [*steps, *more] + ([] if own else advice(cases, name))
     suggestion += [] if right else _hints(unused, cases, path, theirs, ours) + _differing(turn, cases, file, path)
-    words = " ".join(map(sentence, dict.fromkeys(suggestion)))
+    words = _sentences(suggestion)
     if cause is not None and cause.sure:
         analysis, words = raised, ""
     elif cause is not None:
         no_gap = [] if own or around else [f"no definition or parameter of `{name}` is missing"]
-        analysis = [*raised, *around, *no_gap, cause_in_words(cause)]
+        analysis = [*raised, *around, *analyses(others, name), *no_gap, cause_in_words(cause)]
         words = advice_in_words(cause.names, words, mutual=cause.mutual)
     sure = cause is not None and cause.sure
+    described = _sentences(descriptions(cases))
     item = FeedbackItem(
         interface=interface,
         category=category,
-        description=sentence(found),
-        analysis=" ".join(map(sentence, analysis)),
+        description=described or sentence("; ".join(kinds(verdict, interface))),
+        analysis=_sentences(analysis),
         suggestion=words,
         correction="" if sure else _lines(parts, verdict, interface) if made is None else made.code,
         elsewhere={} if sure or made is None else made.elsewhere,
@@ -163,10 +156,18 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     author = turn.written.get(interface, "")
     if item.correction and author and not right:
         authors["correction"] = "task" if item.correction == author else "derived+task"
-    in_words = (" ".join(map(sentence, around)), " ".join(map(sentence, more)))
+    besides = {
+        "description": described,
+        "analysis": _sentences([*around, *analyses(others, name)]),
+        "suggestion": _sentences([*more, *advice(others, name)]),
+    }
     return Derivation(
-        item=replace(item, authors=authors), right=right, unread=theirs.remedy == source.SYNTAX, around=in_words
+        item=replace(item, authors=authors), right=right, unread=theirs.remedy == source.SYNTAX, besides=besides
     )
+
+
+def _sentences(phrases: Sequence[str]) -> str:
+    return " ".join(map(sentence, dict.fromkeys(phrases)))
 
 
 def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
@@ -197,7 +198,7 @@ def _around(
         return [], []
     names = used_names(made, turn.versions, file, path, _passing(turn))
     # The symptom is the interface's, not that of the code it uses: what it returns is not what they return
-    return where(made, names, file, path, sure=sure), steps_in_words(made, names, turn.versions, ADVICE["mismatch"])
+    return where(made, names, file, path, sure=sure), steps_in_words(made, names, turn.versions, STEPS)
 
 
 def _passing(turn: _Turn) -> set[tuple[str, str]]:
@@ -258,18 +259,6 @@ def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
     return facts + ([f"no fault was found in {listed(sound)}"] if sound else [])
 
 
-def _advice(cases: Sequence[Case], name: str) -> list[str]:
-    texts = [ADVICE.get(_symptom(case), ADVICE["mismatch"]).format(name=name) for case in cases]
-    return list(dict.fromkeys(texts))
-
-
-def _symptom(case: Case) -> str:
-    """The case's kind; "raise" for an exception that the candidate raises with a `raise` statement."""
-    frames = case.exception.frames if case.exception is not None else ()
-    deliberate = case.kind == "exception" and frames and re.search(r": raise\b", frames[-1])
-    return "raise" if deliberate else case.kind
-
-
 def _unused_of_repository(parts: Parts, path: Sequence[str], theirs: Source, ours: Source) -> list[str]:
     """Functions of the repository that the reference calls and the candidate does not: "`name` (file)"."""
     wanted, given = source.definition(ours, path), source.definition(theirs, path)
@@ -301,7 +290,7 @@ def _hints(
         for name in called
         if name not in calls and not hasattr(builtins, name) and not any(f"`{name}`" in each for each in unused)
     ]
-    if _only_types(cases):
+    if only_types(cases):
         lacking = [name for name in lacking if name in CONVERSIONS]
     if lacking:
         hints.append(f"the authors also call {', '.join(f'`{name}`' for name in sorted(lacking)[:MOST_NAMES])}")
@@ -312,12 +301,7 @@ def _differing(turn: _Turn, cases: Sequence[Case], file: str, path: Sequence[str
     """How the candidate's arithmetic differs, by names of operations."""
     programs = (turn.versions.theirs, turn.versions.authors)
     given, wanted = (source.definition(program.module(file).parsed, path) for program in programs)
-    if given is None or wanted is None or _only_types(cases):
+    if given is None or wanted is None or only_types(cases):
         return []
     theirs, authors = (program.used(file, path) for program in programs)
     return differing(given, wanted, (theirs, authors))
-
-
-def _only_types(cases: Sequence[Case]) -> bool:
-    """Whether no more is known to be wrong than the types of values: the code that computes them may then be right."""
-    return all(case.kind in {"dtype", "protocol"} for case in cases)

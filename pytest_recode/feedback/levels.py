@@ -16,6 +16,7 @@ from pytest_recode.feedback import source
 from pytest_recode.feedback.causes import listed
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.model_answers import Part, part_of
+from pytest_recode.feedback.symptoms import kinds
 from pytest_recode.task import Files
 from pytest_recode.verdict import Exc, Outcome, Verdict
 
@@ -32,24 +33,6 @@ CORRECTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """Matches each correction of a level L4 text."""
-
-KINDS = {
-    "exception": "an exception is raised",
-    "other-exception": "another exception is raised than the one that is asked for",
-    "no-exception": "no exception is raised where one is asked for",
-    "no-warning": "no warning is given where one is asked for",
-    "mismatch": "returned values differ from those that are right",
-    "shape": "a result has the wrong shape",
-    "length": "a result has the wrong number of items",
-    "keys": "a result has other keys or elements than are right",
-    "dtype": "a returned value has the wrong type",
-    "assertion": "a property that the result must have does not hold",
-    "timeout": "the code does not finish in time",
-    "died": "the code ends its process",
-    "protocol": "a returned value is of a kind that cannot be read",
-    "": "the result is not right",
-}
-"""The text for each `Case.kind`; "" for an unknown kind."""
 
 CONSEQUENCES = """\
 Several interfaces fail. An interface also fails if it, or its hidden tests, use another one that is wrong. What is said of it below \
@@ -140,26 +123,6 @@ def exceptions(verdict: Verdict) -> list[str]:
     if more := max(len(ranked) - MOST_EXCEPTIONS, 0):
         lines.append(f"    … and {more} other {'exception' if more == 1 else 'exceptions'}")
     return lines
-
-
-def kinds(verdict: Verdict, interface: str) -> list[str]:
-    """The symptoms of `interface`, each once."""
-    found = []
-    for case in verdict.cases:
-        if case.interface == interface and case.outcome is Outcome.FAILED:
-            found.append(KINDS.get(case.kind, KINDS[""]))
-    return list(dict.fromkeys(found))
-
-
-def wrong_values(verdict: Verdict, interface: str) -> bool:
-    """Whether a result of the interface is known to be wrong: its values, or its shape or length."""
-    return any(
-        case.interface == interface and case.outcome is Outcome.FAILED and case.kind in _VALUES
-        for case in verdict.cases
-    )
-
-
-_VALUES = frozenset({"mismatch", "shape", "length", "keys", "assertion"})
 
 
 def _item(

@@ -11,8 +11,9 @@ from pytest_recode.feedback.audit import Secrets, audited, secrets_of
 from pytest_recode.feedback.causes import advice_in_words
 from pytest_recode.feedback.derived import Derivation, derivations, derive
 from pytest_recode.feedback.inline_code import left_out
-from pytest_recode.feedback.levels import render, wrong_values
+from pytest_recode.feedback.levels import render
 from pytest_recode.feedback.model_answers import WORDS, Style, words_only
+from pytest_recode.feedback.symptoms import wrong_values
 from pytest_recode.models import Model, Usage
 from pytest_recode.task import Parts, Task
 
@@ -83,7 +84,7 @@ def _of_consequence(found: Derivation, items: Sequence[FeedbackItem], words: Map
         mutual = any(
             item.interface in other.possible_causes for other in items if other.interface in item.possible_causes
         )
-        advice = f"{found.around[1]} {used['suggestion'].strip()}".strip()
+        advice = f"{found.besides['suggestion']} {used['suggestion'].strip()}".strip()
         used["suggestion"] = advice_in_words(item.possible_causes, advice, mutual=mutual)
     both = dict.fromkeys(used.keys() & {"analysis", "suggestion"}, "derived+task")
     return replace(
@@ -148,10 +149,13 @@ def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> Fee
         name: text for name, text in words.items() if name in apply and (wrong or name != "description")
     }
     authors = {**item.authors, **dict.fromkeys(used, "task")}
+    if "description" in used and found.besides["description"]:
+        used["description"] = f"{used['description'].strip()} {found.besides['description']}"
+        authors["description"] = "derived+task"
     first = {"analysis": item.analysis, "suggestion": item.suggestion}
     if wrong and item.category not in {"T0", "T1"}:
-        first = dict(zip(first, found.around, strict=True))
-        if found.right or not any(found.around):
+        first = {name: found.besides[name] for name in first}
+        if found.right or not any(first.values()):
             return replace(item, **used, authors=authors)
     elif "category" in used:
         used["category"], authors["category"] = item.category, "derived"

@@ -10,11 +10,11 @@ import pytest
 from pytest_recode.episode import Move, Turn
 from pytest_recode.feedback import source
 from pytest_recode.feedback.audit import audited, secrets
-from pytest_recode.feedback.derived import ADVICE
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.leaks import leaked
-from pytest_recode.feedback.levels import KINDS, LEVELS, corrections
+from pytest_recode.feedback.levels import LEVELS, corrections
 from pytest_recode.feedback.researcher import derived, from_task
+from pytest_recode.feedback.symptoms import PHRASES, SYMPTOMS
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.directory.parts import FIELDS
 from pytest_recode.task import Files, Parts, Task
@@ -60,7 +60,7 @@ def failed(task: Task, parts: Parts, files: Files) -> Turn:
         )
         for name in parts.tests
         for interface in task.interfaces
-        for kind in KINDS
+        for kind in SYMPTOMS
     ]
     return Turn(number=1, feedback=None, move=Move(), verdict=Verdict(cases=tuple(cases), seed=1), targets=files)
 
@@ -90,7 +90,7 @@ def test_no_level_shows_what_it_must_not(manifest: Path, name: str, who: str) ->
     task, parts = read(manifest)
     files = candidate(task, parts, name)
     brief = (parts.instruction, parts.paper or "", text_of(parts.repo), text_of(files), *task.interfaces)
-    known = "\n".join((*brief, *KINDS.values(), *ADVICE.values()))  # our own phrases tell nothing of a task
+    known = "\n".join((*brief, *PHRASES))  # our own phrases tell nothing of a task
     tests, reference = text_of(parts.tests), text_of(parts.reference)
     answer = derived(task, parts) if who == "derived" else from_task(task, parts, parts.feedback or {})
     found = {}

@@ -1,0 +1,163 @@
+"""Symptoms: what feedback says about each kind of failed case, from its kind alone. The sentences are the same for every task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_recode.verdict import Case, Outcome, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symptom:
+    """The phrases on one kind. In all but the first, `{name}` is the interface.
+
+    `symptom`: what the tests saw (L1). `advice`: what to do (L3). A text on wrong values, such as most authors', says nothing about some
+    kinds; these have a `description` of what is meant (L1), and an `analysis` of how it comes about (L2).
+    """
+
+    symptom: str
+    description: str = ""
+    analysis: str = ""
+    advice: str = (
+        "go through `{name}` step by step against the paper and the instruction: signs, axes, order of the"
+        " operations, normalisation, constants, and the edge cases that are announced"
+    )
+
+
+SYMPTOMS = {
+    "exception": Symptom(
+        symptom="an exception is raised",
+        advice="fix the line that raises, and check the case in which it does",
+    ),
+    "other-exception": Symptom(
+        symptom="another exception is raised than the one that is asked for",
+        description="the instruction says for which input or state to raise which exception; returned values do not matter there",
+        analysis="where the instruction asks `{name}` for an exception, another one is raised: the check is missing, comes too late, or"
+        " raises another type",
+        advice="look in the instruction for which exception `{name}` must raise, and when: for bad arguments raise it before any"
+        " other work",
+    ),
+    "no-exception": Symptom(
+        symptom="no exception is raised where one is asked for",
+        description="the instruction says for which input or state to raise an exception; returned values do not matter there",
+        analysis="a check that the instruction asks of `{name}` is missing, or lets too much pass: forbidden input was accepted, or a"
+        " result or state that must raise an exception did not",
+        advice="look in the instruction for when `{name}` must raise which exception: for bad arguments raise it before any other"
+        " work, for a bad result as soon as there is that result",
+    ),
+    "no-warning": Symptom(
+        symptom="no warning is given where one is asked for",
+        description="the instruction says when to warn; returned values do not matter there",
+        analysis="a warning that the instruction asks of `{name}` is missing, or its condition is too narrow",
+        advice="look in the instruction for when `{name}` must warn",
+    ),
+    "mismatch": Symptom(symptom="returned values differ from those that are right"),
+    "shape": Symptom(
+        symptom="a result has the wrong shape",
+        advice="follow the shapes through `{name}`: which axis is reduced, kept or broadcast, and what the instruction"
+        " says the result has",
+    ),
+    "length": Symptom(
+        symptom="a result has the wrong number of items",
+        advice="look in the instruction for how many values `{name}` returns, and in which order",
+    ),
+    "keys": Symptom(
+        symptom="a result has other keys or elements than are right",
+        advice="compare the names of what `{name}` returns with those in the instruction",
+    ),
+    "dtype": Symptom(
+        symptom="a returned value has the wrong type",
+        description="the wrong type is the class of a returned value, or the dtype of an array, whatever numbers it has",
+        analysis="a value that `{name}` returns has another type, or an array another dtype, than the instruction asks for, perhaps only"
+        " for some input, such as empty input, whole numbers or numbers of single precision",
+        advice="look at the types that go into and come out of `{name}`, and return the one that the instruction names",
+    ),
+    "assertion": Symptom(
+        symptom="a property that the result must have does not hold",
+        advice="check which properties the instruction promises of the result of `{name}`, and which step breaks one",
+    ),
+    "timeout": Symptom(
+        symptom="the code does not finish in time",
+        advice="look in `{name}` for a loop that does not end, and for work on single elements that arrays can do",
+    ),
+    "died": Symptom(
+        symptom="the code ends its process",
+        advice="remove from `{name}` whatever ends the process or needs more memory than there is",
+    ),
+    "protocol": Symptom(
+        symptom="a returned value is of a kind that cannot be read",
+        advice="return from `{name}` plain values: arrays, numbers, text, and lists, tuples or dicts of them",
+    ),
+    "": Symptom(symptom="the result is not right"),
+}
+"""The phrases for each `Case.kind`; "" for an unknown kind."""
+
+DELIBERATE = "compare what `{name}` raises, and when, with the instruction: it raises where a result or another exception is asked for"
+"""The advice for an exception of a `raise` statement."""
+
+STEPS = Symptom(symptom="").advice
+"""The advice on code of which no symptom is known."""
+
+PHRASES = tuple(
+    phrase
+    for each in (*SYMPTOMS.values(), Symptom(symptom="", advice=DELIBERATE))
+    for phrase in (each.symptom, each.description, each.analysis, each.advice)
+    if phrase
+)
+"""All phrases. They say nothing about a task."""
+
+
+def kinds(verdict: Verdict, interface: str) -> list[str]:
+    """The symptoms of `interface`, each once."""
+    return list(dict.fromkeys(_of(case).symptom for case in failed(verdict, interface)))
+
+
+def failed(verdict: Verdict, interface: str) -> list[Case]:
+    """The failed cases of `interface`."""
+    return [case for case in verdict.cases if case.interface == interface and case.outcome is Outcome.FAILED]
+
+
+def wrong_values(verdict: Verdict, interface: str) -> bool:
+    """Whether a result of the interface is known to be wrong: its values, or its shape or length."""
+    return any(case.kind in _VALUES for case in failed(verdict, interface))
+
+
+_VALUES = frozenset({"mismatch", "shape", "length", "keys", "assertion"})
+
+
+def only_types(cases: Sequence[Case]) -> bool:
+    """Whether no more is known to be wrong than the types of values: the code that computes them may then be right."""
+    return all(case.kind in {"dtype", "protocol"} for case in cases)
+
+
+def not_of_values(cases: Sequence[Case]) -> list[Case]:
+    """The cases of which a text on wrong values says nothing, although the symptom alone says little."""
+    return [case for case in cases if _of(case).analysis]
+
+
+def descriptions(cases: Sequence[Case]) -> list[str]:
+    return _distinct(_of(case).description for case in cases)
+
+
+def analyses(cases: Sequence[Case], name: str) -> list[str]:
+    return _distinct(_of(case).analysis.format(name=name) for case in cases)
+
+
+def advice(cases: Sequence[Case], name: str) -> list[str]:
+    return _distinct((DELIBERATE if _on_purpose(case) else _of(case).advice).format(name=name) for case in cases)
+
+
+def _of(case: Case) -> Symptom:
+    return SYMPTOMS.get(case.kind, SYMPTOMS[""])
+
+
+def _on_purpose(case: Case) -> bool:
+    """Whether the candidate raises the exception by a `raise` statement."""
+    frames = case.exception.frames if case.exception is not None else ()
+    return case.kind == "exception" and bool(frames) and re.search(r": raise\b", frames[-1]) is not None
+
+
+def _distinct(phrases: Iterable[str]) -> list[str]:
+    return [phrase for phrase in dict.fromkeys(phrases) if phrase]

@@ -1,0 +1,101 @@
+"""What is said from the kind of a failure alone, where an author's text on wrong values would lead away from the cause."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from pytest_recode import verdict
+from pytest_recode.feedback.researcher import USUALLY, researcher
+from pytest_recode.feedback.symptoms import PHRASES, SYMPTOMS
+from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
+
+WRONG = REFERENCE.replace("/ total", "* total")
+WORDS = {
+    "stats.mean": {
+        "category": "T2",
+        "description": "The mean is off.",
+        "analysis": "The weights are not used.",
+        "suggestion": "Divide by the sum of the weights.",
+    }
+}
+NOT_OF_VALUES = ("dtype", "no-exception", "other-exception", "no-warning")
+
+
+def labels(
+    level: int, *kinds: str, code: str = WRONG, words: dict[str, dict[str, str]] | None = WORDS
+) -> dict[str, str]:
+    """The labelled lines on `stats.mean`, whose hidden tests fail in these ways."""
+    played = turn(code, *(case(kind=kind) for kind in kinds))
+    text = researcher(task(), parts(words))([played], level).text
+    return dict(re.findall(r"^(Symptom|Description|Analysis|Suggestion): (.*)$", text, re.MULTILINE))
+
+
+def test_every_kind_of_a_case_has_its_symptom() -> None:
+    documented = re.search(r'"""Kind of failure: ([^;]*);', inspect.getsource(verdict))
+    assert documented is not None
+    assert {*re.findall(r'"([a-z-]+)"', documented[1]), ""} == set(SYMPTOMS)
+
+
+@pytest.mark.parametrize("words", [None, WORDS], ids=["derived", "task"])
+@pytest.mark.parametrize("kind", NOT_OF_VALUES)
+def test_l1_says_what_is_meant_by_the_symptom(kind: str, words: dict[str, dict[str, str]] | None) -> None:
+    found = labels(1, kind, words=words)
+    assert found["Description"].lower().startswith(SYMPTOMS[kind].description.lower())
+    assert "Analysis" not in found
+    assert "The mean is off" not in found["Description"]
+
+
+@pytest.mark.parametrize("kind", NOT_OF_VALUES)
+def test_l2_says_how_it_comes_about_before_what_usually_goes_wrong(kind: str) -> None:
+    found = labels(2, kind)["Analysis"]
+    ours, usual = found.split(f" {USUALLY} ")
+    assert ours.endswith(f" {sentence(kind)}")
+    assert usual == "The weights are not used."
+    assert labels(2, kind, words=None)["Analysis"] == ours
+
+
+@pytest.mark.parametrize("kind", sorted(set(SYMPTOMS) - set(NOT_OF_VALUES)))
+def test_nothing_is_added_to_other_symptoms(kind: str) -> None:
+    found = labels(2, kind, words=None)
+    assert "Description" not in found
+    assert found["Analysis"] == "No definition or parameter of `mean` is missing: the fault is in what it does."
+
+
+@pytest.mark.parametrize("kind", NOT_OF_VALUES)
+def test_beside_wrong_values_both_are_said(kind: str) -> None:
+    found = labels(3, "mismatch", kind)
+    assert found["Description"].startswith("The mean is off. ")
+    assert SYMPTOMS[kind].description[1:] in found["Description"]
+    assert found["Analysis"] == f"{sentence(kind)} The weights are not used."
+    assert found["Suggestion"].endswith(" Divide by the sum of the weights.")
+    assert SYMPTOMS[kind].advice.format(name="mean")[1:] in found["Suggestion"]
+
+
+def test_a_missing_piece_explains_the_symptom_itself() -> None:
+    for code in (STUB, "x = 1", "def mean(values): return 1", "def mean("):
+        assert sentence("dtype") not in labels(2, "dtype", code=code)["Analysis"]
+
+
+def test_of_code_that_is_right_no_fault_is_described() -> None:
+    played = turn(REFERENCE.replace("EPSILON = 1e-12", "EPSILON = 1"), case("stats.deviation", "no-exception"))
+    [item] = researcher(task(), parts())([played], 2).items
+    assert "Nothing needs to be changed in the code of `deviation` itself" in item.analysis
+    assert "a check that the instruction asks of" not in item.analysis.lower()
+
+
+def test_authors_of_each_field_are_recorded() -> None:
+    played = turn(WRONG, case(), case(kind="dtype"))
+    [item] = researcher(task(), parts(WORDS))([played], 3).items
+    assert {item.authors[name] for name in ("description", "analysis", "suggestion")} == {"derived+task"}
+
+
+def test_phrases_name_nothing_but_the_interface() -> None:
+    assert {field for phrase in PHRASES for field in re.findall(r"\{.*?\}", phrase)} == {"{name}"}
+
+
+def sentence(kind: str) -> str:
+    phrase = SYMPTOMS[kind].analysis.format(name="mean")
+    return f"{phrase[0].upper()}{phrase[1:]}."
