@@ -184,8 +184,8 @@ def _categories(words: str) -> Iterator[Span]:
 
 
 def _beside(spans: Sequence[Span], plain: Sequence[Span]) -> list[Span]:
-    """The spans that do not overlap a span of `plain`: a line of short names also matches without its spaces."""
-    return [span for span in spans if not any(span.start < each.end and each.start < span.end for each in plain)]
+    """The spans that do not lie in a span of `plain`: a line of short names also matches without its spaces."""
+    return [span for span in spans if not any(each.start <= span.start and span.end <= each.end for each in plain)]
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

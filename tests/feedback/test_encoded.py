@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pytest_recode.episode import Audit, FeedbackItem
@@ -89,6 +89,8 @@ def pieces(draw: st.DrawFn) -> str:
 
 @examples(80)
 @given(pieces(), st.sampled_from(sorted(ENCODINGS)), st.sampled_from(["", *sorted(ENCODINGS)]))
+@example("', scale as rescale EPSILON = 1e-12 def mean(values, weights=None'", "full width", "")
+@example("scale as rescale EPSILON = 1e-12 def mean(values, weights=None", "look-alikes", "")
 def test_no_piece_of_the_reference_comes_through_encoded_once_or_twice(piece: str, one: str, other: str) -> None:
     passage = ENCODINGS[one](piece)
     if other:
@@ -97,6 +99,13 @@ def test_no_piece_of_the_reference_comes_through_encoded_once_or_twice(piece: st
     kept, _ = audit(f"Take this: {passage} and decode it.")
     assert MARK in kept
     assert len(kept) <= len(f"Take this: {MARK} and decode it.") + 5 + len(passage) // 5
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first half", "the second half"])
+def test_a_passage_of_which_a_half_is_encoded_is_cut_as_a_whole(first: bool) -> None:
+    halves = CODE[: CODE.index("zip")], CODE[CODE.index("zip") :]
+    passage = "".join("\u0308".join(half) if (half is halves[0]) is first else half for half in halves)
+    refused(f"Take this: {passage} and use it.", passage)
 
 
 @pytest.mark.parametrize("name", sorted(set(ENCODINGS) - {"full width", "look-alikes", "zero width"}))
