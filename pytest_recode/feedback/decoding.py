@@ -107,7 +107,7 @@ def _separated(view: View) -> Iterator[View]:
     """Characters with the same separator between them, such as spaces, slashes or line breaks."""
     between = {match[1] for match in _SEPARATED.finditer(view.text)}
     for each in sorted(between):
-        pattern = rf"(?<![^\W_])(?:(?s:.){re.escape(each)}){{2,}}(?s:.)(?![^\W_])"
+        pattern = rf"(?<![^\W_])(?:(?s:.){re.escape(each)})+(?s:.)(?![^\W_])"  # also words of two letters
         order: list[int] = []
         at = 0
         for match in re.finditer(pattern, view.text):

@@ -91,6 +91,7 @@ def pieces(draw: st.DrawFn) -> str:
 @given(pieces(), st.sampled_from(sorted(ENCODINGS)), st.sampled_from(["", *sorted(ENCODINGS)]))
 @example("', scale as rescale EPSILON = 1e-12 def mean(values, weights=None'", "full width", "")
 @example("scale as rescale EPSILON = 1e-12 def mean(values, weights=None", "look-alikes", "")
+@example("as rescale EPSILON = 1e-12 def mean(", "one per line", "words in reverse")
 def test_no_piece_of_the_reference_comes_through_encoded_once_or_twice(piece: str, one: str, other: str) -> None:
     passage = ENCODINGS[one](piece)
     if other:
