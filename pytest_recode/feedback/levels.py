@@ -6,6 +6,7 @@ read, never its id or its message.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -154,10 +155,25 @@ def _item(
         before = source.parse(candidate.get(file))
         part = Part.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
         kind = "" if part in _LAID_IN else " piece"
+        if more := _also_used(item.correction, path_within(item.interface, file)):
+            lines.append(f"The correction also defines {listed(more)}, which it uses.")
         lines += [f"Correction{_PARTS[part]}:", fenced(item, file, item.correction, kind)]
     for path, code in item.elsewhere.items():
         lines += [f"Correction of what it uses of {path}:", fenced(item, path, code)]
     return lines
+
+
+def _also_used(correction: str, path: Sequence[str]) -> list[str]:
+    """The names that a correction binds and uses beside its interface, without imports; [] if it does not define the interface."""
+    parsed = source.parse(correction.encode())
+    if parsed.tree is None or source.definition(parsed, path[:1]) is None:
+        return []
+    used = {each.id for each in ast.walk(parsed.tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    kinds = source.Definition | ast.Assign | ast.AnnAssign
+    names = (
+        name for each in source.statements(parsed.tree.body) if isinstance(each, kinds) for name in source.bound(each)
+    )
+    return [name for name in dict.fromkeys(names) if name in used and name != path[0]]
 
 
 _PARTS = {

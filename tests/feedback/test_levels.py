@@ -183,3 +183,32 @@ def test_empty_fields_leave_no_label() -> None:
         "Interface: stats.mean",
         "Symptom: Returned values differ from those that are right; a result has the wrong shape.",
     ]
+
+
+WITH_MORE = """\
+from tools import centre
+
+LIMIT: float = 2.0
+
+
+def _total(values):
+    return min(sum(values), LIMIT)
+
+
+def mean(values):
+    unused = 0
+    return _total(centre(values))
+"""
+
+
+def test_a_correction_with_further_definitions_says_that_it_uses_them() -> None:
+    more = "The correction also defines `LIMIT` and `_total`, which it uses.\nCorrection:\n"
+    assert more in said(4, items=(replace(ITEM, correction=WITH_MORE),))
+    assert "also defines" not in said(3, items=(replace(ITEM, correction=WITH_MORE),))
+
+
+@pytest.mark.parametrize(
+    "code", ["total = 1\nreturn total", "def other(): ...", "def mean(values):\n    x = 1\n    return x", "f("]
+)
+def test_of_any_other_correction_nothing_more_is_said(code: str) -> None:
+    assert "also defines" not in said(4, items=(replace(ITEM, correction=code),))
