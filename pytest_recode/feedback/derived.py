@@ -6,6 +6,7 @@ reference's source of the interface.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import re
 from collections.abc import Mapping, Sequence
@@ -122,7 +123,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         category = "T1"
     elif facts:
         category = "T0"
-    unused = _unused_of_repository(parts, path, theirs, ours)
+    unused = _unused_of_repository(turn, file, path, ours)
     if unused and category == "T2":
         category = "T4"
     around, more = _around(turn, made, file, path, sure=cause is None)
@@ -130,7 +131,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     others = [] if own else not_of_values(cases)
     analysis = ([*facts, *raised, *around] or _no_fact(name, verdict, cases)) + analyses(others, name)
     suggestion = [*steps, *more] + ([] if own else advice(cases, name))
-    suggestion += [] if right else _hints(unused, cases, path, theirs, ours) + _differing(turn, cases, file, path)
+    suggestion += [] if right else _hints(turn, unused, cases, file, path, ours) + _differing(turn, cases, file, path)
     words = _sentences(suggestion)
     if cause is not None and cause.sure:
         analysis, words = raised, ""
@@ -259,28 +260,36 @@ def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
     return facts + ([f"no fault was found in {listed(sound)}"] if sound else [])
 
 
-def _unused_of_repository(parts: Parts, path: Sequence[str], theirs: Source, ours: Source) -> list[str]:
+def _code(turn: _Turn, file: str, path: Sequence[str]) -> ast.Module | None:
+    """The candidate's definition at `path` with all code that it uses, because helpers do a part of its work; None if it is missing."""
+    program = turn.versions.theirs
+    given = source.definition(program.module(file).parsed, path)
+    return None if given is None else ast.Module([given, *program.used(file, path)], type_ignores=[])
+
+
+def _unused_of_repository(turn: _Turn, file: str, path: Sequence[str], ours: Source) -> list[str]:
     """Functions of the repository that the reference calls and the candidate does not: "`name` (file)"."""
-    wanted, given = source.definition(ours, path), source.definition(theirs, path)
+    parts, theirs = turn.parts, turn.versions.theirs.module(file).parsed
+    wanted, given = source.definition(ours, path), _code(turn, file, path)
     if wanted is None or given is None:
         return []
     unused = source.borrowed(ours, wanted) - source.borrowed(theirs, given)
     found = {}
-    for file, data in parts.repo.items():
+    for other, data in parts.repo.items():
         # Most files contain none of the names; a search of the bytes takes a hundredth of the time to parse them.
-        if file.endswith(".py") and file not in parts.reference and any(name.encode() in data for name in unused):
+        if other.endswith(".py") and other not in parts.reference and any(name.encode() in data for name in unused):
             tree = source.parse(data).tree
             for node in tree.body if tree is not None else ():
                 if isinstance(node, Definition) and node.name in unused:
-                    found[node.name] = file
-    return sorted(f"`{name}` ({file})" for name, file in found.items())[:MOST_NAMES]
+                    found[node.name] = other
+    return sorted(f"`{name}` ({other})" for name, other in found.items())[:MOST_NAMES]
 
 
 def _hints(
-    unused: Sequence[str], cases: Sequence[Case], path: Sequence[str], written: Source, reference: Source
+    turn: _Turn, unused: Sequence[str], cases: Sequence[Case], file: str, path: Sequence[str], reference: Source
 ) -> list[str]:
     """How the authors' code differs, by names of functions, without a line of it."""
-    wanted, given = source.definition(reference, path), source.definition(written, path)
+    wanted, given = source.definition(reference, path), _code(turn, file, path)
     if wanted is None or given is None:
         return []
     hints = [f"use what the repository has: {', '.join(unused)}"] if unused else []

@@ -110,10 +110,10 @@ class Program:
             pending = [place for each in list(found) for place in self._beside(found, each, annotations=annotations)]
         return found
 
-    def used(self, file: str, path: Sequence[str]) -> list[ast.AST]:
+    def used(self, file: str, path: Sequence[str]) -> list[ast.stmt]:
         """The statements that the definition at `path` of `file` uses, directly or not, without its own; of its class, the other members."""
         own = source.definition(self.module(file).parsed, path)
-        found: list[ast.AST] = []
+        found: list[ast.stmt] = []
         for where, needs in self.needs([(file, path[0])], annotations=False).items():
             for index in sorted(needs.statements):
                 node = self.module(where).statements[index].node

@@ -17,16 +17,19 @@ def structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> t
     wanted, given = source.definition(ours, path), source.definition(theirs, path)
     if wanted is None:
         return [], []
-    names = ", ".join(f"`{each.name}`" for each in source.parameters(wanted) if each.name not in {"self", "cls"})
+    names = ", ".join(f"`{each.name}`" for each in source.parameters(wanted) or () if each.name not in {"self", "cls"})
     noun = "class" if hasattr(wanted, "bases") else "function"
     where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
+    signature = f" with the parameters {names}" if names else ""
     if given is None:
-        signature = f" with the parameters {names}" if names else ""
         return [f"{where} defines no `{path[-1]}`"], [f"define the {noun} `{path[-1]}` in {where}{signature}"]
     if hasattr(wanted, "bases") != hasattr(given, "bases"):
-        return [f"`{path[-1]}` is no {noun}"], [f"make `{path[-1]}` a {noun} with the parameters {names}"]
+        return [f"`{path[-1]}` is no {noun}"], [f"make `{path[-1]}` a {noun}{signature}"]
     facts = _signature(path[-1], wanted, given)
-    return facts, [f"give `{path[-1]}` the parameters {names}, in this order"] if facts else []
+    step = (
+        f"give `{path[-1]}` the parameters {names}, in this order" if names else f"let `{path[-1]}` take no arguments"
+    )
+    return facts, [step] if facts else []
 
 
 def _each_structure(file: str, theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
@@ -42,6 +45,8 @@ def _each_structure(file: str, theirs: Source, ours: Source) -> tuple[list[str],
 
 def _signature(name: str, wanted: Definition, given: Definition) -> list[str]:
     ours, theirs = source.parameters(wanted), source.parameters(given)
+    if ours is None or theirs is None:
+        return []
     takes_any = any(parameter.kind == "**" for parameter in theirs)
     ours_by, theirs_by = _by_name(ours), _by_name(theirs)
     missing = [each for each in ours_by if each not in theirs_by and not takes_any]

@@ -83,11 +83,13 @@ def definition(source: Source, path: Sequence[str]) -> Definition | None:
     return found
 
 
-def parameters(node: Definition) -> tuple[Parameter, ...]:
-    """The parameters of a function, or of a class's `__init__` without `self`."""
+def parameters(node: Definition) -> tuple[Parameter, ...] | None:
+    """The parameters of a function, or of a class's `__init__` without `self`; None if a decorator or a base may define that."""
     if isinstance(node, ast.ClassDef):
         inits = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
-        return parameters(inits[-1])[1:] if inits else ()
+        if inits:
+            return (parameters(inits[-1]) or ())[1:]
+        return None if node.decorator_list or node.bases else ()
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(positional) - len(arguments.defaults)) + [_text(each) for each in arguments.defaults]
@@ -108,7 +110,7 @@ def called(node: ast.AST) -> Counter[str]:
 
 
 def functions_called(source: Source, node: ast.AST) -> Counter[str]:
-    """The last name of each called function that `node` does not get or make itself: no methods of objects, parameters or local names."""
+    """The last name of each called function that `node` does not get or make itself: no methods, parameters, local names or decorators."""
     own = set(_bound_within(node))
     imported = (
         {name for each in ast.walk(source.tree) if isinstance(each, _IMPORT) for name in bound(each)}
@@ -116,13 +118,19 @@ def functions_called(source: Source, node: ast.AST) -> Counter[str]:
         else set()
     )
     found: Counter[str] = Counter()
+    decorators = [part for each in ast.walk(node) if isinstance(each, Definition) for part in each.decorator_list]
     for each in ast.walk(node):
-        if not isinstance(each, ast.Call):
+        if not isinstance(each, ast.Call) or each in decorators:
             continue
         root = each.func
         while isinstance(root, ast.Attribute):
             root = root.value
-        if isinstance(root, ast.Name) and root.id not in own and (root is each.func or root.id in imported):
+        if not isinstance(root, ast.Name) or root.id in own:
+            continue
+        of_module = (
+            root.id in imported and not root.id[0].isupper()
+        )  # else it is a class, and `of` in `Problem.of` says little
+        if root is each.func or of_module:
             found[_last_name(each.func)] += 1
     return found
 

@@ -261,6 +261,34 @@ def test_code_of_the_repository_that_is_not_used_is_named() -> None:
     assert "Use what the repository has: `centre` (tools.py)." in found.suggestion
 
 
+def test_what_a_helper_calls_is_called() -> None:
+    own = "from tools import centre\n\ndef deviation(values, *, ddof=1):\n    return _root(values) + 1\n\ndef _root(values):\n    return {}"
+    missing = item(own.format("values"), interface="stats.deviation").suggestion
+    assert "Use what the repository has: `centre` (tools.py). The authors also call `_squares`, `sqrt`." in missing
+    there = item(own.format("math.sqrt(_squares(centre(values)))"), interface="stats.deviation")
+    assert "repository" not in there.suggestion
+    assert "authors also call" not in there.suggestion
+    assert there.category == "T2"
+
+
+DATACLASS = (
+    "@dataclass(frozen=True)\nclass Running:\n    start: float = 0.0\n    def push(self): return Fraction.of(self)\n"
+)
+INIT = "class Running:\n    def __init__(self, start=0.0):\n        self.start = start\n    def push(self): return 0\n"
+BASE = "class Running(tuple):\n    def push(self): return 0\n"
+
+
+@pytest.mark.parametrize("given", [INIT, BASE])
+@pytest.mark.parametrize("wanted", [DATACLASS, BASE])
+def test_of_parameters_that_a_decorator_or_a_base_defines_nothing_is_said(given: str, wanted: str) -> None:
+    authors = replace(parts(), reference={"stats.py": f"from fractions import Fraction\n{wanted}".encode()})
+    verdict = Verdict(cases=(case("stats.Running"),), seed=1)
+    (found,) = derive(task(("stats.Running",)), authors, {"stats.py": given.encode()}, verdict)
+    assert found.category == "T2"
+    assert "parameters" not in found.suggestion
+    assert "authors also call" not in found.suggestion  # neither a decorator nor a class's method
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
