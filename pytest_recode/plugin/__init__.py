@@ -110,6 +110,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return distributed.scheduler(config, log)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    """Report a Ctrl-C that arrives while pytest ends the session after an earlier one: pytest has ended it, and would show a traceback."""
+    try:
+        return (yield)
+    except KeyboardInterrupt:
+        run = config.stash.get(RUN, None)
+        if run is None or run.worker is not None:
+            raise
+        line = f"recode: Ctrl-C again while the run was ending: its summary may be incomplete; what it recorded is in {run.out}"
+        print(line, file=sys.stderr)
+        return pytest.ExitCode.INTERRUPTED
+
+
 def run_of(config: pytest.Config) -> Run:
     """This session's Run, created at first access."""
     if RUN not in config.stash:

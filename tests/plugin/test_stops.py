@@ -306,6 +306,29 @@ def pytest_unconfigure():
 
 
 @pytest.mark.slow
+def test_a_ctrl_c_while_pytest_ends_the_session_is_one_line(
+    make_task: MakeTask, recode: Callable[..., pytest.RunResult], workers: str, pytester: pytest.Pytester
+) -> None:
+    """As when it is pressed twice: the second one arrives while pytest handles the first, which shows nothing of the first then."""
+    make_task()
+    pytester.makeconftest(
+        """
+        import os, signal
+
+        def pytest_runtest_logstart():
+            os.kill(os.getpid(), signal.SIGINT)
+
+        def pytest_keyboard_interrupt():
+            raise KeyboardInterrupt
+        """
+    )
+    result = recode(workers, "--recode-model=sim/novice", "--recode-out=out", fresh=True)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert [line[:20] for line in result.errlines if line] == ["recode: Ctrl-C again"]
+    assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.slow
 def test_a_session_without_a_model_has_its_signals_untouched(
     make_task: MakeTask, pytester: pytest.Pytester, recode: Callable[..., pytest.RunResult]
 ) -> None:
