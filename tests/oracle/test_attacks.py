@@ -558,3 +558,33 @@ def test_what_a_handle_would_answer_by_itself(bare: Sandbox, expression: str) ->
     """
     [case] = grade(bare, tests, "def f(x): return object()").cases
     assert (case.outcome, case.kind) == (Outcome.FAILED, "protocol")
+
+
+def test_what_assert_unmodified_cannot_detect(bare: Sandbox) -> None:
+    """The candidate reports its copies of the arguments, so one that replaces the program around it can lie (oracle.md).
+    The arguments of the test stay what they were.
+    """
+    tests = """
+        from pytest_recode.testing import assert_unmodified
+
+        def test_f(candidate):
+            given = [3, 1]
+            assert assert_unmodified(candidate.m.f, given) == [1, 3]
+            assert given == [3, 1]
+    """
+    careless = "def f(x):\n    x.sort()\n    return x\n"
+    liar = """
+import copy, gc
+
+[server] = [thing for thing in gc.get_objects() if type(thing).__name__ == "_Server"]
+perform = server.perform
+
+def lying(request):
+    given = copy.deepcopy((request.get("args"), request.get("kwargs")))
+    answer = perform(request)
+    return (answer[0], *given) if request["op"] == "call_and_return_arguments" else answer
+
+server.perform = lying
+"""
+    assert grade(bare, tests, careless).passed == 0
+    assert grade(bare, tests, liar + careless).solved

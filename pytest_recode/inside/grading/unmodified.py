@@ -27,7 +27,8 @@ def unmodified_by(equivalent: Equivalent = equivalence.assert_equivalent) -> Cal
         """Return `function(*args, **kwargs)`. Raise AssertionError if the call modified an argument.
 
         A candidate's function runs in another process, on copies of the arguments, which come back as they are after
-        the call. Only arguments that are plain data (numbers, strings, arrays, lists, dicts, sets) are compared.
+        the call: the candidate's process reports them, and nothing here can verify that. Only arguments that are plain
+        data (numbers, strings, arrays, lists, dicts, sets) are compared.
         """
         if getattr(type(function), "_recode_opaque", False):
             before = args, kwargs
