@@ -163,6 +163,10 @@ def test_dropout_at_its_ends_and_malformed_arguments(candidate, reference, rng):
     assert len(whole) <= len(word)
     assert candidate.bpe.segment(word, merges, 0.0, fresh) == whole
     assert float(fresh.take(1)[0]) == np.random.default_rng(seed).random()
+    ours, theirs = candidate.text.stream.Uniforms(seed), reference.text.stream.Uniforms(seed)
+    assert candidate.bpe.segment(word, merges, 1e-12, ours) == whole  # small, but not zero: numbers are taken
+    reference.bpe.segment(word, reference.text.merges.Merges.of(learned), 1e-12, theirs)
+    assert float(ours.take(1)[0]) == float(theirs.take(1)[0])
     for bad in (("", merges), (word, merges, 0.5), (word, merges, -0.1, fresh), (word, merges, 1.1, fresh)):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             candidate.bpe.segment(*bad)

@@ -38,7 +38,7 @@ def wave(rng, points, length, modes=4):
 
 @phi
 def test_phi_near_zero_loses_no_digit(candidate, rng):
-    sizes = np.concatenate([[0.0], 10.0 ** rng.uniform(-12.0, 0.0, 30)])
+    sizes = np.concatenate([[0.0], 10.0 ** ((np.arange(48) + rng.uniform(size=48)) / 4.0 - 12.0)])  # four per decade
     z = sizes * rng.choice([-1.0, 1.0], sizes.size)
     found = candidate.spectral.integrator.phi_functions(z)
     assert isinstance(found, tuple)
@@ -108,6 +108,8 @@ def test_weights_without_stiffness_are_those_of_runge_kutta(candidate, rng):
         expected = {"full": 1.0, "half": 1.0, "inner": h / 2, "first": h / 6, "middle": h / 3, "last": h / 6}
         for name, value in expected.items():
             np.testing.assert_allclose(getattr(found, name), np.full(3, value), rtol=1e-6, err_msg=name)
+    short = candidate.spectral.integrator.coefficients(np.zeros(2), 1e-9 * h)  # small, but positive
+    np.testing.assert_allclose(short.first, np.full(2, 1e-9 * h / 6), rtol=1e-6)
 
 
 @weights

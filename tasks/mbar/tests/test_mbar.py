@@ -315,6 +315,12 @@ def test_equal_states_do_not_differ(candidate, rng):
         np.testing.assert_allclose(error[same, same], np.zeros((4, 4)), atol=1e-5)
     np.testing.assert_allclose(error[:4, 4:], np.full((4, 4), error[0, 4]), rtol=1e-5)
     assert error[0, 4] > 1e-3
+    close = energies[0] + 4e-4 * np.array([[0.0], [1.0]]) * rng.choice(
+        [-1.0, 1.0], 56
+    )  # a small error is no error of 0
+    _, error = candidate.mbar.estimator.differences(candidate.mbar.samples.SampleSet(close, [26, 30]))
+    half = 4e-4 * np.std((close[1] - close[0]) / 4e-4) / np.sqrt(56)
+    np.testing.assert_allclose(error[0, 1], half, atol=1e-5)
 
 
 @comparing
@@ -362,6 +368,8 @@ def test_average_of_one_state_is_the_sample_mean(candidate, rng):
         mean, error = run(samples, values, energies[0])
         np.testing.assert_allclose(mean, values.mean(), rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(error, values.std() / np.sqrt(30), rtol=1e-5)
+    mean, error = run(samples, 4e-4 * observable / observable.std(), energies[0])  # a small error is no error of 0
+    np.testing.assert_allclose(error, 4e-4 / np.sqrt(30), rtol=1e-5)
     flat = candidate.mbar.samples.SampleSet(np.zeros((1, 30)), [30])
     mean, error = run(flat, np.tile([1.0, -1.0], 15), np.zeros(30))  # the mean is 0 to the last digit
     np.testing.assert_allclose([mean, error], [0.0, 1.0 / np.sqrt(30)], rtol=1e-5, atol=1e-9)

@@ -58,6 +58,8 @@ def test_bad_bounds_and_shapes_are_refused(candidate, rng):
     single = run(-near, far, 1)
     np.testing.assert_allclose(single, 0.5 * (far - near)[:, None], rtol=1e-9, atol=1e-12)
     assert run(np.zeros(0), np.zeros(0), 5).shape == (0, 5)
+    close = near * (1.0 + 1e-7)
+    np.testing.assert_allclose(run(near, close, 1), 0.5 * (near + close)[:, None], rtol=1e-9)
     crossed = far.copy()
     crossed[1] = near[1]
     for arguments, options in (
@@ -106,6 +108,8 @@ def test_an_empty_row_is_sampled_evenly(candidate, rng):
         found = candidate.nerf.sampling.resample(edges[:rows], weights[:rows], uniforms[:rows], floor=floor)
         np.testing.assert_allclose(found[0], edges[0, 0] + np.array([0.5, 3.0, 5.0, 13.0]), rtol=1e-6)
     np.testing.assert_allclose(found[1], edges[1, 0] + 3.0 + 4.0 * uniforms[1], rtol=1e-6)
+    little = candidate.nerf.sampling.resample(edges, 1e-12 * weights, uniforms, floor=0.0)  # is not nothing
+    np.testing.assert_allclose(little, found, rtol=1e-6)
 
 
 @second

@@ -59,6 +59,10 @@ def test_bins_without_mass_and_forbidden_pairs_carry_nothing(candidate, referenc
     assert not plan[[1, 4]].any()
     assert not plan[:, 3].any()
     np.testing.assert_allclose(plan.sum(axis=1), a, rtol=1e-6)
+    a, b, ground_cost = problem(rng, 6, 7)
+    b[2] = 1e-10  # little is not nothing
+    plan = candidate.sinkhorn.transport_plan(a, b / b.sum(), ground_cost, 0.4)
+    np.testing.assert_allclose(plan.sum(axis=0), b / b.sum(), rtol=1e-6)
 
 
 @pytest.mark.interface("sinkhorn.transport_plan")
@@ -179,6 +183,8 @@ def test_forbidden_pairs_cost_nothing_and_one_bin_leaves_no_choice(candidate, re
     assert_equivalent(actual, reference.sinkhorn.cost(a, b, forbidden, 0.5), rtol=1e-5, atol=1e-8)
     only = candidate.sinkhorn.cost([1.0], b, ground_cost[:1], 0.01)
     assert_equivalent(only, float(b @ ground_cost[0]), rtol=1e-6, atol=1e-9)
+    far = rng.uniform(1.0, 9.0)  # a small mass at a large cost counts
+    assert_equivalent(candidate.sinkhorn.cost([1.0], [1.0 - 1e-9, 1e-9], [[0.0, far * 1e9]], 1.0), far, rtol=1e-5)
 
 
 @pytest.mark.interface("sinkhorn.divergence")
@@ -192,6 +198,10 @@ def test_divergence_is_the_authors_and_leaves_the_measures_alone(candidate, refe
     assert type(actual) is float
     assert_equivalent(actual, expected, rtol=1e-5, atol=1e-7)
     assert_equivalent(candidate.sinkhorn.divergence(theirs["y"], theirs["x"], 1.2), expected, rtol=1e-5, atol=1e-7)
+    again = histogram(rng, 5)  # other weights on the same points
+    expected = reference.sinkhorn.divergence(ours["x"], reference.measures.Measure(points["x"], again), 1.2)
+    actual = candidate.sinkhorn.divergence(theirs["x"], candidate.measures.Measure(points["x"], again), 1.2)
+    assert_equivalent(actual, expected, rtol=1e-5, atol=1e-7)
     for name in points:
         assert_equivalent(theirs[name].points, points[name], rtol=0.0, atol=0.0)
         assert_equivalent(theirs[name].weights, weights[name], rtol=0.0, atol=0.0)

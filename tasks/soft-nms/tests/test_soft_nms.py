@@ -54,6 +54,8 @@ def test_bad_options_are_refused_and_defaults_hold(candidate, rng):
     for sigma in (0.0, -0.5):
         with pytest.raises(ValueError):  # noqa: PT011
             candidate.detector.suppression.decay_weights(overlaps, "gaussian", sigma=sigma)
+    narrow = candidate.detector.suppression.decay_weights(1e-5 * overlaps, "gaussian", sigma=1e-10)
+    np.testing.assert_allclose(narrow, np.exp(-(overlaps**2)), rtol=1e-6)
     gaussian = candidate.detector.suppression.decay_weights(overlaps, "gaussian", iou_threshold=2.0)
     np.testing.assert_allclose(gaussian, np.exp(-2.0 * overlaps**2), rtol=1e-6)
     single = candidate.detector.suppression.decay_weights(overlaps.astype(np.float32), "gaussian")
@@ -111,6 +113,9 @@ def test_equal_scores_are_taken_by_index(candidate, rng):
     scores = rng.choice([0.25, 0.5, 0.75], 12)
     indices, _ = candidate.detector.suppression.soft_nms(boxes[::-1].copy(), scores)
     np.testing.assert_array_equal(indices, np.argsort(-scores, kind="stable"))
+    scores = 0.5 + 1e-9 * rng.permutation(12)  # close, but not equal
+    indices, _ = candidate.detector.suppression.soft_nms(boxes, scores)
+    np.testing.assert_array_equal(indices, np.argsort(-scores))
 
 
 @loop
@@ -126,6 +131,8 @@ def test_the_score_threshold_holds_before_and_after_decay(candidate, rng):
     for method in ("linear", "hard"):
         indices, kept = run(boxes, scores, method=method, score_threshold=0.0)
         np.testing.assert_array_equal(indices, [3, 0, 1, 2])
+    indices, _ = run(boxes[:3], np.array([1e-9, 0.0, 1e-12]), score_threshold=0.0)
+    np.testing.assert_array_equal(indices, [0, 2])
     indices, _ = run(boxes, np.array([-0.5, 0.0, 0.3, 0.2, 0.1]), method="gaussian", score_threshold=-1.0)
     np.testing.assert_array_equal(indices, [2, 3, 4])
     indices, _ = run(boxes[:3], np.array([-0.5, 0.0, -0.1]), score_threshold=-1.0)
@@ -228,6 +235,10 @@ def test_classes_do_not_touch_one_another_and_ties_keep_their_order(candidate, r
         found = candidate.detector.suppression.suppress_per_class(given, config)
         np.testing.assert_array_equal(found.labels, labels[order[:limit]])
         np.testing.assert_allclose(found.scores, scores[order[:limit]])
+    scores = 0.5 + 1e-10 * rng.permutation(30)  # close, but not equal
+    given = candidate.detector.detections.Detections(boxes, scores, labels)
+    found = candidate.detector.suppression.suppress_per_class(given, candidate.detector.detections.SoftNMSConfig())
+    np.testing.assert_array_equal(found.labels, labels[np.argsort(-scores)])
 
 
 @image

@@ -161,6 +161,14 @@ def test_speedup_of_perfect_and_useless_drafts(candidate, rng):
     assert_equivalent(candidate.speculative.speedup(target, target, gammas, cost), (gammas + 1) / price, rtol=1e-9)
     close = target * (1.0 - 3e-16)
     assert_equivalent(candidate.speculative.speedup(target, close, gammas, cost), (gammas + 1) / price, rtol=1e-9)
+    likeliest = target.argmax(axis=1)
+    for exponent in range(1, 14):  # neither the closed form nor the value at 1 is accurate for all of these
+        missing = 0.1 * rng.uniform(0.2, 0.9) * 0.1 ** (exponent - 1)
+        nearly = target.copy()
+        nearly[np.arange(3), likeliest] -= missing
+        nearly[np.arange(3), (likeliest + 1) % 8] += missing
+        tokens = [sum((1.0 - missing) ** power for power in range(gamma + 1)) for gamma in gammas]
+        assert_equivalent(candidate.speculative.speedup(target, nearly, gammas, cost), tokens / price, rtol=1e-9)
     one, other = np.eye(8)[[0, 1, 2]], np.eye(8)[[3, 4, 5]]
     assert_equivalent(
         candidate.speculative.speedup(one, one, gammas, cost), (gammas + 1) / price, rtol=1e-9
