@@ -60,6 +60,7 @@ _RESULT = re.compile(
 _SHELL_TEST = re.compile(
     r"[ \t]*(?:\[\[?[ ]+[-!$\w]|\{[ ]+[A-Za-z])"
 )  # `[ -f a.py ]`, `{ ls; }`: JSON begins otherwise
+_TITLE = re.compile(r"\bactions\b", re.IGNORECASE)
 _THOUGHT = ("</think>", "</thinking>")
 
 
@@ -414,7 +415,9 @@ class AnswerReader:
         fence = ""
         while not said and self.at < len(self.lines):  # the action is in the next line
             line = self.lines[self.at]
-            if heading(line, self.heads):
+            if following := heading(line, self.heads):
+                if following.word == "action" and _TITLE.search(self.lines[call.line - 1]):
+                    return  # `## 4. Actions`, a title above the actions
                 break
             opened = FENCE.match(line)
             if opened and not fence:

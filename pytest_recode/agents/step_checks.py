@@ -132,7 +132,7 @@ def _with_actions(known: Known, step: Step) -> Known:
 
 def _submission_fault(line: str) -> str:
     return (
-        f"The code outside of your actions, in your text or your reflection (`{line[:80]}`), is in no target, and no action writes it: it would be lost. If it belongs to a "
+        f"The code outside of your actions, in your text, reflection or planning (`{line[:80]}`), is in no target, and no action writes it: it would be lost. If it belongs to a "
         "target, write it with `write` or `edit`, then `submit`; otherwise `submit` without it."
     )
 

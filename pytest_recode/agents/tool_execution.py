@@ -96,7 +96,9 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
         if (inner := unfenced(path, text)) != text:
             text, said = f"{inner}\n", " The code fence around the text was left out."
         elif text and not text.endswith("\n"):  # only a call can give such a text: the lines of a block are whole
-            text, said = f"{text}\n", " A newline was added at its end."
+            every = text.count("\n")
+            end = "\r\n" if every and text.count("\r\n") == every else "\n"
+            text, said = f"{text}{end}", " A newline was added at its end."
         before = _before(workspace, path)
         workspace.write(path, text)
         count = text.count("\n")

@@ -269,7 +269,7 @@ def test_code_that_no_action_wrote_is_not_handed_in_without_a_word(
     played = Played(open_walled(), first, write(NEW.removesuffix("\n")), SUBMIT, native=native)
     assert played.turn()[:2] == (3, True)
     assert played.results()[1].startswith(
-        "Not done. The code outside of your actions, in your text or your reflection (`return x + x`), is in no target"
+        "Not done. The code outside of your actions, in your text, reflection or planning (`return x + x`), is in no target"
     )
 
 
@@ -399,6 +399,13 @@ def test_a_file_that_is_not_there_comes_with_the_next_step(open_walled: Open) ->
     played = Played(open_walled(), render(Step(actions=(act,))), SUBMIT)
     played.turn()
     assert "Refused: there is no lib/nothing.py. `list` shows the files." in played.last()
+
+
+def test_the_newline_that_a_write_lacks_is_that_of_its_lines(open_walled: Open) -> None:
+    workspace = open_walled()
+    given = {"path": "solver.py", "text": "a = 1\r\nb = 2"}
+    Played(workspace, calls(("write", json.dumps(given))), native=True, steps=1).turn()
+    assert workspace.targets() == {"solver.py": b"a = 1\r\nb = 2\r\n"}
 
 
 def test_an_edit_keeps_the_line_ends_of_the_file(open_walled: Open) -> None:

@@ -281,7 +281,7 @@ def test_code_beside_a_submit_that_is_in_no_target_would_be_lost(open_walled: Op
     assert isinstance(found, ProtocolError), found
     assert_message(
         found.text,
-        "The code outside of your actions, in your text or your reflection (`return 3 * x`)",
+        "The code outside of your actions, in your text, reflection or planning (`return 3 * x`)",
         "no action writes it",
         "`write` or `edit`",
     )
