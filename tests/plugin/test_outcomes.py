@@ -116,8 +116,8 @@ def test_validation_reports_the_checks_with_seconds_and_writes_nothing(
     result.assert_outcomes(passed=6)
     assert not (pytester.path / "recode-out").exists()
     text = words(result)
-    for check in ("reference", "untouched", "empty", "constant"):
-        assert re.search(rf"tiny {check} right \d+\.\d\d ", text)
+    for check in ("reference", "untouched repository", "empty target", "constant answers"):
+        assert re.search(rf"tiny {check} ok \d+\.\d\d ", text)
 
 
 @pytest.mark.parametrize("workers", ["-n0"])
