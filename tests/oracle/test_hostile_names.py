@@ -23,6 +23,7 @@ PRIVATE = re.compile(r"(?<=\.)_(?!_)\w+|(?<=[\"'])_(?!_)\w+(?=[\"'])")
 
 OTHERS = {
     *("_exit", "_getframe", "_private", "_ShouldStop", "_core", "_GeneratorContextManager", "_deepcopy_dispatch"),
+    *("_asdict", "_replace"),
     *("_HookCaller", "_hooks", "_config", "_pluginmanager", "_pytest"),
     *("_C", "_disabled_torch_function_impl", "_dynamo", "_disable_dynamo"),
 }
