@@ -154,6 +154,9 @@ def test_a_faulty_spelling_never_submits(text: str, spelling: str) -> None:
         return  # it has one
     if spelling.startswith("plain lines") and text.strip()[:3] in ('"""', "'''", "```", "~~~"):
         return  # they are none
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    if spelling == "literal without indentation" and first[:1] in (" ", "\t"):
+        return  # it is indented
     if spelling == "code outside, then submit" and (
         "action" in text.lower() or not any(map(is_code, text.split("\n")))
     ):
