@@ -174,6 +174,8 @@ def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, qui
             "no:cacheprovider",
             "--junitxml",
             str(tmp_path / "junit.xml"),
+            f"--html={tmp_path / 'report.html'}",  # also here, not in the repository
+            f"--alluredir={tmp_path / 'allure'}",
         ],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(tmp_path), "ANTHROPIC_API_KEY": "-", "OPENAI_API_KEY": "-"},

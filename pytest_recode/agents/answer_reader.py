@@ -332,10 +332,8 @@ class AnswerReader:
             self._check_marks(before)
             self.hint = self.hint or checked([line[:begin]], 0, self.heads, acted=bool(self.calls))
             self.parts.setdefault(self.word, []).append(line[:begin])
-        at, rest = text.count("\n", 0, end), text[end:].partition("\n")[0]
-        if rest.strip():
-            self.lines[at] = rest.strip()
-        self._found(form, calls, at if rest.strip() else at + 1)
+        _, following = self._rest_of_line(text, end)
+        self._found(form, calls, following)
 
     def _check_marks(self, line: str) -> None:
         """Raises DamagedError if a line of prose has a token of a chat template, which may begin a call."""
@@ -375,13 +373,18 @@ class AnswerReader:
     def _tagged(self, line: str) -> tuple[list[Call], int]:
         text = "\n" * self.at + "\n".join(self.lines[self.at :])  # so that lines are counted from the answer's first
         calls, end = tagged_calls(text, self.at + len(line) - len(line.lstrip()))
-        rest, at = text[end:].partition("\n")[0], text.count("\n", 0, end)
-        if not rest.strip():
-            return calls, at + 1
-        if not opens_call(rest):
-            raise DamagedError(f"{rest.strip()[:80]!r} follows an action in line {at + 1}.")
-        self.lines[at] = rest  # another element on the same line
-        return calls, at
+        rest, following = self._rest_of_line(text, end)
+        if rest and not opens_call(rest):
+            raise DamagedError(f"{rest[:80]!r} follows an action in line {following + 1}.")
+        return calls, following
+
+    def _rest_of_line(self, text: str, end: int) -> tuple[str, int]:
+        """What follows the index `end` of a text on its line, which becomes a line of its own, and the index of the line to read next."""
+        rest, at = text[end:].partition("\n")[0].strip(), text.count("\n", 0, end)
+        if not rest:
+            return "", at + 1
+        self.lines[at] = rest
+        return rest, at
 
     def _found(self, form: str, calls: list[Call], end: int) -> None:
         self.forms.setdefault(form, calls[0].line if calls else self.at + 1)

@@ -65,15 +65,16 @@ _BEGINS = re.compile(
 )
 """The token that begins a call, or a list of calls."""
 
+_CHANNEL = r"<\|channel\|>(?:analysis|commentary|final)[ ]{0,9}<\|message\|>"
 _PROSE = re.compile(
-    r"(?:<\|start\|>(?:assistant)?)?<\|channel\|>(?:analysis|commentary|final)[ ]{0,9}<\|message\|>"
+    rf"(?:<\|start\|>(?:assistant)?)?{_CHANNEL}"
     r"|<\|(?:start\|>assistant|end\|>|return\|>|eot_id\|>|eom_id\|>|im_end\|>|endoftext\|>|end_of_text\|>|begin_of_text\|>)"
     r"|<\uff5c(?:begin|end)\u2581of\u2581sentence\uff5c>",
     re.ASCII,
 )
 """Tokens that begin or end prose."""
 
-_MESSAGE = re.compile(r"<\|start\|>assistant<\|channel\|>(?:analysis|commentary|final)[ ]{0,9}<\|message\|>", re.ASCII)
+_MESSAGE = re.compile(rf"<\|start\|>assistant{_CHANNEL}", re.ASCII)
 """What begins a message of prose behind a call, as gpt-oss writes it."""
 
 _MARK = re.compile(

@@ -215,7 +215,7 @@ def test_nothing_is_said_about_other_right_answers(manifest: Path) -> None:
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
 @pytest.mark.mostly_slow(one_in=8)
 def test_of_one_mistake_nothing_else_is_said(manifest: Path) -> None:
-    """Each mutant of the reference has one mistake: what is said is about its line."""
+    """Each mutant of the reference has one mistake, and the phrase is about its line."""
     found, known = of_task(manifest)
     plain = {
         path: ast.unparse(ast.parse(data)).encode() for path, data in known.reference.items() if path.endswith(".py")

@@ -1,4 +1,4 @@
-"""What is said from the kind of a failure alone, where an author's text on wrong values would lead away from the cause."""
+"""Sentences that follow from the kind of a failure alone, where an author's text on wrong values would lead away from the cause."""
 
 from __future__ import annotations
 

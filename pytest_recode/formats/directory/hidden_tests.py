@@ -1,7 +1,7 @@
 """Find errors in hidden tests by reading them, so that they are reported before any model call is paid for.
 
-Reports what the grader is certain to reject, and a test that is defined twice, of which the grader sees only the last. Tests that may be marked, created or removed while they are imported (by a
-conftest.py, a decorator, a class, a name that is used twice) are left to the grader.
+Reports what the grader is certain to reject, and a test that is defined twice, of which the grader sees only the last. Tests that may be
+marked, created or removed while they are imported (by a conftest.py, a decorator, a class, a name that is used twice) are left to the grader.
 """
 
 from __future__ import annotations
