@@ -84,7 +84,8 @@ def outside_code(text: str) -> tuple[Code, ...]:
             at += 1
             continue
         within = rows if lines[at].lstrip()[:1] == ">" else lines  # `>>> ` begins a line of a session
-        end = next((row for row in range(at + 1, len(rows)) if _closes(within[row], opened["ticks"])), len(rows))
+        depth = within[at].index(opened["ticks"])
+        end = next((row for row in range(at + 1, len(rows)) if _closes(within[row], opened["ticks"], depth)), len(rows))
         pieces += _in_fence(within, at, end, opened["info"])
         at = end + 1
     return (*pieces, *_without_fence(outside), *(Code(text=each) for each in _definitions(outside)))
@@ -218,9 +219,10 @@ def _definitions(rows: Sequence[str]) -> list[str]:
     return found
 
 
-def _closes(line: str, ticks: str) -> bool:
+def _closes(line: str, ticks: str, depth: int) -> bool:
+    """Whether a line ends a fence whose ticks begin in column `depth`: a line that is four columns deeper is a line of the code."""
     bare = line.strip()
-    return len(bare) >= len(ticks) and not bare.strip(ticks[0])
+    return len(bare) >= len(ticks) and not bare.strip(ticks[0]) and line.index(bare[0]) <= depth + 3
 
 
 # Decide

@@ -70,7 +70,8 @@ def parses(text: str) -> bool:
 
 
 def is_code(line: str) -> bool:
-    return bool(line.strip()) and not line.strip().startswith(("#", "...", ">>>"))
+    """Whether a line can be lost: comments, ellipses, prompts and the markers of a change, without its texts, hold no code."""
+    return bool(line.strip()) and not line.strip().startswith(("#", "...", ">>>", "<<<<<<< "))
 
 
 def outcome(answer: str, text: str, *, path: str = PATH) -> str:
@@ -161,10 +162,10 @@ def test_a_faulty_spelling_never_submits(text: str, spelling: str) -> None:
         "action" in text.lower() or not any(map(is_code, text.split("\n")))
     ):
         return  # it is an action in a fence, or nothing is lost
-    if spelling == "named code outside, then submit" and not any(
-        line.strip() and not line.strip().startswith(("#", "...", ">>>")) for line in text.split("\n")
-    ):
+    if spelling == "named code outside, then submit" and not any(map(is_code, text.split("\n"))):
         return  # nothing is lost
+    if spelling == "quotes with text behind" and not text.partition("\n")[0].strip():
+        return  # none is behind them
     read = parse(FAULTY[spelling](text))
     if isinstance(read, Step) and not lost(read, Known(targets=(PATH,)), native=False):
         writes = [action for action in read.actions if action.kind == "write"]

@@ -112,3 +112,12 @@ def test_expressions_of_any_length_are_compared_in_time(piece: str) -> None:
         source = f"z = {piece * many}1{')' * (many * piece.count('('))}"
         known = Known(targets=("bpe.py",), sources=(source, source.replace("\n", " ")))
         assert isinstance(lost_code([Code(text=source)], known), str)
+
+
+@pytest.mark.parametrize("before", ["", "- ", "> ", "1. "])
+def test_a_deeper_line_of_backticks_does_not_end_a_fence(before: str) -> None:
+    inner = " " * len(before) if before != "> " else before
+    lines = ['text = """', "    ```", "count = 3 * offset", "    ```", '"""']
+    text = "\n".join([f"{before}```python", *(f"{inner}{line}" for line in lines), f"{inner}```"])
+    [code] = outside_code(f"So:\n\n{text}\n")
+    assert "count = 3 * offset" in code.text
