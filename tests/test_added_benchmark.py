@@ -54,5 +54,5 @@ def test_it_keeps_the_rules_of_formats(place: Path, quick_python: tuple[str, ...
 def test_its_challenge_is_judged(place: Path, quick_python: tuple[str, ...]) -> None:
     validate = ("--recode-validate", "-k", "reference or untouched")
     validated = python(place, quick_python, "-m", "pytest", "-p", "no:cacheprovider", "tasks", *validate)
-    assert re.search(r"double +reference +right", validated)
-    assert re.search(r"double +untouched +right", validated)
+    assert re.search(r"double +reference +ok", validated)
+    assert re.search(r"double +untouched repository +ok", validated)
