@@ -40,7 +40,7 @@ Rules:
 they are done in order. An answer that cannot be read, or has an action that is wrong in itself (such as a path outside the workspace), is not done at all, not \
 even in part. Where an action is refused when its turn comes, those after it are not done; a command counts as done whatever its exit status.
 - `submit` hands the targets in and ends the turn. It waits if a command before it in the same answer failed, or if that answer leaves a target that is not \
-valid Python; `submit` alone does not. After the last step of a turn the targets are handed in as they are.
+valid Python; `submit` alone does not, nor does `submit` in the last step of a turn: after that step the targets are handed in as they are.
 - There is no network. Commands run in the workspace."""
 
 PARTS_ASKED = """\
