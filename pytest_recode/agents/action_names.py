@@ -268,6 +268,14 @@ def nearest(name: str) -> str:
     return near
 
 
+def instead(name: str) -> str:
+    """What a message says to use instead of an unknown action, such as "; use `edit`"; "" where no action is close."""
+    near = nearest(name)
+    if _lowered(name) in ("multi_edit", "multiedit"):
+        return f"; use `{near}`, once for each change"
+    return f"; use `{near}`" if near else ""
+
+
 def is_known_elsewhere(name: str) -> bool:
     """Whether other agents have a tool of this name that this one lacks."""
     return _lowered(name) in _NEAREST
@@ -275,6 +283,4 @@ def is_known_elsewhere(name: str) -> bool:
 
 def no_such_action(name: str) -> str:
     """Names the unknown action and the closest valid one."""
-    near = nearest(name)
-    use = f"; use `{near}`" if near else ""
-    return f"There is no action `{name.strip()[:80]}`{use}. The actions are {', '.join(FORMS)}."
+    return f"There is no action `{name.strip()[:80]}`{instead(name)}. The actions are {', '.join(FORMS)}."

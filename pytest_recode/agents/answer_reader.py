@@ -194,7 +194,7 @@ class AnswerReader:
                 raise DamagedError(
                     f"Line {at + 1} ({shown(said)}) looks like an action and is within `<{tag['name']}>`: it is unclear "
                     "whether it is meant.",
-                    advice="Write actions after the parts.",
+                    advice="Write actions after Observation, Reflection and Planning.",
                 )
             self._check_marks(said)
         self.tags += 1
@@ -419,8 +419,8 @@ class AnswerReader:
         while not said and self.at < len(self.lines):  # the action is in the next line
             line = self.lines[self.at]
             if following := heading(line, self.heads):
-                if following.word == "action" and _TITLE.search(self.lines[call.line - 1]):
-                    return  # `## 4. Actions`, a title above the actions
+                if following.word == "action" and (following.rest or _TITLE.search(self.lines[call.line - 1])):
+                    return  # `## 4. Actions`, or `## Action` above `### Action: read`: a title above the actions
                 break
             opened = FENCE.match(line)
             if opened and not fence:
@@ -515,7 +515,7 @@ class AnswerReader:
             raise DamagedError(
                 f"The code fence in line {self.quoted} is within a part of your answer and holds an action, and line {line} acts outside of it: it is unclear "
                 "whether the fence is a quotation.",
-                advice="Write every action without a fence, after your parts, and quote none.",
+                advice="Write every action without a fence, after Observation, Reflection and Planning, and quote none.",
             )
         if self.resumed:
             raise DamagedError(

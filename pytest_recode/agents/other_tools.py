@@ -12,7 +12,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_recode.agents.action_arguments import RANGES, action, lines_from, lines_of, names_lines, whole_number
-from pytest_recode.agents.action_names import TOOL_KINDS, argument_of, in_workspace, kind_of, nearest, plain_name
+from pytest_recode.agents.action_names import (
+    TOOL_KINDS,
+    argument_of,
+    in_workspace,
+    instead,
+    kind_of,
+    nearest,
+    plain_name,
+)
 from pytest_recode.agents.actions import Action, ProtocolError
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.value_reader import mark_around
@@ -69,7 +77,7 @@ def _unknown(name: str, plain: str) -> ProtocolError:
     if plain in _THOUGHTS:
         use = ". Give thoughts and plans as the arguments `reflection` and `planning` of another call"
     else:
-        use = f"; use `{near}`" if near else ""
+        use = instead(name)
     text = f"There is no tool `{name.strip()[:80]}`{use}. The tools are {', '.join(FORMS)}. Nothing was done."
     return ProtocolError(text=text, kind="" if plain in _THOUGHTS else near)
 
@@ -151,6 +159,17 @@ def _translate_directory(made: dict[str, Any]) -> None:
     if directory not in ("", ".", "./"):
         made[commands[0]] = f"cd {shlex.quote(directory)} || exit\n{made[commands[0]]}"
     del made[names[0]]
+
+
+_MOVED = re.compile(r"cd (?P<directory>\S+) \|\| exit\n(?P<command>.+)", re.DOTALL)
+
+
+def without_directory(command: str) -> str:
+    """A command as it was called: `pwd in src` for one that first changes to the directory `src`, as `translated` writes it."""
+    moved = _MOVED.fullmatch(command)
+    if moved is None or "\n" in moved["command"]:
+        return command
+    return f"{moved['command']} in {moved['directory']}"
 
 
 def _translate_lines(made: dict[str, Any]) -> None:

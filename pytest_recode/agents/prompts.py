@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pytest_recode.agents.actions import MAX_ACTIONS, form_of
 from pytest_recode.agents.forms import FORMS
+from pytest_recode.agents.other_tools import without_directory
 from pytest_recode.agents.outside_code import Known, lines_of_files
 from pytest_recode.episode import Feedback
 from pytest_recode.task import INSTRUCTION_FILE, PAPER_FILE, Brief, Files, brief_files
@@ -29,7 +30,7 @@ ROLE = """\
 You are an engineer who implements research code: the method of a scientific paper, inside an existing repository. \
 Hidden tests judge the target files: they run what the instruction asks for and compare it with the authors' \
 implementation. They may draw new inputs each time, so the number of failing cases can change although the code did not. When they fail \
-you get feedback and another turn. The level of a feedback is how much it tells: from L0, that tests fail, to L4, which adds the correcting \
+you get feedback and another turn. A test stops at its first failure, so there may be more wrong than the feedback says. The level of a feedback is how much it tells: from L0, that tests fail, to L4, which adds the correcting \
 code."""
 
 RULES = f"""\
@@ -39,8 +40,9 @@ Rules:
 - Each answer is one step and costs one of the few steps of a turn. An answer may hold up to {MAX_ACTIONS} actions; \
 they are done in order. An answer that cannot be read, or has an action that is wrong in itself (such as a path outside the workspace), is not done at all, not \
 even in part. Where an action is refused when its turn comes, those after it are not done; a command counts as done whatever its exit status.
-- `submit` hands the targets in and ends the turn. It waits if a command before it in the same answer failed, or if that answer leaves a target that is not \
-valid Python; `submit` alone does not, nor does `submit` in the last step of a turn: after that step the targets are handed in as they are.
+- `submit` hands the targets in and ends the turn. It waits if a command before it in the same answer failed, if that answer leaves a target that is not \
+valid Python, or if it shows code outside of its actions that no target has. `submit` alone does not wait, nor does `submit` in the last step of a turn: after that step \
+the targets are handed in as they are.
 - There is no network. Commands run in the workspace."""
 
 PARTS_ASKED = """\
@@ -122,6 +124,8 @@ def result_text(kind: str, arguments: Mapping[str, str], text: str) -> str:
     """What came of an action, under a line that names the action and what it was about: `Result of read src/a.py:`."""
     form = FORMS.get(kind)
     about = arguments.get(form.main, "") if form is not None else ""
+    if kind == "run":
+        about = without_directory(about)
     if kind == "grep" and "path" in arguments:
         about += f" in {arguments['path']}"
     first, _, more = about.strip().partition("\n")

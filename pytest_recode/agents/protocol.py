@@ -37,7 +37,7 @@ from pytest_recode.agents.json_calls import AS_JSON, submit_text
 from pytest_recode.agents.outside_code import outside_code
 from pytest_recode.agents.prose import HOW, json_line
 from pytest_recode.agents.tagged_calls import opens_call
-from pytest_recode.agents.value_reader import value_at
+from pytest_recode.agents.value_reader import SEARCH, value_at
 from pytest_recode.agents.values import FENCE, DamagedError, WrongError, closes_fence, opens_block
 
 __all__ = ["FORMS", "Action", "ProtocolError", "Step", "parse", "parts_of", "render"]
@@ -281,13 +281,16 @@ def _outdented(text: str) -> str:
 
 
 def _shape(lines: Sequence[str]) -> str:
-    """The form of an answer. If this answer has code below a file name, the form is a `write` of that file."""
+    """The form of an answer. If this answer has code below a file name, the form is a `write` of that file, or an `edit` if the code is a
+    search and replace block."""
     before = ""
-    for line in lines:
+    for at, line in enumerate(lines):
         named = NAMED_FILE.match(before[:300])
         if named is not None and FENCE.match(line):
             write = f"### Action: write\npath: {named['path']}\ntext <<END_OF_TEXT\n(its whole content)\nEND_OF_TEXT"
-            return _SHAPE.partition("### Action")[0] + write
+            edit = f"### Action: edit\npath: {named['path']}\n<<<<<<< SEARCH\n(old lines)\n=======\n(new lines)\n>>>>>>> REPLACE"
+            change = at + 1 < len(lines) and SEARCH.match(lines[at + 1])
+            return _SHAPE.partition("### Action")[0] + (edit if change else write)
         before = line if line.strip() else before
     return _SHAPE
 

@@ -66,7 +66,7 @@ def ends_in_a_string(text: str) -> bool:
     return any("unterminated triple-quoted" in (syntax_error(each) or "") for each in read)
 
 
-_FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
+_FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\r?\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
 
 
 def unfenced(path: str, text: str) -> str:

@@ -153,7 +153,7 @@ class ReCode:
             native = self.model.native_tools
             calls = len(reply.tool_calls) if native else 0
             known = quotable() if isinstance(read, Step) and read.outside else Known()
-            read = checked(read, workspace, native=native, calls=calls, known=known)
+            read = checked(read, workspace, native=native, calls=calls, known=known, last=step == self.context.steps)
         finally:  # also where the sandbox failed
             self._log("step", step, step_fields(read, reply))
         kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
@@ -184,7 +184,7 @@ class ReCode:
                     text += _replaced(read.actions[:number])
                 if ok and action.kind in ("write", "edit"):
                     said.files[path] = action.kind == "write"
-            if last and number == len(read.actions) and not submitted:
+            if last and number == len(read.actions):
                 text += note_of_loss(read, workspace, known)
             read_files.append(path if ok and action.kind == "read" else "")
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})

@@ -178,6 +178,8 @@ def _closed(path: str, lines: Sequence[str], stack: list[_Open], end: int) -> De
     at = done.first
     for start, stop in [*done.holes, (end, end)]:
         kept += lines[at:start]
+        if start < stop:
+            kept.append(f"{lines[start][: len(lines[start]) - len(lines[start].lstrip())]}...")
         at = max(at, stop)
     return Definition(path=path, name=name, first=done.first + 1, last=end, code="\n".join(kept))
 

@@ -23,13 +23,19 @@ from pytest_recode.agents.values import FENCE, to_write
 
 
 def checked(
-    step: Step | ProtocolError, workspace: Workspace, *, native: bool, calls: int = 0, known: Known | None = None
+    step: Step | ProtocolError,
+    workspace: Workspace,
+    *,
+    native: bool,
+    calls: int = 0,
+    known: Known | None = None,
+    last: bool = False,
 ) -> Step | ProtocolError:
     """The step with paths relative to the workspace, or a description of its faults. For an answer that is already faulty, the faults of
     its other calls are added.
 
     `native`: the model calls tools. `calls`: number of calls, each of which gets a result. `known`: what the model was shown, which it may
-    quote.
+    quote. `last`: in the last step of a turn, after which the targets are handed in whatever the answer is.
     """
     if isinstance(step, ProtocolError):
         also = [_checked(action, workspace) if action is not None else None for action in step.actions]
@@ -39,7 +45,7 @@ def checked(
     fault = _order(step.actions)
     if not fault and step.outside:
         known = _with_targets(known or Known(), workspace).also(_read(workspace, step.outside))
-        fault = lost(step, known, native=native)
+        fault = lost(step, known, native=native, last=last)
     if fault:
         return ProtocolError(text=fault, calls=(fault, *[AS_A_WHOLE] * (calls - 1)) if calls else ())
     made = [_checked(action, workspace) for action in step.actions]
@@ -49,7 +55,7 @@ def checked(
     return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong) if calls == len(wrong) else ())
 
 
-def lost(step: Step, known: Known, *, native: bool) -> str:
+def lost(step: Step, known: Known, *, native: bool, last: bool = False) -> str:
     """A description of code outside the actions that would be lost whatever the actions do; "" if there is none."""
     known = _with_actions(known, step)
     if (found := lost_file(step.outside, step.actions, known)) is not None:
@@ -65,7 +71,7 @@ def lost(step: Step, known: Known, *, native: bool) -> str:
             f"`{line[:80]}` is in no file that you were shown. Nothing was done. {how if native else to_write(code.path)} To quote code of your own, "
             "leave the name of the file out."
         )
-    if step.actions[-1].kind != "submit" or any(FORMS[each.kind].changes_files for each in step.actions):
+    if last or step.actions[-1].kind != "submit" or any(FORMS[each.kind].changes_files for each in step.actions):
         return ""
     line = lost_code(step.outside, known)
     return f"{_submission_fault(line)} Nothing was done." if line else ""
@@ -90,13 +96,13 @@ def refusal(step: Step, workspace: Workspace, known: Known, *, failed: int = 0, 
     """Why the targets as they are now are not handed in; "" if they are.
 
     Code outside of the actions is in none of them. Or another action of the answer did not do what it was for: a command failed (`failed`:
-    the number of that action, 0 if there is none), or a target is not valid Python. In the `last` step of a turn it would be handed in all
-    the same.
+    the number of that action, 0 if there is none), or a target is not valid Python. Always "" in the `last` step of a turn, after which
+    the targets are handed in anyway.
     """
-    if line := _left_out(step, workspace, known):
-        return _submission_fault(line)
     if last:
         return ""
+    if line := _left_out(step, workspace, known):
+        return _submission_fault(line)
     if failed:
         return (
             f"Action {failed} (`{step.actions[failed - 1].kind}`) failed, and what it was for may be missing. If the targets are as you mean "

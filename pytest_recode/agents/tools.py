@@ -48,23 +48,28 @@ def _tool(kind: str, form: Form) -> Tool:
 TOOLS: tuple[Tool, ...] = tuple(_tool(kind, form) for kind, form in FORMS.items())
 
 
+_CHANNEL = re.compile(r"<\|(?:channel|constrain|message)\|>.*", re.DOTALL)
+"""What servers of gpt-oss leave behind a tool's name."""
+
+
 def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]] | ProtocolError:
     """The action, and the parts of a step in its arguments."""
+    called = _CHANNEL.sub("", call.name)
     try:
-        given = arguments_in(call.arguments, call.name)
+        given = arguments_in(call.arguments, called)
         parts = taken_parts(given)
         inner = unwrapped(given)
         if inner is not given:
             given, parts = inner, parts | taken_parts(inner)
     except DamagedError as damage:
-        known = kind_of(call.name)
+        known = kind_of(called)
         return ProtocolError(text=f"{damage} Nothing was done.", kind=known or "")
-    kind = tool_kind(call.name, given)
+    kind = tool_kind(called, given)
     if isinstance(kind, ProtocolError):
         return kind
     if kind == "submit" and (said := submit_text(given)):
         parts["reflection"] = "\n".join(filter(None, (parts.get("reflection"), said)))
-    made = action(call.name if kind_of(call.name) else kind, translated(kind, given))
+    made = action(called if kind_of(called) else kind, translated(kind, given))
     return made if isinstance(made, ProtocolError) else (made, parts)
 
 

@@ -33,7 +33,7 @@ SYMPTOMS = {
     ),
     "other-exception": Symptom(
         symptom="another exception is raised than the one that is asked for",
-        description="the instruction says for which input or state to raise which exception; returned values do not matter there",
+        description="the instruction says for which input or state to raise which exception",
         analysis="where the instruction asks `{name}` for an exception, another one is raised: the check is missing, comes too late, or"
         " raises another type",
         advice="look in the instruction for which exception `{name}` must raise, and when: for bad arguments raise it before any"
@@ -41,7 +41,7 @@ SYMPTOMS = {
     ),
     "no-exception": Symptom(
         symptom="no exception is raised where one is asked for",
-        description="the instruction says for which input or state to raise an exception; returned values do not matter there",
+        description="the instruction says for which input or state to raise an exception",
         analysis="a check that the instruction asks of `{name}` is missing, or lets too much pass: forbidden input was accepted, or a"
         " result or state that must raise an exception did not",
         advice="look in the instruction for when `{name}` must raise which exception: for bad arguments raise it before any other"
@@ -49,7 +49,7 @@ SYMPTOMS = {
     ),
     "no-warning": Symptom(
         symptom="no warning is given where one is asked for",
-        description="the instruction says when to warn; returned values do not matter there",
+        description="the instruction says when to warn",
         analysis="a warning that the instruction asks of `{name}` is missing, or its condition is too narrow",
         advice="look in the instruction for when `{name}` must warn",
     ),

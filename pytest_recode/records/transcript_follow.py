@@ -37,6 +37,7 @@ class Progress:
     waiting: str = STARTING
     since: float = 0.0
     judged: int = 0  # number of judged turns
+    judged_with: str = ""  # the level of the feedback with which the latest of them was played; "" before any feedback
 
 
 _EVENT = re.compile(rb'\{"event": "(\w+)", "time": ([\d.]+)')
@@ -109,6 +110,7 @@ def _usage(now: Progress, line: Mapping[str, Any]) -> None:
 def _turn(now: Progress, line: Mapping[str, Any]) -> None:
     now.passed, now.total = int(line["passed"]), int(line["total"])
     now.judged = int(line["turn"])
+    now.judged_with = str(line["level"] or "")
     now.turn = now.judged + 1
 
 

@@ -45,7 +45,7 @@ def totals_text(totals: Totals) -> str:
 
 def turn_text(episode: Progress) -> str:
     """The latest judged turn of an episode, such as `bpe, gpt-5, escalate: turn 3 of 10 with feedback L1: 14 of 19 cases`."""
-    level = f" with feedback {episode.level}" if episode.level else ""
+    level = f" with feedback {episode.judged_with}" if episode.judged_with else ""
     who = ", ".join(legible(each, keep="") for each in (episode.task, episode.model, episode.policy))
     return f"{who}: turn {episode.judged} of {episode.turns}{level}: {episode.passed} of {episode.total} cases"
 

@@ -329,6 +329,18 @@ def test_what_cannot_be_used_is_told(text: str, words: str) -> None:
     assert read.text.startswith(words)
 
 
+@pytest.mark.parametrize("fence", ["```python", "```"])
+def test_the_form_of_an_edit_is_shown_for_a_change_below_a_file_name(fence: str) -> None:
+    change = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE"
+    read = parse(f"I change the constant.\n\nsrc/a.py\n{fence}\n{change}\n```\n")
+    assert isinstance(read, ProtocolError), read
+    _, _, form = read.text.rpartition("### Action: ")
+    assert form.startswith("edit\npath: src/a.py\n<<<<<<< SEARCH\n")
+    shown = parse(f"### Action: {form}")
+    assert isinstance(shown, Step), shown
+    assert [each.kind for each in shown.actions] == ["edit"]
+
+
 def test_a_damaged_answer_does_nothing_at_all() -> None:
     read = parse("### Action: write\npath: a\ntext <<E\nx\nE\n### Action: write\npath: b\ntext <<E\ny")
     assert isinstance(read, ProtocolError)

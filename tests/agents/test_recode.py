@@ -218,6 +218,25 @@ def test_code_that_the_last_step_leaves_out_of_the_targets_is_noted(open_walled:
     assert [("Note:" in each) for each in played.results()] == [False, False, True]
 
 
+def test_submit_does_not_wait_in_the_last_step(open_walled: Open) -> None:
+    """What the targets lack is noted once; there is no step left in which to write it."""
+    look = "### Planning\n```python\ndef solve(x):\n    return 5 * x\n```\n### Action: list\n"
+    played = Played(open_walled(), look, f"{look}### Action: submit\n", steps=2)
+    assert played.turn()[:2] == (2, True)
+    *_, last = played.results()
+    assert last.startswith("The targets are handed in.")
+    assert last.count("(`return 5 * x`) is in no target.") == 1
+
+
+def test_a_command_in_a_directory_is_named_as_it_was_called(open_walled: Open) -> None:
+    command = json.dumps({"command": "ls *.py", "directory": "lib"})
+    played = Played(open_walled(), calls(("run", command)), calls(("submit", "{}")), native=True)
+    played.turn()
+    assert "Result of run ls *.py in lib:\nExit status 0.\nhelpers.py" in "\n".join(
+        message.content for asked in played.model.asked for message in asked
+    )
+
+
 def test_an_edit_replaces_every_place_where_it_is_asked_to(open_walled: Open) -> None:
     given = {"path": "lib/helpers.py", "old": "x", "new": "value", "replace_all": "true"}
     actions = (
@@ -487,6 +506,14 @@ def test_a_fence_around_a_python_file_is_taken_off(open_walled: Open) -> None:
     Played(workspace, write(f"```python\n{RIGHT}\n```"), write("```\nx\n```", "notes.md"), steps=2).turn()
     assert workspace.targets() == {"solver.py": RIGHT.encode() + b"\n"}
     assert workspace.read("notes.md") == "```\nx\n```\n"
+
+
+def test_a_fence_whose_lines_end_in_crlf_is_taken_off(open_walled: Open) -> None:
+    text = "```python\r\nx = 1\r\ny = 2\r\n```\r\n"
+    workspace = open_walled()
+    answer = calls(("write", json.dumps({"path": "solver.py", "text": text})))
+    Played(workspace, answer, steps=1, native=True).turn()
+    assert workspace.targets() == {"solver.py": b"x = 1\r\ny = 2\r\n"}
 
 
 def test_nasty_code_arrives_as_it_was_meant(open_walled: Open) -> None:

@@ -134,6 +134,9 @@ def test_code_is_cut_at_its_functions_classes_and_methods() -> None:
     assert "self, size: int" in layer
     assert "self.size = size" not in layer
     assert "return 2" not in layer
+    assert layer.endswith(
+        "    ) -> None:\n        ...\n\n    @property\n    async def width(self):  # in pixels\n        ..."
+    )
 
 
 @pytest.mark.parametrize(

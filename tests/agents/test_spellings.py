@@ -152,6 +152,10 @@ SHORT = {
     ],
     '<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path": "a.py"}<|call|>'
     "<|start|>assistant<|channel|>final<|message|>I read it.\nThen I edit it.<|return|>": [("read", {"path": "a.py"})],
+    "## Observation\nNone.\n\n## Action\n\n### Action: grep\npattern: x\n\n### Action: submit": [
+        ("grep", {"pattern": "x"}),
+        ("submit", {}),
+    ],
     "## 1. Observation\nNone.\n\n## 2. Actions\n\n### Action 1: grep\npattern: x\n\n### Action 2: submit": [
         ("grep", {"pattern": "x"}),
         ("submit", {}),

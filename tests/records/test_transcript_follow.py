@@ -36,8 +36,13 @@ EPISODE = (
     (line("action", 4.0, turn=1, step=1, kind="run"), {"waiting": SANDBOX, "since": 4.0}),
     (line("result", 5.0, turn=1, step=1, kind="run"), {"waiting": SANDBOX, "since": 4.0}),
     (line("grading", 6.0, targets=["a.py"]), {"waiting": TESTS, "since": 6.0}),
-    (line("turn", 7.0, turn=1, passed=3, total=5), {"waiting": RESEARCHER, "turn": 2, "judged": 1, "passed": 3}),
-    (line("feedback", 8.0, turn=1, level="L0"), {"level": "L0"}),
+    (
+        line("turn", 7.0, turn=1, level=None, passed=3, total=5),
+        {"waiting": RESEARCHER, "turn": 2, "judged": 1, "judged_with": "", "passed": 3},
+    ),
+    (line("feedback", 8.0, turn=1, level="L0"), {"level": "L0", "judged_with": ""}),
+    (line("turn", 8.5, turn=2, level="L0", passed=4, total=5), {"judged": 2, "judged_with": "L0"}),
+    (line("feedback", 8.7, turn=2, level="L1"), {"level": "L1", "judged_with": "L0"}),
     (line("usage", 9.0, **{**COST, "cost_usd": None}), {"tokens": 30, "cost_usd": 0.25}),
 )
 WHOLE = "".join(text for text, _ in EPISODE).encode()
@@ -84,7 +89,7 @@ def test_wherever_it_looks_the_end_is_the_same(out: Path, places: list[int]) -> 
 def test_an_agents_own_lines_do_no_harm(out: Path, event: str, fields: dict[str, Any]) -> None:
     own = line(event, 2.0, **fields).encode()
     progress = followed(out, own, WHOLE, b"no line at all\n")
-    assert (progress.turn, progress.passed, progress.tokens) == (2, 3, 30)
+    assert (progress.turn, progress.passed, progress.tokens) == (3, 4, 30)
 
 
 def test_before_the_first_line_it_has_the_name_of_the_task(out: Path) -> None:

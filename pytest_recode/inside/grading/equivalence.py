@@ -46,8 +46,8 @@ def assert_equivalent(
 
     Floats and complex numbers agree where |actual - expected| <= atol + rtol * |expected|; ints, bools, strings and the
     rest exactly. By default `atol` is rtol / 1000 times the largest finite expected magnitude of the same array (or
-    list of numbers): enough for rounding noise beside large values, never enough for zeros in place of small ones.
-    Where everything expected is zero, that magnitude counts as 1. NaN agrees with NaN only (with `equal_nan`), an
+    list of numbers): enough for rounding noise beside large values, and for zeros only in place of values below a
+    rtol / 1000 of the largest (1e-8 by default). Compare quantities of unlike sizes one by one. Where everything expected is zero, that magnitude counts as 1. NaN agrees with NaN only (with `equal_nan`), an
     infinity only with the same infinity.
 
     `check_dtype`: "kind" wants bool, int, float, complex, str alike and lets precision differ; True wants the same
