@@ -146,6 +146,17 @@ CODE = """
         def size(self):
             return len(self)
 
+    class Result(dict):
+        def __getattr__(self, name):
+            if name in self:
+                return self[name]
+            raise AttributeError(name)
+        __setattr__ = dict.__setitem__
+
+    class Lazy(tuple):
+        def __getattribute__(self, name):
+            return self[0] if name == "loss" else super().__getattribute__(name)
+
     class Bare(dict):
         def _private(self):
             return 1
@@ -172,6 +183,12 @@ CODE = """
 
     def count():
         return Counter("aab")
+
+    def result():
+        return Result(x=[1.0], inner=Result(fun=0.5))
+
+    def lazy():
+        return Lazy((1.0, 2.0))
 
     def affine():
         return Affine((2, 1))
@@ -205,6 +222,13 @@ USES = {
     "one that can be called": """
         found = candidate.m.affine()
         assert found == (2, 1) and found(3) == 7 and callable(found)""",
+    "attributes that the class finds by code": """
+        found = candidate.m.result()
+        assert found.x == [1.0] and found.inner.fun == 0.5 and found["inner"]["fun"] == 0.5
+        assert found == {"x": [1.0], "inner": {"fun": 0.5}} and not hasattr(found, "y")
+        assert_equivalent(found, {"x": [1.0], "inner": {"fun": 0.5}})
+        assert candidate.m.lazy().loss == 1.0 and candidate.m.lazy() == (1.0, 2.0)
+        assert candidate.m.kind(found) == "Result" and candidate.m.kind(candidate.m.lazy()) == "Lazy" """,
     "given back": """
         assert candidate.m.kind(candidate.m.stats()) == "Stats"
         assert candidate.m.kind(candidate.m.Colour.RED) == "Colour"

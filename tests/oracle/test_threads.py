@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade, only
@@ -102,4 +104,55 @@ def test_a_forked_process_gets_no_answers(bare: Sandbox) -> None:
             assert candidate.m.f(2) == 4
     """
     case = only(grade(bare, tests, CODE, test_seconds=20))
+    assert case.outcome is Outcome.PASSED, case.message
+
+
+PARALLEL = """
+    from concurrent.futures import ThreadPoolExecutor
+
+    def apply(function, x):
+        return function(x)
+
+    def parallel(function, xs):
+        with ThreadPoolExecutor(4) as pool:
+            return list(pool.map(function, xs))
+"""
+
+
+@pytest.mark.parametrize("outer", ["apply", "parallel"])
+def test_threads_of_a_nested_call_may_call_functions_of_the_test(outer: str, sandbox: Sandbox) -> None:
+    tests = f"""
+        def test_rows(candidate):
+            def row(n):
+                return candidate.m.parallel(lambda y: candidate.m.apply(abs, -y) + 1, range(n))
+            wanted = [[y + 1 for y in range(n)] for n in range(6)]
+            if "{outer}" == "parallel":
+                assert candidate.m.parallel(row, range(6)) == wanted
+            else:
+                assert [candidate.m.apply(row, n) for n in range(6)] == wanted
+    """
+    case = only(grade(sandbox, tests, PARALLEL, interfaces=("m",), test_seconds=20))
+    assert case.outcome is Outcome.PASSED, case.message
+
+
+def test_a_property_that_is_read_for_the_answer_cannot_call_a_function_of_the_test(bare: Sandbox) -> None:
+    code = """
+        class Counter(tuple):
+            @property
+            def count(self):
+                return self.function(1)
+
+        def f(function):
+            Counter.function = staticmethod(function)
+            return Counter((1, 2))
+
+        def again(function):
+            return function(f(function))
+    """
+    tests = """
+        def test_f(candidate):
+            assert candidate.m.f(lambda x: 1) == (1, 2)
+            assert candidate.m.again(len) == 2
+    """
+    case = only(grade(bare, tests, code, interfaces=("m",), test_seconds=20))
     assert case.outcome is Outcome.PASSED, case.message

@@ -18,7 +18,6 @@ import importlib
 import json
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,11 @@ from typing import Any
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import codec, frames
+from . import turns
 
 MAX_TEXT = 2000  # characters of an exception's message
 MAX_FRAMES = 20
+_LOOKUPS = ("__getattr__", "__getattribute__")
 MAX_GROUP, MAX_GROUPS = 50, 5  # exceptions of a group, and groups within groups, that are reported
 
 
@@ -143,8 +144,7 @@ class _Server:
         self.callbacks: dict[int, _Callback] = {}
         self.count = 0
         self.process = os.getpid()
-        self.pipe_lock = threading.RLock()
-        self.calls = 0  # calls being answered: a callback outside of one would get no reply
+        self.turns = turns.Turns()
         self.sequence = frames.NO_SEQUENCE
 
     def serve(self) -> None:
@@ -166,19 +166,19 @@ class _Server:
         return request
 
     def send(self, message: dict[str, Any]) -> None:
-        frames.put_frame(self.put, frames.FROM_CANDIDATE, message, self.sequence, self.refer, self.refer_subclass)
+        with self.turns.writing():
+            frames.put_frame(self.put, frames.FROM_CANDIDATE, message, self.sequence, self.refer, self.refer_subclass)
 
     def answer(self, request: dict[str, Any]) -> None:
         """Carry out a request and send the answer. Any exception, SystemExit too, is an answer."""
-        self.calls += 1
+        turn = self.turns.start_request()
         try:
             answer = {"value": self.perform(request)}
         except BaseException as error:  # noqa: BLE001 - the test decides what an exception of any kind means
             answer = {"raised": self.exception_report(error)}
-        self.calls -= 1
         if os.getpid() != self.process:
             os._exit(0)  # the code forked, and the child returned too: only one process may answer
-        with self.pipe_lock:
+        with self.turns.answer_to(turn):
             try:
                 self.send(answer)
             except frames.WireError as error:
@@ -251,9 +251,7 @@ class _Server:
     def callback(self, number: int, args: Any, kwargs: Any) -> Any:
         if os.getpid() != self.process:
             raise RuntimeError("a function of the test cannot be called from another process")
-        with self.pipe_lock:
-            if not self.calls:
-                raise RuntimeError("a function of the test can be called only while a call of the test is running")
+        with self.turns.function_of_test():
             self.send({"callback": number, "args": args, "kwargs": kwargs})
             while True:
                 request = self.receive()
@@ -280,7 +278,7 @@ class _Server:
         """The reference of an object with attributes that its plain type does not have, to be sent with its data; and its
         values for attributes of that type, such as the field `count` of a named tuple."""
         names = _public_names(value, plain)
-        if names <= _names(plain) and not callable(value):
+        if names <= _names(plain) and not callable(value) and not _finds_names(type(value), plain):
             return None
         fields = {}
         for name in names & _names(plain):
@@ -319,6 +317,11 @@ def _public_names(value: Any, plain: type) -> set[str]:
         if kind not in plain.__mro__:
             names.update(vars(kind))
     return {name for name in names if isinstance(name, str) and not name.startswith("_")}
+
+
+def _finds_names(kind: type, plain: type) -> bool:
+    """Whether a class finds attributes by code of its own: the keys of a dict, for example."""
+    return any(getattr(kind, name, None) is not getattr(plain, name, None) for name in _LOOKUPS)
 
 
 def _callback_error(request: dict[str, Any]) -> Any:

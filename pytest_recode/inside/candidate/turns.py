@@ -1,0 +1,87 @@
+"""Decides which thread of the code under test may use the pipe to the grader.
+
+Runs in the candidate process. Called by `server.py`. Must not let two threads use the pipe at a time, and must not
+block a thread that a request needs for its answer.
+
+The grader waits for one thing at a time: the answer to its innermost request, or a call of a function of the test
+instead. While such a function runs, it may send a request that is nested in that call.
+
+Stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+NO_CALL = "a function of the test can be called only while a call of the test is running"
+
+
+class Turn:
+    """A request, or a call of a function of the test. `runs`: whether code under test runs that answers a request."""
+
+    def __init__(self, runs: bool) -> None:
+        self.runs = runs
+
+
+class Turns:
+    """The open requests and the open calls of functions of the test, the innermost last."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._open: list[Turn] = []
+        self._writer = 0  # the thread that encodes and sends a message
+
+    def start_request(self) -> Turn:
+        turn = Turn(runs=True)
+        with self._changed:
+            self._open.append(turn)
+            self._changed.notify_all()
+        return turn
+
+    @contextmanager
+    def answer_to(self, turn: Turn) -> Iterator[None]:
+        """Wait until the functions of the test have returned that threads of this request have called, and hold the
+        pipe for its answer."""
+        with self._changed:
+            turn.runs = False
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._open[-1] is turn)
+            try:
+                yield
+            finally:
+                self._open.remove(turn)
+                self._changed.notify_all()
+
+    @contextmanager
+    def function_of_test(self) -> Iterator[None]:
+        """Wait until the grader expects a message, and hold the pipe until the function has returned.
+
+        Raises `RuntimeError` where no request is being answered.
+        """
+        turn = Turn(runs=False)
+        with self._changed:
+            if self._writer == threading.get_ident():
+                raise RuntimeError(NO_CALL)  # by a property that is read for the message
+            self._changed.wait_for(lambda: not self._any_runs() or self._open[-1].runs)
+            if not self._any_runs():
+                raise RuntimeError(NO_CALL)
+            self._open.append(turn)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._open.remove(turn)
+                self._changed.notify_all()
+
+    def _any_runs(self) -> bool:
+        return any(turn.runs for turn in self._open)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        self._writer = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._writer = 0
