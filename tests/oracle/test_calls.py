@@ -38,7 +38,29 @@ def fail(kind):
         class ShapeError(ValueError):
             pass
         raise ShapeError("bad shape")
+    if kind == "two bases":
+        class MissingError(KeyError, AttributeError):
+            pass
+        raise MissingError("nothing")
+    if kind == "axis":
+        np.ones(2).sum(axis=5)
+    if kind == "group and more":
+        class Group(ExceptionGroup, ValueError):
+            pass
+        raise Group("many", [OSError("one")])
+    if kind == "end":
+        class End(StopIteration, ValueError):
+            pass
+        raise End("no more")
     raise {"value": ValueError, "key": KeyError, "exit": SystemExit, "interrupt": KeyboardInterrupt}[kind]("no")
+
+
+def catch(function, name):
+    import builtins
+    try:
+        function()
+    except getattr(builtins, name) as error:
+        return str(error)
 
 
 class Model:
@@ -210,6 +232,24 @@ TESTS = {
         with pytest.raises(ValueError) as info:
             candidate.m.fail("own")
         assert info.value.type == "ShapeError" """,
+    "exception by each of its bases": """
+        for kind, bases in (("two bases", (KeyError, AttributeError)), ("axis", (ValueError, IndexError)), ("end", (ValueError,))):
+            for base in bases:
+                with pytest.raises(base) as info:
+                    candidate.m.fail(kind)
+                assert not isinstance(info.value, (TypeError, StopIteration))
+        with pytest.raises(Exception, match="many") as info:
+            candidate.m.fail("group and more")
+        assert isinstance(info.value, ExceptionGroup) and isinstance(info.value.exceptions[0], OSError)""",
+    "callback whose exception has two bases": """
+        class Both(KeyError, ValueError):
+            pass
+        def bad():
+            raise Both("mine")
+        for name in ("KeyError", "ValueError", "LookupError"):
+            assert candidate.m.catch(bad, name) == "raised by a function of the test"
+        with pytest.raises(Both, match="mine"):
+            candidate.m.catch(bad, "TypeError")""",
     "exception with another str": """
         with pytest.raises(KeyError):
             candidate.m.fail("key")""",

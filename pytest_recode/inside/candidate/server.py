@@ -325,13 +325,13 @@ def _finds_names(kind: type, plain: type) -> bool:
 
 
 def _callback_error(request: dict[str, Any]) -> Any:
-    """An exception of the same builtin type as the test's function raised. The message stays with the test."""
-    base: Any = getattr(builtins, request["base"], Exception)
-    kind = type(request["type"], (base,), {"__str__": lambda _: "raised by a function of the test"})
+    """An exception of the same builtin types as the test's function raised. The message stays with the test."""
+    bases = tuple(getattr(builtins, name) for name in request["bases"])
+    kind: Any = type(request["type"], bases, {"__str__": lambda _: "raised by a function of the test"})
     try:
-        error: Any = base.__new__(kind)
+        error = kind.__new__(kind)
     except TypeError:  # a group: its exceptions stay with the test, as its message
-        error = base.__new__(kind, "", [Exception("raised by a function of the test")])
+        error = kind.__new__(kind, "", [Exception("raised by a function of the test")])
     error._recode_callback = request["number"]
     return error
 

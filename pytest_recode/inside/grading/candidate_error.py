@@ -12,7 +12,7 @@ from __future__ import annotations
 class CandidateError(Exception):
     """An exception that the code under test raised.
 
-    It is also an instance of the nearest builtin exception that the candidate's own type derives from, so that
+    It is also an instance of the builtin exceptions that the candidate's own type derives from, so that
     `pytest.raises(ValueError)` catches a ValueError. `frames` are the candidate's own, outermost first.
     """
 

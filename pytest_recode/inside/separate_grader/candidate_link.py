@@ -164,9 +164,9 @@ class Link:
             if isinstance(error, AssertionError):
                 self.fail("assertion", f"an assertion failed in a function that the candidate calls: {error}")
             self.raised.append(error)
-            name = exception_reports.builtin([base.__name__ for base in type(error).__mro__])
-            number = len(self.raised) - 1
-            return {"op": "raise", "type": type(error).__name__, "base": name.__name__, "number": number}
+            bases = exception_reports.builtin_bases([base.__name__ for base in type(error).__mro__])
+            names, number = [base.__name__ for base in bases], len(self.raised) - 1
+            return {"op": "raise", "type": type(error).__name__, "bases": names, "number": number}
 
     def error(self, report: Any) -> BaseException:
         """The exception to raise in the test, built from checked parts of the candidate's report."""

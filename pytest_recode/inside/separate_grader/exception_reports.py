@@ -43,13 +43,13 @@ def exception(report: dict[str, Any], inner: list[BaseException]) -> CandidateEr
     """The exception of a checked report. `inner`: the exceptions of a group, made in the same way."""
     kind, text = str(report["type"])[:200], str(report["message"])[:MAX_TEXT]
     frames = tuple(str(frame)[:MAX_LINE] for frame in report["frames"][:MAX_FRAMES])
-    base = builtin([str(name) for name in report["bases"]])
+    builtin = builtin_bases([str(name) for name in report["bases"]])
     space: dict[str, Any] = {"__module__": "builtins"}  # so that a failure shows the name that the candidate uses
     message = text
     if inner:  # `str` of a group counts its exceptions, and its `message` does not
         message = str(report["group"]["message"])[:MAX_TEXT]
-        space.update(__new__=lambda cls, *_: base.__new__(cls, message, inner), __str__=lambda _: text)
-    bases = (CandidateError,) if base is Exception else (CandidateError, base)
+        space.update(__new__=lambda cls, *_: builtin[0].__new__(cls, message, inner), __str__=lambda _: text)
+    bases: tuple[type, ...] = (CandidateError, *(base for base in builtin if base is not Exception))
     name = kind if kind.isidentifier() else CandidateError.__name__
     try:
         made: CandidateError = type(name, bases, space)(kind, message, frames)
@@ -60,13 +60,19 @@ def exception(report: dict[str, Any], inner: list[BaseException]) -> CandidateEr
     return made
 
 
-def builtin(names: list[str]) -> type[BaseException]:
-    """The first of `names` that is a builtin Exception; Exception itself where none is.
+def builtin_bases(names: list[str]) -> tuple[type[BaseException], ...]:
+    """The builtin Exceptions among `names`, without those from which another one derives; Exception where none is left.
 
-    Never StopIteration: in a test's `all(map(candidate.f, xs))` it would pass for the end of `xs`.
+    Of a group, only the type of the group. Never StopIteration: in a test's `all(map(candidate.f, xs))` it would pass
+    for the end of `xs`.
     """
-    for name in names:
-        found = getattr(builtins, name, None)
-        if isinstance(found, type) and issubclass(found, Exception):
-            return Exception if issubclass(found, (StopIteration, StopAsyncIteration)) else found
-    return Exception
+    found = [getattr(builtins, name, None) for name in names]
+    kinds = dict.fromkeys(kind for kind in found if isinstance(kind, type) and issubclass(kind, Exception))
+    ends = (StopIteration, StopAsyncIteration)
+    nearest = [
+        kind
+        for kind in kinds
+        if not issubclass(kind, ends) and not any(other is not kind and issubclass(other, kind) for other in kinds)
+    ]
+    groups = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.11
+    return tuple([kind for kind in nearest if issubclass(kind, groups)] or nearest) or (Exception,)
