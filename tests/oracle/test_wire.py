@@ -64,6 +64,31 @@ def test_subclasses_travel_as_the_plain_type() -> None:
     assert type(there_and_back(np.ma.masked_array([1.0]))) is np.ndarray
 
 
+OVERRIDES = "iter getitem len int float complex pos index str repr buffer bytes contains".split()  # noqa: SIM905
+METHODS = "items keys values real imag dtype shape flags tolist tobytes view start".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(3, 1.5, 1 + 2j, "a", b"a", bytearray(b"a"), [1], (1,), {1: 2}, OrderedDict(a=1), {1, 2}, frozenset({3})),
+        *(np.arange(3), np.ones((2, 2))),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_subclass_travels_as_its_data_whatever_its_own_methods_return(value: Any) -> None:
+    def other(*_: Any) -> Any:
+        return iter([9])
+
+    base = type(value)
+    overrides = {f"__{name}__": other for name in OVERRIDES} | {name: property(other) for name in METHODS}
+    overridden = type("Sub", (base,), {**overrides, "__eq__": lambda *_: True, "__hash__": None})
+    made = value.view(overridden) if base is np.ndarray else overridden(value)
+    back = there_and_back(made)
+    assert type(back) is base
+    assert repr(back) == repr(value)
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [

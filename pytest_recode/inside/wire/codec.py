@@ -153,12 +153,15 @@ class _Encoder:
 
     def _rare(self, value: Any, kind: type, depth: int) -> Any:
         if issubclass(kind, complex):
-            return ["c", self._float(value.real), self._float(value.imag)]
+            number = complex.__pos__(value)
+            return ["c", self._float(number.real), self._float(number.imag)]
         if issubclass(kind, (bytes, bytearray)):
-            return ["b" if issubclass(kind, bytes) else "y", self._buffer(memoryview(value).cast("B"))]
+            base = bytes if issubclass(kind, bytes) else bytearray
+            data = value if kind is base else base.__getitem__(value, slice(None))  # not by its own `__buffer__`
+            return ["b" if base is bytes else "y", self._buffer(memoryview(data).cast("B"))]
         if issubclass(kind, (set, frozenset)):
-            tag = "s" if issubclass(kind, set) else "z"
-            return [tag, *[self.tree(item, depth + 1) for item in value]]
+            tag, iterate = ("s", set.__iter__) if issubclass(kind, set) else ("z", frozenset.__iter__)
+            return [tag, *[self.tree(item, depth + 1) for item in iterate(value)]]
         if value is Ellipsis:
             return ["E"]
         if issubclass(kind, (slice, range)):
@@ -195,12 +198,12 @@ class _Encoder:
 
     def _array(self, value: Any) -> Any:
         np: Any = self.numpy
+        value = value if isinstance(value, np.generic) else np.ndarray.view(value, np.ndarray)
         name = value.dtype.str
         if value.dtype.fields is not None or not _DTYPE.fullmatch(name):
             raise WireError(f"a numpy value of dtype {value.dtype} cannot be sent")
         if isinstance(value, np.generic):
             return ["n", name, self._buffer(value.tobytes()[: value.dtype.itemsize])]
-        value = np.ndarray.view(value, np.ndarray)
         fortran = value.flags.f_contiguous and not value.flags.c_contiguous
         flat = value.T if fortran else value if value.flags.c_contiguous else np.ascontiguousarray(value)
         # Not every dtype supports the buffer protocol (datetime64 does not), but its bytes do.
