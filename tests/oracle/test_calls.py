@@ -55,6 +55,12 @@ def fail(kind):
     raise {"value": ValueError, "key": KeyError, "exit": SystemExit, "interrupt": KeyboardInterrupt}[kind]("no")
 
 
+def copies(function, x):
+    import copy
+    shallow, deep = copy.copy(function), copy.deepcopy({"f": [function]})["f"][0]
+    return shallow(x), deep(x), shallow is deep is function
+
+
 def catch(function, name):
     import builtins
     try:
@@ -241,6 +247,10 @@ TESTS = {
         with pytest.raises(Exception, match="many") as info:
             candidate.m.fail("group and more")
         assert isinstance(info.value, ExceptionGroup) and isinstance(info.value.exceptions[0], OSError)""",
+    "callback that the code copies": """
+        def f(x):
+            return x + 1
+        assert candidate.m.copies(f, 1) == (2, 2, True)""",
     "callback whose exception has two bases": """
         class Both(KeyError, ValueError):
             pass

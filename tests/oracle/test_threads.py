@@ -135,6 +135,44 @@ def test_threads_of_a_nested_call_may_call_functions_of_the_test(outer: str, san
     assert case.outcome is Outcome.PASSED, case.message
 
 
+def test_a_thread_that_calls_a_function_of_an_earlier_test(bare: Sandbox) -> None:
+    code = """
+        import threading
+
+        ended = []
+
+        def start(function):
+            def run():
+                while True:
+                    try:
+                        function(1)
+                    except RuntimeError as error:
+                        if "earlier test" in str(error):
+                            ended.append(str(error))
+                            return
+            threading.Thread(target=run, daemon=True).start()
+            return function(1)
+
+        def wait():
+            while not ended:
+                pass
+            return ended
+
+        def call(function):
+            return function(1)
+    """
+    tests = """
+        def test_1(candidate):
+            assert candidate.m.start(lambda x: x + 1) == 2
+
+        def test_2(candidate):
+            assert candidate.m.wait() == ["a function of an earlier test cannot be called"]
+            assert candidate.m.call(lambda x: x + 2) == 3
+    """
+    verdict = grade(bare, tests, code, interfaces=("m",), test_seconds=20)
+    assert verdict.solved, [case.message for case in verdict.cases]
+
+
 def test_a_property_that_is_read_for_the_answer_cannot_call_a_function_of_the_test(bare: Sandbox) -> None:
     code = """
         class Counter(tuple):

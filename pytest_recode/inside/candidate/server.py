@@ -25,7 +25,7 @@ from typing import Any
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import codec, frames
-from . import turns
+from . import callbacks, turns
 
 MAX_TEXT = 2000  # characters of an exception's message
 MAX_FRAMES = 20
@@ -121,19 +121,6 @@ def _loaded(value: Any) -> Any:
     return importlib.import_module(value.name) if type(value) is _Module else value
 
 
-class _Callback:
-    """A function of the test, as the code under test sees it."""
-
-    def __init__(self, server: _Server, number: int, name: str | None) -> None:
-        self._server = server
-        self._number = number
-        if name is not None:
-            self.__name__ = self.__qualname__ = name
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._server.callback(self._number, args, kwargs)
-
-
 class _Server:
     def __init__(self, reader: Any, writer: Any, limit: int, sources: _Sources) -> None:
         self.fill = frames.filler(reader)
@@ -141,7 +128,7 @@ class _Server:
         self.limit = limit
         self.sources = sources
         self.objects: dict[int, Any] = {}
-        self.callbacks: dict[int, _Callback] = {}
+        self.callbacks: dict[int, callbacks.Callback] = {}
         self.count = 0
         self.process = os.getpid()
         self.turns = turns.Turns()
@@ -158,9 +145,12 @@ class _Server:
     def receive(self) -> dict[str, Any]:
         frame = frames.fill_prefix(self.fill, self.limit)
         self.sequence = frame.sequence
+        earlier = list(self.callbacks)
         request: dict[str, Any] = frames.fill_message(self.fill, frame, self.resolve)
-        if request.get("first"):  # of a case: objects of earlier cases are not used again
+        if request.get("first"):  # of a case: objects and functions of earlier cases are not used again
             self.objects.clear()
+            for number in earlier:
+                del self.callbacks[number]
         for number in request.get("drop", ()):
             self.objects.pop(number, None)
         return request
@@ -252,13 +242,15 @@ class _Server:
         if os.getpid() != self.process:
             raise RuntimeError("a function of the test cannot be called from another process")
         with self.turns.function_of_test():
+            if number not in self.callbacks:
+                raise RuntimeError("a function of an earlier test cannot be called")
             self.send({"callback": number, "args": args, "kwargs": kwargs})
             while True:
                 request = self.receive()
                 if request["op"] == "return":
                     return request["value"]
                 if request["op"] == "raise":
-                    raise _callback_error(request)
+                    raise callbacks.error(request)
                 self.answer(request)  # the test's function calls the code under test
 
     def refer(self, value: Any) -> list[Any]:
@@ -267,7 +259,7 @@ class _Server:
             return ["module", value.__name__]
         self.count += 1
         self.objects[self.count] = value
-        if isinstance(value, _Callback):
+        if isinstance(value, callbacks.Callback):
             return ["own", self.count, value._number]
         if (name := codec.type_name(value)) is not None:
             return ["type", self.count, name]
@@ -296,7 +288,7 @@ class _Server:
             return _Module(number)
         if kind == "callback":
             if number not in self.callbacks:  # a function that is passed twice is one object here, too
-                self.callbacks[number] = _Callback(self, number, items[2] if len(items) > 2 else None)
+                self.callbacks[number] = callbacks.Callback(self, number, items[2] if len(items) > 2 else None)
             return self.callbacks[number]
         if kind == "type":
             return codec.named_type(number)
@@ -322,18 +314,6 @@ def _public_names(value: Any, plain: type) -> set[str]:
 def _finds_names(kind: type, plain: type) -> bool:
     """Whether a class finds attributes by code of its own: the keys of a dict, for example."""
     return any(getattr(kind, name, None) is not getattr(plain, name, None) for name in _LOOKUPS)
-
-
-def _callback_error(request: dict[str, Any]) -> Any:
-    """An exception of the same builtin types as the test's function raised. The message stays with the test."""
-    bases = tuple(getattr(builtins, name) for name in request["bases"])
-    kind: Any = type(request["type"], bases, {"__str__": lambda _: "raised by a function of the test"})
-    try:
-        error = kind.__new__(kind)
-    except TypeError:  # a group: its exceptions stay with the test, as its message
-        error = kind.__new__(kind, "", [Exception("raised by a function of the test")])
-    error._recode_callback = request["number"]
-    return error
 
 
 def _generator(kind: str, text: str) -> Any:

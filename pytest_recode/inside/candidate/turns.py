@@ -12,6 +12,7 @@ Stdlib only, Python 3.9+.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -31,6 +32,7 @@ class Turns:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._open: list[Turn] = []
+        self._waiting: deque[Turn] = deque()  # in this order, so that each thread gets its turn
         self._writer = 0  # the thread that encodes and sends a message
 
     def start_request(self) -> Turn:
@@ -64,7 +66,12 @@ class Turns:
         with self._changed:
             if self._writer == threading.get_ident():
                 raise RuntimeError(NO_CALL)  # by a property that is read for the message
-            self._changed.wait_for(lambda: not self._any_runs() or self._open[-1].runs)
+            self._waiting.append(turn)
+            try:
+                self._changed.wait_for(lambda: self._waiting[0] is turn and self._may_call())
+            finally:
+                self._waiting.remove(turn)
+                self._changed.notify_all()
             if not self._any_runs():
                 raise RuntimeError(NO_CALL)
             self._open.append(turn)
@@ -74,6 +81,9 @@ class Turns:
             with self._changed:
                 self._open.remove(turn)
                 self._changed.notify_all()
+
+    def _may_call(self) -> bool:
+        return not self._any_runs() or self._open[-1].runs
 
     def _any_runs(self) -> bool:
         return any(turn.runs for turn in self._open)
