@@ -392,7 +392,7 @@ def test_a_function_of_an_earlier_test_cannot_be_called(bare: Sandbox) -> None:
     verdict = grade(bare, tests, code)
     assert [(case.outcome, case.kind) for case in verdict.cases] == [
         (Outcome.PASSED, ""),
-        (Outcome.FAILED, "protocol"),
+        (Outcome.FAILED, "exception"),
     ]
 
 

@@ -225,12 +225,16 @@ def test_covariance_of_many_samples(candidate, reference, rng):
 
 
 @spreading
-def test_covariance_of_states_that_barely_overlap(candidate, rng):
+def test_covariance_of_states_that_barely_overlap(candidate, reference, rng):
     """Every eigenvalue of the small matrix is a rounding error: it is small beside 1, though not beside the others."""
     _, energies, counts = oscillators(rng, [20, 30], spacing=14.0)
-    weights = weights_of(energies, counts, np.zeros(2))
-    found = candidate.mbar.estimator.covariance(weights, counts)
-    np.testing.assert_allclose(found, weights.T @ pseudo_inverse_form(weights, counts) @ weights, rtol=1e-5, atol=1e-8)
+    apart = weights_of(energies, counts, np.zeros(2))
+    _, energies, counts = oscillators(rng, [20, 30])  # of these the covariance is not zero
+    f = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(energies, counts))
+    for weights in (apart, weights_of(energies, counts, f)):
+        found = candidate.mbar.estimator.covariance(weights, counts)
+        expected = weights.T @ pseudo_inverse_form(weights, counts) @ weights
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
 
 
 @spreading
