@@ -182,6 +182,8 @@ _BEHIND = re.compile(r"\.?\s*Handle with `litellm\.\w+`\.?\s*$")
 
 def _detail(error: Exception) -> str:
     """The provider's message in one line, without litellm's additions and without secrets of the environment."""
+    if any(isinstance(part, json.JSONDecodeError) for part in _chain(error)):
+        return "the server's answer is not JSON"
     text = _untraced(_message_in(_BEHIND.sub("", _BEFORE.sub("", str(error).strip()))))
     return _plain(" ".join(text.split()) or type(error).__name__)
 

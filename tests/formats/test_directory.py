@@ -35,7 +35,7 @@ license: MIT
 """
 
 KEYS = "schema, id, title, targets, interfaces, paper, domain, tags, difficulty, environment, limits, oracle, license"
-ID_WORDS = "text of at most 100 letters a-z, digits, '_', '-' and '.', starting with a letter or digit"
+ID_WORDS = "text of at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting with a letter or digit"
 PATH_WORDS = "a path relative to repo/, with / and without .."
 
 

@@ -531,6 +531,23 @@ def test_an_address_without_a_connection_is_waited_for_less_long() -> None:
 BODY = json.dumps({"type": "error", "error": {"type": "api_error", "message": "Words of the\nprovider"}}).encode()
 
 
+@pytest.mark.parametrize("name", ["openai/x", "deepseek/x"])
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(raw=b""), True),
+        (Answer(raw=b"<html>busy</html>"), True),
+        (Answer(status=502, raw=b"<html>busy</html>"), False),
+    ],
+)
+def test_an_answer_that_is_not_json_is_said_to_be_none(
+    chat_server: Serve, name: str, answer: Answer, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-some-key")
+    error = failing(model(chat_server([answer]), name, retries={"tries": 1}))
+    assert error.detail.startswith("the server's answer is not JSON") is said
+
+
 @pytest.mark.parametrize("name", ["openai/x", "anthropic/claude-x", "gemini/gemini-2.5-pro", "deepseek/x"])
 @pytest.mark.parametrize("status", [400, 500])
 def test_only_the_providers_words_are_shown(

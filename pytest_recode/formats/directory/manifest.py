@@ -92,7 +92,7 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
         {
             "schema": _schema,
             "id": text(
-                ID, "text of at most 100 letters a-z, digits, '_', '-' and '.', starting with a letter or digit"
+                ID, "text of at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting with a letter or digit"
             ),
             "title": line,
             "targets": several(
@@ -112,12 +112,12 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
                     "date": text(DATE, "text as in 2013-06-04, 2013-06 or 2013"),
                 }
             ),
-            "domain": text(WORD, "one word of letters a-z, digits, '_', '-' and '.'"),
-            "tags": several(text(WORD, "one word of letters a-z, digits, '_', '-' and '.'"), "words"),
+            "domain": text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"),
+            "tags": several(text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"), "words"),
             "difficulty": one_of("easy", "medium", "hard"),
             "environment": mapping(
                 {
-                    "name": text(WORD, "one word of letters a-z, digits, '_', '-' and '.'"),
+                    "name": text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"),
                     "python": _no_interpreter,
                     "image": line,
                     "dockerfile": text(RELATIVE, path),
