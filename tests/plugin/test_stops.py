@@ -159,6 +159,8 @@ def test_the_answers_under_way_are_booked_and_no_more_is_asked(
     assert sum(event["event"] == "interrupted" for event in found) == busy
     assert f"interrupted: {busy} of 6 episodes, not counted in any share" in output
     assert f"not played: {5 - busy} of 6 episodes" in output
+    tokens = sum(line["prompt_tokens"] + line["completion_tokens"] for line in ledger(pytester))
+    assert f"spending: {tokens} tokens, " in output
     assert "--recode-resume" in output
     assert "1/1" in output  # solved
     [last] = [line for line in output.splitlines() if line.startswith("!")]
