@@ -28,6 +28,8 @@ def test_a_test_that_does_not_say_what_it_tests_is_found_in_the_judges_words() -
     assert told(f"import math\n{UNSAID}") == told(UNSAID) == told("\n" + UNSAID)
     marked = "import pytest\n\n@pytest.mark.interface('m.h')\n" + UNSAID
     assert told(marked) == "test_x.py::test_it: interface('m.h') is none of the task's interfaces: m.f, m.g"
+    varied = "import pytest\n\n@pytest.mark.interface('m.h')\n@pytest.mark.parametrize('x', [1.0, 2])\n" + UNSAID
+    assert told(varied) == told(marked)
 
 
 TWICE = "def test_f(candidate): ...\n"
@@ -87,6 +89,7 @@ def test_files_without_a_test_are_found(text: str) -> None:
         "import pytest\n\nG = pytest.mark.interface('m.g')\n\n@G\n" + UNSAID,
         "import pytest\n\n@pytest.mark.parametrize('x', [pytest.param(1, marks=pytest.mark.interface('m.g'))])\n"
         + UNSAID,
+        "import pytest\nfrom helper import CASES\n\n@pytest.mark.parametrize('x', CASES)\n" + UNSAID,
         "import pytest\n\nNAME = 'm.g'\n\n@pytest.mark.interface(NAME)\n" + UNSAID,
         "import pytest\n\n@pytest.mark.interface('m.g')\n@pytest.mark.interface('no')\n" + UNSAID,
         UNSAID + "\ntest_it = pytest.mark.interface('m.g')(test_it)\n",

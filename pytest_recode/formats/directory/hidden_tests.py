@@ -92,6 +92,12 @@ def _is_mark(decorator: ast.expr) -> bool:
     return ast.unparse(decorator).startswith("pytest.mark.")
 
 
+def _marks_no_interface(decorator: ast.expr) -> bool:
+    """Whether this is another mark of literals, such as `@pytest.mark.parametrize("x", [1, 2])`: values with a name may hold marks."""
+    names = {node.id for node in ast.walk(decorator) if isinstance(node, ast.Name)}
+    return _is_mark(decorator) and names == {"pytest"} and "interface" not in ast.unparse(decorator)
+
+
 def _is_collected(path: PurePosixPath) -> bool:
     return bool(_COLLECTED.fullmatch(path.name)) and not any(map(_NOT_ENTERED.fullmatch, path.parts[:-1]))
 
@@ -118,8 +124,9 @@ def _without_interface(stem: str, data: bytes, interfaces: list[str]) -> Iterato
     for function in module.body:
         if not isinstance(function, ast.FunctionDef) or not function.name.startswith("test_"):
             continue
-        marks = [_mark(decorator) for decorator in function.decorator_list]
-        if None in marks or len(marks) > 1 or names[function.name] > 1:
+        marks = [name for decorator in function.decorator_list if (name := _mark(decorator)) is not None]
+        others = [decorator for decorator in function.decorator_list if _mark(decorator) is None]
+        if len(marks) > 1 or names[function.name] > 1 or not all(map(_marks_no_interface, others)):
             continue
         if not marks:
             _, reason = interface_named(function.name, stem, interfaces)
