@@ -219,7 +219,8 @@ def test_an_episode_that_has_not_ended(project: Path, show: Show) -> None:
 def test_an_answer_without_an_action_is_shown(project: Path) -> None:
     path = transcript(project)
     content = lines(path)
-    step = {"event": "step", "time": 1.0, "turn": 1, "step": 1, "error": "It held no action.", "actions": []}
+    why = f"It held no action. {'The reason is as long as it is. ' * 4}Write one."
+    step = {"event": "step", "time": 1.0, "turn": 1, "step": 1, "error": f"{why}\n\n### Action: read", "actions": []}
     rows = [f"row {number}" for number in range(50)]
     texts = {"text": ("\n".join(rows), []), "call": ("", [{"name": "nothing"}]), "empty": ("", [])}
     shown = {}
@@ -228,7 +229,7 @@ def test_an_answer_without_an_action_is_shown(project: Path) -> None:
         rewrite(path, [content[0], step, {**message, "tool_calls": calls}])
         shown[name] = painted(show_lines(read_episode(path), View()), colour=False)
     assert "turns 0 of 2, 1 more not judged" in shown["text"]
-    assert "the answer was not executed: It held no action." in shown["text"]
+    assert f"the answer was not executed: {why} …" in shown["text"]
     assert re.findall(r"^ +(row \d+)$", shown["text"], re.MULTILINE) == rows[:30]
     assert "20 more lines: --prompts" in shown["text"]
     assert '{"name": "nothing"}' in shown["call"]

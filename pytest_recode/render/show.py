@@ -173,7 +173,7 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
 def _step(step: PlayedStep) -> Iterator[Line]:
     yield Line(f"  step {step.number}  {'; '.join(map(action_line, step.actions)) or 'no action'}")
     if step.error:
-        yield Line(f"    the answer was not executed: {first_line(step.error)}", "bad")
+        yield Line(f"    the answer was not executed: {first_line(step.error, most=400)}", "bad")
     if planning := step.parts.get("planning"):
         yield Line(f"    plan: {first_line(planning)}", "dim")
 
@@ -198,10 +198,10 @@ def action_line(action: ActionResult) -> str:
 _SUBJECTS = ("path", "command", "pattern", "query")
 
 
-def first_line(text: str) -> str:
-    """The first line of a text, shortened to 100 characters."""
+def first_line(text: str, most: int = 100) -> str:
+    """The first line of a text, shortened to `most` characters."""
     rows = text.strip().splitlines() or [""]
-    return rows[0] if len(rows) == 1 and len(rows[0]) <= 100 else f"{rows[0][:100]} …"
+    return rows[0] if len(rows) == 1 and len(rows[0]) <= most else f"{rows[0][:most]} …"
 
 
 def _targets(targets: Mapping[str, str], before: Mapping[str, str] | None) -> Iterator[Line]:

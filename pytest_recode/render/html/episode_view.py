@@ -191,7 +191,7 @@ def _step(step: PlayedStep) -> StepView:
     return StepView(
         number=step.number,
         actions="; ".join(map(action_line, step.actions)) or "no action",
-        error=first_line(step.error) if step.error else "",
+        error=first_line(step.error, most=400) if step.error else "",
         plan=first_line(step.parts.get("planning", "")),
     )
 
