@@ -1,0 +1,50 @@
+"""Write the example of a task: small, complete and valid, for an author to change.
+
+Its files are in `new_task/`, each with `.txt` behind its name, so that no tool takes them for code of this package or for a task of this project.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+from pytest_recode.faults import UserError
+from pytest_recode.formats.directory.manifest import ID
+
+_FILES = Path(__file__).with_name("new_task")
+_NAMED = "id: moments\n"
+
+
+def write(task: Path) -> list[str]:
+    """Write the example to the new directory `task`, with its name as the id. Returns the paths of the files within it.
+
+    Raises `UserError` for a name that cannot be an id, an existing path, and a directory that cannot be written.
+    """
+    name = task.resolve().name
+    if not re.fullmatch(ID, name):
+        raise UserError(
+            f"{task}: its last part becomes the task's id, which is at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting with a letter or digit"
+        )
+    files = {}
+    for path in sorted(_FILES.rglob("*.txt")):
+        text = path.read_text("utf-8")
+        if path.name == "task.yaml.txt":
+            text = text.replace(_NAMED, f"id: {_as_yaml(name)}\n")
+        files[str(path.relative_to(_FILES).with_suffix(""))] = text
+    try:
+        task.mkdir(parents=True)
+        for place, text in files.items():
+            (task / place).parent.mkdir(parents=True, exist_ok=True)
+            (task / place).write_text(text, "utf-8")
+    except FileExistsError:
+        raise UserError(f"{task}: exists already; name a directory that does not") from None
+    except OSError as error:
+        raise UserError(f"{task}: cannot be written ({error.strerror})") from None
+    return list(files)
+
+
+def _as_yaml(name: str) -> str:
+    """A name as YAML text: in quotes if it would be a number, a date or a truth value without them."""
+    return name if yaml.safe_load(name) == name else f'"{name}"'

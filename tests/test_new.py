@@ -1,0 +1,64 @@
+"""`pytest-recode new`, as an author calls it, and the task that it writes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.messages import assert_message
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(quick_python: tuple[str, ...], tmp_path: Path) -> Run:
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*quick_python, "-m", *command], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("checks", ["not mutants", pytest.param("mutants", marks=pytest.mark.slow)])
+def test_a_new_task_validates_as_the_command_says(run: Run, tmp_path: Path, checks: str) -> None:
+    written = run("pytest_recode.cli", "new", "bench/own-task")
+    assert written.returncode == 0
+    assert "check it: pytest bench/own-task --recode-validate" in written.stdout
+    given = ("-p", "no:cacheprovider", "--recode-sandbox=process", "-k", checks)
+    done = run("pytest", "bench/own-task", "--recode-validate", *given)
+    print(done.stdout)
+    assert done.returncode == 0
+    findings = re.findall(r"^own-task  (.*?)  +(ok|(\d+) of \3 detected) ", done.stdout, re.MULTILINE)
+    kinds = {re.sub(" of .*", "", name) for name, *_ in findings}
+    every = {"reference", "untouched repository", "empty target", "constant answers", "right answers", "wrong answers"}
+    assert kinds == ({"mutants"} if checks == "mutants" else every)
+    assert (tmp_path / "bench/own-task/proofs/equivalent.txt").is_file()
+    assert [path.name for path in (tmp_path / "bench/own-task").rglob("*.txt")] == ["equivalent.txt"]
+
+
+@pytest.mark.parametrize("name", ["123", "no", "1e5", "2026-11-25", "Own.task_2"])
+def test_the_name_of_the_directory_is_the_id(run: Run, tmp_path: Path, name: str) -> None:
+    assert run("pytest_recode.cli", "new", name).returncode == 0
+    assert yaml.safe_load((tmp_path / name / "task.yaml").read_text())["id"] == name
+
+
+def test_nothing_is_overwritten_and_a_bad_name_is_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "file").write_text("")
+    for name, *words in (
+        ("there", "exists already", "name a directory that does not"),
+        ("file", "exists already"),
+        ("file/below", "cannot be written"),
+        ("two words", "letters a-z or A-Z"),
+        ("a" * 101, "at most 100 letters"),
+    ):
+        refused = run("pytest_recode.cli", "new", name)
+        assert refused.returncode == 2
+        assert_message(refused.stderr.removeprefix("pytest-recode: error: "), name, *words)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]
