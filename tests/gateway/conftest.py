@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
+import socket
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +23,16 @@ from pytest_recode.records.run_directory import LEDGER
 from tests.chat_server import chat_server  # noqa: F401  a fixture
 
 EPISODE = Caller(episode="bench/tiny/task.yaml::episode[local]")
+
+
+def gone(pid: int) -> None:
+    """Wait until a process has ended."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([handle], [], [], 60)[0], f"process {pid} goes on"
+    os.close(handle)
 
 
 @dataclass(kw_only=True)
@@ -39,7 +52,16 @@ class Gateway:
         return self.process._process.pid
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        os.kill(self.pid, number)
+        """Send a signal to the process that listens, and after SIGKILL, wait for its end.
+
+        Not to `pid`: that may only stand for an interpreter, and the gateway would answer until its nursery has noticed.
+        """
+        with connected(self.address.socket) as connection:
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        pid, _, _ = struct.unpack("3i", peer)
+        os.kill(pid, number)
+        if number == signal.SIGKILL:
+            gone(pid)
 
     def lines(self) -> list[dict[str, Any]]:
         """What the ledger says of requests."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import select
 import signal
 import stat
 import sys
@@ -30,7 +28,7 @@ from pytest_recode.settings import RateLimit
 from tests.chat_server import Answer, ChatServer, Request, Script, dropped, fault, say
 from tests.messages import assert_message
 
-from .conftest import EPISODE, Gateway, Start
+from .conftest import EPISODE, Gateway, Start, gone
 
 Serve = Callable[[Script], ChatServer]
 HI = [Message(role="user", content="hi")]
@@ -58,16 +56,6 @@ class Held:
 @pytest.fixture
 def held(chat_server: Serve) -> Held:
     return Held(chat_server)
-
-
-def gone(pid: int) -> None:
-    """Wait until a process has ended."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    assert select.select([handle], [], [], 60)[0], f"process {pid} goes on"
-    os.close(handle)
 
 
 def test_a_worker_gets_the_answer_and_the_ledger_has_its_cost(chat_server: Serve, start_gateway: Start) -> None:
