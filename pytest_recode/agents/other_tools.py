@@ -161,15 +161,13 @@ def _translate_directory(made: dict[str, Any]) -> None:
     del made[names[0]]
 
 
-_MOVED = re.compile(r"cd (?P<directory>\S+) \|\| exit\n(?P<command>.+)", re.DOTALL)
+_MOVED = re.compile(r"cd (?P<directory>\S+) \|\| exit\n(?P<command>.+)")
 
 
 def without_directory(command: str) -> str:
-    """A command as it was called: `pwd in src` for one that first changes to the directory `src`, as `translated` writes it."""
+    """A command of one line as it was called: `pwd in src` for one that first changes to the directory `src`, as `translated` writes it."""
     moved = _MOVED.fullmatch(command)
-    if moved is None or "\n" in moved["command"]:
-        return command
-    return f"{moved['command']} in {moved['directory']}"
+    return f"{moved['command']} in {moved['directory']}" if moved else command
 
 
 def _translate_lines(made: dict[str, Any]) -> None:

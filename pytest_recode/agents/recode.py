@@ -149,11 +149,12 @@ class ReCode:
     ) -> bool:
         """Execute an answer and remember it with its results. Returns True if it submits. `quotable`: what it may quote."""
         read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
+        last = step == self.context.steps
         try:
             native = self.model.native_tools
             calls = len(reply.tool_calls) if native else 0
             known = quotable() if isinstance(read, Step) and read.outside else Known()
-            read = checked(read, workspace, native=native, calls=calls, known=known, last=step == self.context.steps)
+            read = checked(read, workspace, native=native, calls=calls, known=known, last=last)
         finally:  # also where the sandbox failed
             self._log("step", step, step_fields(read, reply))
         kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
@@ -165,7 +166,6 @@ class ReCode:
         results: list[str] = []
         read_files: list[str] = []
         submitted, refused, failed = False, 0, 0
-        last = step == self.context.steps
         for number, action in enumerate(read.actions, 1):
             if submitted or refused:
                 ok = False

@@ -190,10 +190,11 @@ def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: s
         left = "all" if started == 0 else f"{whole - started} of"
         terminal.line(f"not played: {left} {whole} {noun}", red=True)
     with suppress(RecordsError, UserError):  # reported before
-        total = run.ledger_file.total
-        if interrupted and (tokens := total.prompt_tokens + total.completion_tokens):
-            cost = "?" if total.cost_usd is None else f"{total.cost_usd:.2f}"
-            terminal.line(f"spending: {tokens:,} tokens, {cost} USD, with those of interrupted episodes")
+        if interrupted:
+            total = run.ledger_file.total
+            if tokens := total.prompt_tokens + total.completion_tokens:
+                cost = "?" if total.cost_usd is None else f"{total.cost_usd:.2f}"
+                terminal.line(f"spending: {tokens:,} tokens, {cost} USD, with those of interrupted episodes")
         if unbooked := run.ledger_file.unbooked:
             terminal.line(
                 f"spending: {plural(unbooked, 'request')} without an answer: those that arrived may be billed", red=True

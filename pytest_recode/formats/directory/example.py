@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.directory.manifest import ID
+from pytest_recode.formats.directory.manifest import ID, ID_WORDS
 
 _FILES = Path(__file__).with_name("new_task")
 _NAMED = "id: moments\n"
@@ -24,9 +24,7 @@ def write(task: Path) -> list[str]:
     """
     name = task.resolve().name
     if not re.fullmatch(ID, name):
-        raise UserError(
-            f"{task}: its last part becomes the task's id, which is at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting with a letter or digit"
-        )
+        raise UserError(f"{task}: its last part becomes the task's id, which is {ID_WORDS}")
     files = {}
     for path in sorted(_FILES.rglob("*.txt")):
         text = path.read_text("utf-8")

@@ -124,8 +124,9 @@ def _without_interface(stem: str, data: bytes, interfaces: list[str]) -> Iterato
     for function in module.body:
         if not isinstance(function, ast.FunctionDef) or not function.name.startswith("test_"):
             continue
-        marks = [name for decorator in function.decorator_list if (name := _mark(decorator)) is not None]
-        others = [decorator for decorator in function.decorator_list if _mark(decorator) is None]
+        named = [(_mark(decorator), decorator) for decorator in function.decorator_list]
+        marks = [name for name, _ in named if name is not None]
+        others = [decorator for name, decorator in named if name is None]
         if len(marks) > 1 or names[function.name] > 1 or not all(map(_marks_no_interface, others)):
             continue
         if not marks:

@@ -26,6 +26,7 @@ SCHEMA = 1
 LARGEST = 64 * 1024
 
 ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
+ID_WORDS = "at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting with a letter or digit"
 WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 NAME = r"[^\W\d]\w*"
 DOTTED = rf"{NAME}(?:\.{NAME})*"
@@ -91,9 +92,7 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
     return mapping(
         {
             "schema": _schema,
-            "id": text(
-                ID, "text of at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting with a letter or digit"
-            ),
+            "id": text(ID, f"text of {ID_WORDS}"),
             "title": line,
             "targets": several(
                 text(RELATIVE, "a path relative to repo/, with / and without .."),

@@ -1,8 +1,11 @@
-"""Byte pair encoding, written with plain lists: every step looks at every word again."""
+"""Byte pair encoding, written with plain lists: every step looks at every word again. The tokenizer is a named tuple."""
+
+from typing import NamedTuple
 
 import numpy as np
+from text.merges import Merges
 from text.stream import Uniforms
-from text.vocabulary import UNKNOWN
+from text.vocabulary import UNKNOWN, Vocabulary
 from text.words import join, symbols, words
 
 
@@ -66,10 +69,9 @@ def segment(word, merges, dropout=0.0, stream: Uniforms | None = None):
                 break
 
 
-class Tokenizer:
-    def __init__(self, merges, vocabulary):
-        self.merges = merges
-        self.vocabulary = vocabulary
+class Tokenizer(NamedTuple):
+    merges: Merges
+    vocabulary: Vocabulary
 
     def encode(self, text):
         ids = self.vocabulary.ids()
