@@ -162,6 +162,7 @@ def test_a_complete_merged_run_is_resumed_without_playing(project: Path, merge: 
     assert (project / "all/spending.jsonl").read_text().count('"prompt_tokens"') == spent
 
 
+@pytest.mark.slow
 def test_a_new_task_is_played_by_the_merged_run(project: Path, merge: Merge, pytest_in: Session) -> None:
     """Which its shards would refuse, because it moves the others."""
     merge(project)

@@ -12,6 +12,7 @@ import yaml
 
 from tests.messages import assert_message
 
+SLOW = pytest.mark.slow
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -25,8 +26,15 @@ def run(quick_python: tuple[str, ...], tmp_path: Path) -> Run:
     return run
 
 
-@pytest.mark.parametrize("checks", ["not mutants", pytest.param("mutants", marks=pytest.mark.slow)])
-def test_a_new_task_validates_as_the_command_says(run: Run, tmp_path: Path, checks: str) -> None:
+@pytest.mark.parametrize(
+    ("checks", "kinds"),
+    [
+        ("reference or untouched or empty", {"reference", "untouched repository", "empty target"}),
+        pytest.param("constant or answers", {"constant answers", "right answers", "wrong answers"}, marks=SLOW),
+        pytest.param("mutants", {"mutants"}, marks=SLOW),
+    ],
+)
+def test_a_new_task_validates_as_the_command_says(run: Run, tmp_path: Path, checks: str, kinds: set[str]) -> None:
     written = run("pytest_recode.cli", "new", "bench/own-task")
     assert written.returncode == 0
     assert "check it: pytest bench/own-task --recode-validate" in written.stdout
@@ -35,9 +43,7 @@ def test_a_new_task_validates_as_the_command_says(run: Run, tmp_path: Path, chec
     print(done.stdout)
     assert done.returncode == 0
     findings = re.findall(r"^own-task  (.*?)  +(ok|(\d+) of \3 detected) ", done.stdout, re.MULTILINE)
-    kinds = {re.sub(" of .*", "", name) for name, *_ in findings}
-    every = {"reference", "untouched repository", "empty target", "constant answers", "right answers", "wrong answers"}
-    assert kinds == ({"mutants"} if checks == "mutants" else every)
+    assert {re.sub(" of .*", "", name) for name, *_ in findings} == kinds
     assert (tmp_path / "bench/own-task/proofs/equivalent.txt").is_file()
     assert [path.name for path in (tmp_path / "bench/own-task").rglob("*.txt")] == ["equivalent.txt"]
 

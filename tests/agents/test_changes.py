@@ -63,7 +63,7 @@ def test_a_change_that_hides_its_time_is_one(open_workspace: Open) -> None:
     assert workspace.changes().files["solver.py"][0][:1] == b"X"
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.slow
 def test_more_files_than_are_listed(open_workspace: Open) -> None:
     workspace = open_workspace()
     workspace.run("mkdir many; cd many; seq -f f%05g 6000 | xargs touch")

@@ -780,6 +780,7 @@ def test_what_an_unusable_answer_cost_is_told_once(open_walled: Open) -> None:
     assert told[2].content.startswith("There is no tool `walk`")
 
 
+@pytest.mark.slow
 def test_huge_tool_calls_are_cut_and_stay_json(open_walled: Open) -> None:
     huge = calls(("write", arguments(path="solver.py", text="x = 1\n" * 100_000)))
     played = Played(open_walled(), huge, calls(("submit", "")), native=True)

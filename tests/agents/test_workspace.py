@@ -82,7 +82,7 @@ def test_list_names_every_file_sorted(open_workspace: Open) -> None:
     assert refusal(workspace.list, "nowhere") == "there is no nowhere"
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.slow
 def test_list_leaves_out_caches_and_says_what_it_cuts(open_workspace: Open) -> None:
     workspace = open_workspace()
     workspace.run("mkdir __pycache__ many; touch __pycache__/a.pyc; cd many; seq -f f%05g 5100 | xargs touch")

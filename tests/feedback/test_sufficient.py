@@ -329,7 +329,7 @@ def texts(files: Files) -> dict[str, str]:
     return {path: data.decode() for path, data in files.items()}
 
 
-@pytest.mark.mostly_slow(one_in=31)
+@pytest.mark.mostly_slow(one_in=51)
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize(
     ("name", "author"), CASES, ids=[f"{name}-{'task' if author else 'derived'}" for name, author in CASES]

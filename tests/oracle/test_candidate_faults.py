@@ -50,6 +50,7 @@ def test_suicide(sandbox: Sandbox) -> None:
     assert (kind, message) == ("died", "the candidate was killed by signal 11 in the middle of a call")
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_it_fills_memory(every_sandbox: Sandbox) -> None:
     kind, message = run(every_sandbox, "big = []\nwhile True: big.append(bytearray(1 << 24))", memory_mb=300)
     assert (kind, message) in [
@@ -78,6 +79,7 @@ def test_it_forks_and_the_child_comes_back_too(sandbox: Sandbox) -> None:
     assert grade(sandbox, TESTS, code).solved
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_it_closes_the_pipe(every_sandbox: Sandbox) -> None:
     kind, message = run(every_sandbox, "os.closerange(3, 1000)\ntime.sleep(1000)", test_seconds=5.0)
     assert (kind, message) == ("died", "the candidate closed its pipe in the middle of a call")
@@ -167,6 +169,7 @@ def test_its_answer_is_nested_too_deep(bare: Sandbox) -> None:
     assert message.endswith("a value nested more than 100 deep cannot be sent")
 
 
+@pytest.mark.slow
 def test_a_generator_without_end(bare: Sandbox) -> None:
     code = "def f(x):\n    while True: yield x + 1\n"
     tests = "def test_f(candidate):\n    assert sum(candidate.m.f(1)) > 0\n"

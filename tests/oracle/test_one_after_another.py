@@ -132,6 +132,7 @@ def probes(sandbox: Sandbox) -> Iterator[tuple[Probe, Probe]]:
         yield one, other
 
 
+@pytest.mark.mostly_slow(one_in=3)
 def test_two_that_do_run_at_the_same_time_could_talk(every_sandbox: Sandbox) -> None:
     """As candidates of different workers do (docs/explanation/oracle.md): the channel of the tests above works, given a living sender."""
     from textwrap import dedent

@@ -98,6 +98,7 @@ def test_a_wrong_value_is_an_assertion_and_tells_no_exception(bare: Sandbox) -> 
     assert "1.2859547920896834" in case.message  # for people: the agent is not shown it
 
 
+@pytest.mark.mostly_slow(one_in=2)
 def test_a_candidate_that_does_not_end(sandbox: Sandbox) -> None:
     verdict = graded(sandbox, "weighted mean", "    import time\n\n    time.sleep(99)\n", test_seconds=3)
     [case] = [case for case in verdict.cases if case.id == WEIGHTED]

@@ -246,6 +246,7 @@ STUCK = AgentKind(make=Stuck, needs_model=False)
 """
 
 
+@pytest.mark.slow
 def test_a_sandbox_that_cannot_be_ended_after_a_limit_does_not_take_its_place(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, ring: Callable[[], None]
 ) -> None:

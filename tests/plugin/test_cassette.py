@@ -171,6 +171,7 @@ def test_a_request_that_is_not_recorded_is_an_error_with_the_first_difference(
     assert "recorded with" not in record["error"]["message"], "the options are the same"
 
 
+@pytest.mark.slow
 def test_an_episode_of_another_policy_is_named_with_the_options_of_the_recorded_one(
     recode: Run, pytester: pytest.Pytester
 ) -> None:

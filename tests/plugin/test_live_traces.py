@@ -49,7 +49,6 @@ def ids(collector: Collector) -> set[tuple[bytes, bytes, bytes]]:
     return {(span.trace_id, span.span_id, span.parent_span_id) for span in collector.spans}
 
 
-@pytest.mark.both_ways
 def test_a_run_sends_what_an_export_sends_later(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str, command: Command
 ) -> None:

@@ -537,7 +537,7 @@ def marked(image: str) -> str:
 
 @pytest.mark.parametrize(("way", "workers"), [(command_line, "-n2"), (ini, "-n0")])
 @pytest.mark.parametrize("session", list(ALWAYS))
-@pytest.mark.mostly_slow(one_in=7)
+@pytest.mark.mostly_slow(one_in=14)
 def test_every_option_has_its_effect(attempt: Callable[..., Seen], session: str, way: Way, workers: str) -> None:
     seen = attempt(session, way, workers, lambda case: case.values)
     effects = {name: case.effect(seen) for name, case in CASES.items() if case.session == session}

@@ -383,7 +383,7 @@ DIFFERENCES = {
     ),
     "no file of an option": ("true", ("--recode-models-file=models.yaml",), ("worker", "models.yaml", "on its host")),
 }
-_MORE = ("no tasks", "no file of an option")
+_MORE = ("other files", "no tasks", "no file of an option")
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def better(request: Request) -> Any:
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["both reported", "the last reported"])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow(one_in=4)
 def test_a_repeated_item_keeps_its_result(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str, first: bool
 ) -> None:

@@ -133,6 +133,7 @@ def test_simulated_attempts_differ(papers: Path, recode: Run, results: Results) 
 
 
 @pytest.mark.parametrize("reindent", [False, True])
+@pytest.mark.mostly_slow(one_in=2)
 def test_an_answer_at_another_depth(ask: Ask, results: Results, reindent: bool) -> None:
     ask(f"```python\n{RIGHT.strip()}\n```", "-k", "floor", *(["--recode-reindent"] if reindent else []))
     [record] = results()

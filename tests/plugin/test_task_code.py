@@ -54,7 +54,7 @@ def test_what_belongs_to_the_hidden_tests_stays_with_them(bench: Path, run_pytes
         assert result.ret == 0, result.stdout.str()
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_in_the_tasks_own_directory(
     bench: Path, run_pytest: Run, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:
@@ -97,6 +97,7 @@ def test_a_conftest_above_the_tasks_is_the_users(bench: Path, run_pytest: Run) -
 
 
 @pytest.mark.parametrize("name", ["pytest.ini", "tox.ini", "setup.cfg"])
+@pytest.mark.mostly_slow(one_in=3)
 def test_a_task_does_not_configure_pytest(bench: Path, run_pytest: Run, name: str) -> None:
     section = "[tool:pytest]" if name == "setup.cfg" else "[pytest]"
     (bench / "sinkhorn" / name).write_text(f"{section}\naddopts = -v\n")

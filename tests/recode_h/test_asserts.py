@@ -119,7 +119,7 @@ class Answer:
 
 
 @pytest.mark.parametrize("name", REPRS)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow(one_in=6)
 def test_what_an_object_says_of_itself_is_words_alone(bare: Sandbox, tmp_path: Path, name: str) -> None:
     answer = OBJECT.replace("REPR", REPRS[name]) + "\n\n" + RIGHT.replace("x + x + x", "Answer()")
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": TESTS})), answer, test_seconds=3)

@@ -278,7 +278,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow(one_in=6)
 def test_an_answer_that_ends_or_hangs_is_a_failed_turn(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
     verdict = graded(sandbox, task_of(write(tmp_path)), ENDS[name], test_seconds=2)
     assert not verdict.solved

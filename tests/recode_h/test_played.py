@@ -98,7 +98,7 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("given", [(), ("--recode-out=annotations/out",)])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow(one_in=4)
 def test_records_may_not_lie_in_the_data_set(
     dataset: Path, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...]
 ) -> None:
