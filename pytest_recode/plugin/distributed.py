@@ -73,7 +73,11 @@ def pytest_configure_node(node: Any) -> None:
             node.workerinput["recode_gateway"] = asdict(run.gateway)
         from pytest_recode.plugin import other_hosts  # not imported in a session without tasks
 
-        if other_hosts.may_be_elsewhere(node.gateway.spec) and not run.settings.validate and not _only_collects(node):
+        if _only_collects(node):
+            return
+        if not other_hosts.may_be_elsewhere(node.gateway.spec):
+            node.workerinput["recode_launches"] = asdict(run.launches.address)
+        elif not run.settings.validate:
             other_hosts.connect(node, run)
 
 

@@ -1,4 +1,4 @@
-"""The sandbox in which this process runs its items. One per process, with warm parents; created when an item needs it.
+"""The sandbox in which this process runs its items. One per process; created when an item needs it.
 
 If the run has several Docker hosts, each worker uses one, and moves to another after an error of the sandbox.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.collected import Collected
     from pytest_recode.plugin.registry import Registry
     from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind
+    from pytest_recode.sandboxes.launch_server import LaunchAddress
     from pytest_recode.settings import Settings
 
 LOG = logging.getLogger("pytest_recode")
@@ -25,7 +26,8 @@ LOG = logging.getLogger("pytest_recode")
 
 class SandboxHolder:
     """Chooses, creates and closes the sandbox. `out` is the directory of records, `root` that of the session. `worker`: xdist's id of this
-    process; "" without workers."""
+    process; "" without workers. `launches`: where the controlling process launches from warm parents that all workers share; None:
+    this process has its own."""
 
     def __init__(
         self,
@@ -37,6 +39,7 @@ class SandboxHolder:
         out: Path,
         root: Path,
         worker: str = "",
+        launches: LaunchAddress | None = None,
     ) -> None:
         self._settings = settings
         self._registry = registry
@@ -44,6 +47,7 @@ class SandboxHolder:
         self._run = run
         self._out = out
         self._root = root.resolve()
+        self._launches = launches
         number = int("".join(filter(str.isdigit, worker)) or 0)
         self._hosts = order_of(settings.docker_hosts, number)
         self._sandbox: Sandbox | None = None
@@ -103,7 +107,12 @@ class SandboxHolder:
     def get(self) -> Sandbox:
         if self._sandbox is None:
             kind = self._registry.sandbox(self.name)
-            self._sandbox = kind.make(self._answering(kind) if len(self._hosts) > 1 else self.contexts()[0])
+            context = self._answering(kind) if len(self._hosts) > 1 else self.contexts()[0]
+            self._sandbox = kind.make(context)
+            if kind.local and self._launches is not None:
+                from pytest_recode.sandboxes.launch_client import LaunchClient
+
+                self._sandbox = LaunchClient(self.name, self._sandbox, context, self._launches)
         return self._sandbox
 
     def failed(self) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import casting, options, registry, sharding
 from pytest_recode.plugin.collected import Collected
 from pytest_recode.plugin.directory import RunDirectory
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_recode.models import GatewayAddress, ModelContext
     from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import EpisodeFacts
+    from pytest_recode.sandboxes.launch_server import LaunchServer
     from pytest_recode.settings import Settings
 
 LOG = logging.getLogger("pytest_recode")
@@ -198,7 +199,27 @@ class Run:
         return made
 
     @functools.cached_property
+    def launches(self) -> LaunchServer:
+        """What launches for the workers of this machine, in the controlling process."""
+        from pytest_recode.plugin import gateway
+        from pytest_recode.sandboxes.launch_server import LaunchServer
+
+        server = LaunchServer(self.registry.sandbox, gateway.workers(self.config))
+
+        def close() -> None:
+            try:
+                server.close()
+            except SandboxError as error:  # do not hide how the session ended
+                LOG.warning("%s: the next run removes what remains of this one", error)
+
+        self._held.callback(close)
+        return server
+
+    @functools.cached_property
     def sandbox(self) -> SandboxHolder:
+        from pytest_recode.sandboxes.launch_server import LaunchAddress
+
+        given = (self.worker or {}).get("recode_launches")
         holder = SandboxHolder(
             settings=self.settings,
             registry=self.registry,
@@ -207,6 +228,7 @@ class Run:
             out=self.out,
             root=self.config.rootpath,
             worker=(self.worker or {}).get("workerid", ""),
+            launches=LaunchAddress(**given) if given else None,
         )
         self._held.callback(holder.drop)
         return holder

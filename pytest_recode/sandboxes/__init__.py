@@ -81,7 +81,7 @@ class Sandbox(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxContext:
-    """Arguments for creating a sandbox, once for each worker.
+    """Arguments for creating a sandbox.
 
     `run`: labels everything the sandbox starts, so that processes and containers of killed runs can be found.
     `hide`: absolute real paths of directories that no program in the sandbox may see.
@@ -92,6 +92,7 @@ class SandboxContext:
     image: str = ""  # docker: base image for tasks that name none
     host: str = ""  # docker: address of its daemon; "": the one that the environment names
     hide: tuple[str, ...] = ()
+    workers: int = 1  # how many launch at the same time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +102,11 @@ class SandboxKind:
     `make`: creates one.
     `check`: returns None, or one line that says why it cannot be used on this machine and what to do. Starts no program.
     `reap`: removes processes, containers and files of killed runs. Called once for each run, in the controlling process.
+    `local`: its programs run on this machine, and its connections are each a `warm.LocalConnection`, so that one process can launch
+    for all workers of the machine (`launch_server.py`).
     """
 
     make: Callable[[SandboxContext], Sandbox]
     check: Callable[[SandboxContext], str | None]
     reap: Callable[[SandboxContext], None]
+    local: bool = False

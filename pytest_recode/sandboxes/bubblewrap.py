@@ -41,7 +41,7 @@ class Bubblewrap:
     def __init__(self, context: SandboxContext, cold: bool | None = None) -> None:
         self._context = context
         self._cold = cold
-        self._parents = Parents(lambda key: self._start(key, None))
+        self._parents = Parents(lambda key: self._start(key, None), workers=context.workers)
 
     def ready(self, environment: Environment) -> None:
         interpreter(environment.python or self._context.python)
@@ -178,4 +178,4 @@ def make(context: SandboxContext) -> Bubblewrap:
     return Bubblewrap(context)
 
 
-KIND = SandboxKind(make=make, check=check, reap=reap)
+KIND = SandboxKind(make=make, check=check, reap=reap, local=True)

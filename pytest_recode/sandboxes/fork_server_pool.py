@@ -1,4 +1,7 @@
-"""The warm parents (fork servers) of one worker: started on first use, restarted once if killed, limited in number, ended if idle."""
+"""The warm parents (fork servers) of one sandbox: started on first use, restarted once if killed, limited in number, ended if idle.
+
+Threads launch at the same time: while one waits for the imports of a parent, others launch from theirs.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +29,21 @@ class Parents:
     """The warm parents of one sandbox, started on first use; the least recently used one is closed first.
 
     `start`: starts a first parent. `directory`: creates the working directory of a launch and returns its path, or returns "".
+    `workers`: how many launch at the same time; more of them need more parents.
     """
 
-    def __init__(self, start: Callable[[WarmKey], WarmParent], directory: Callable[[], str] = str) -> None:
+    def __init__(
+        self, start: Callable[[WarmKey], WarmParent], directory: Callable[[], str] = str, *, workers: int = 1
+    ) -> None:
         self._start = start
         self._directory = directory
+        self._most, self._most_second = max(MOST, 2 * workers), max(MOST_SECOND, workers)
         self._warm: OrderedDict[WarmKey, WarmParent] = OrderedDict()
         self._bases: dict[WarmKey, WarmParent] = {}  # first parent of each second parent
         self._launching: Counter[WarmKey] = Counter()  # threads that have a parent but have not launched yet
+        self._starting: dict[WarmKey, Lock] = {}  # held while the parent is started
         self._used: dict[WarmKey, float] = {}  # time of the latest launch
-        self._lock = Lock()
+        self._lock = Lock()  # of all above; never held while a parent is started or launches
         self._closed = Event()
         self._watching = False
 
@@ -44,11 +52,10 @@ class Parents:
         try:
             return self._launch(key, limits)
         except ParentGone:
-            self._drop(key)  # it was killed from outside: try once more
+            pass  # it was killed from outside: try once more
         try:
             return self._launch(key, limits)
         except ParentGone as exc:
-            self._drop(key)
             raise SandboxError(f"the warm parent of {key.program} ended: {exc}") from exc
 
     def close_idle(self, now: float) -> None:
@@ -64,15 +71,18 @@ class Parents:
 
     def close(self) -> None:
         self._closed.set()
-        for key in sorted(
-            self._warm, key=lambda key: not key.preparation
-        ):  # second parents first, because a first parent waits for them
-            self._drop(key)
+        with self._lock:
+            # second parents first, because a first parent waits for them
+            for key in sorted(self._warm, key=lambda key: not key.preparation):
+                self._close(key)
 
     def _launch(self, key: WarmKey, limits: Limits) -> LocalConnection:
         parent = self._get(key, limits)
         try:
             return parent.launch(limits, self._directory())
+        except ParentGone:
+            self._drop(key, parent)
+            raise
         except TimeoutError as exc:
             raise SandboxError(f"the warm parent of {key.program} does not answer: {exc}") from exc
         finally:
@@ -80,42 +90,55 @@ class Parents:
                 self._launching[key] -= 1
 
     def _get(self, key: WarmKey, limits: Limits) -> WarmParent:
+        """The parent, counted in `_launching`. Starts it if there is none; other threads that want it wait for that."""
         with self._lock:
-            if key not in self._warm:
-                self._warm[key] = self._second(key, limits) if key.preparation else self._first(key)
-            self._warm.move_to_end(key)
-            self._used[key] = time.monotonic()
-            self._launching[key] += 1
-            if not self._watching:
-                self._watching = True
-                Thread(target=self._watch, name="recode-idle", daemon=True).start()
-            return self._warm[key]
+            starting = self._starting.setdefault(key, Lock())
+        with starting:
+            with self._lock:
+                if key in self._warm:
+                    return self._in_use(key)
+            parent = self._second(key, limits) if key.preparation else self._first(key)
+            with self._lock:
+                self._warm[key] = parent
+                return self._in_use(key)
+
+    def _in_use(self, key: WarmKey) -> WarmParent:
+        self._warm.move_to_end(key)
+        self._used[key] = time.monotonic()
+        self._launching[key] += 1
+        if not self._watching:
+            self._watching = True
+            Thread(target=self._watch, name="recode-idle", daemon=True).start()
+        return self._warm[key]
 
     def _first(self, key: WarmKey) -> WarmParent:
-        self._make_room(lambda other: not other.preparation, MOST)
+        with self._lock:
+            self._make_room(lambda other: not other.preparation, self._most)
         return ready(self._start(key), key)
 
     def _second(self, key: WarmKey, limits: Limits) -> WarmParent:
         """A second parent, forked from a first one, which is kept as long as the second."""
-        self._make_room(lambda other: bool(other.preparation), MOST_SECOND)
+        with self._lock:
+            self._make_room(lambda other: bool(other.preparation), self._most_second)
         first = replace(key, preparation=b"")
         try:
             return self._prepare(key, first, limits)
         except (ParentGone, SandboxError):
-            if first not in self._warm or not self._warm[first].gone():
+            if not self._drop_gone(first):
                 raise
         return self._prepare(key, first, limits)  # the first parent was killed from outside: try once more
 
     def _prepare(self, key: WarmKey, first: WarmKey, limits: Limits) -> WarmParent:
-        if first in self._warm and self._warm[first].gone():
-            self._close(first)
-        if first not in self._warm:
-            self._warm[first] = self._first(first)
-        self._used[first] = time.monotonic()
-        base = self._warm[first]
-        parent = ready(base.prepare(key.preparation, limits, self._directory()), key)
-        self._bases[key] = base
-        return parent
+        self._drop_gone(first)
+        base = self._get(first, limits)
+        try:
+            parent = ready(base.prepare(key.preparation, limits, self._directory()), key)
+            with self._lock:
+                self._bases[key] = base
+            return parent
+        finally:
+            with self._lock:
+                self._launching[first] -= 1
 
     def _make_room(self, kind: Callable[[WarmKey], bool], most: int) -> None:
         of_kind = [key for key in self._warm if kind(key)]
@@ -128,10 +151,19 @@ class Parents:
         parents = [(key, self._warm[key]) for key in keys]
         return [key for key, each in parents if not each.live and not self._launching[key] and id(each) not in needed]
 
-    def _drop(self, key: WarmKey) -> None:
+    def _drop(self, key: WarmKey, parent: WarmParent) -> None:
+        """Close `parent`, unless another thread has done so and started a new one."""
         with self._lock:
-            if key in self._warm:
+            if self._warm.get(key) is parent:
                 self._close(key)
+
+    def _drop_gone(self, key: WarmKey) -> bool:
+        """Close the parent if it has ended. Returns whether it had."""
+        with self._lock:
+            gone = key in self._warm and self._warm[key].gone()
+            if gone:
+                self._close(key)
+            return gone
 
     def _close(self, key: WarmKey) -> None:
         self._bases.pop(key, None)

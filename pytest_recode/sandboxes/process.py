@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
@@ -32,8 +33,9 @@ class Process:
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._parents = Parents(self._start, lambda: tempfile.mkdtemp(dir=self._home()))
+        self._parents = Parents(self._start, lambda: tempfile.mkdtemp(dir=self._home()), workers=context.workers)
         self._directory: Path | None = None
+        self._making = threading.Lock()
 
     def ready(self, environment: Environment) -> None:
         interpreter(environment.python or self._context.python)
@@ -49,10 +51,11 @@ class Process:
             self._directory = None
 
     def _home(self) -> Path:
-        if self._directory is None:
-            self._directory = make_directory()
-            self._directory.chmod(0o711)  # a launch's user enters the directory of the launch
-        return self._directory
+        with self._making:
+            if self._directory is None:
+                self._directory = make_directory()
+                self._directory.chmod(0o711)  # a launch's user enters the directory of the launch
+            return self._directory
 
     def _start(self, key: WarmKey) -> WarmParent:
         python = interpreter(key.python)
@@ -75,4 +78,4 @@ def reap(context: SandboxContext) -> None:
     reap_directories()
 
 
-KIND = SandboxKind(make=Process, check=check, reap=reap)
+KIND = SandboxKind(make=Process, check=check, reap=reap, local=True)

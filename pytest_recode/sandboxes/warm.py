@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -139,7 +139,8 @@ class WarmParent:
         self._control = control
         self._root = root
         self._base = base
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()  # protects what follows; notified after each message
+        self._hearing = False  # whether a thread waits for a message; the others wait for that thread
         self._each = each
         self._numbers = 0
         self._ready = False
@@ -160,7 +161,7 @@ class WarmParent:
                 file.flush()
                 file.seek(0)
                 message = json.dumps({"prepare": True, "limits": self._limits(limits, directory)}).encode()
-                with self._lock:
+                with self._changed:
                     socket.send_fds(self._control, [message], [theirs.fileno(), file.fileno()])
         except OSError as exc:
             ours.close()
@@ -169,7 +170,7 @@ class WarmParent:
 
     def wait_ready(self) -> None:
         """Wait for the imports. Raises `ParentGone`, `TimeoutError`, and an `ImportError` with the `name` of a failed module."""
-        with self._lock:
+        with self._changed:
             self._hear_until(lambda: self._ready or self._fault is not None, WARM_SECONDS)
         if self._fault is not None:
             raise ImportError(self._fault["fault"], name=self._fault["module"])
@@ -180,7 +181,7 @@ class WarmParent:
         """Start a program. Raises `ParentGone`, and `WallsError` if its isolation cannot be set up."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            with self._lock:
+            with self._changed:
                 self._numbers += 1
                 number = self._numbers
                 message = json.dumps({"launch": number, "limits": self._limits(limits, directory)}).encode()
@@ -198,14 +199,20 @@ class WarmParent:
         except BaseException:
             ours.close()
             raise
-        return LocalConnection(ours, self, number)
+        return LocalConnection(ours, lambda grace: self._end_and_release(number, grace))
+
+    def _end_and_release(self, number: int, grace: float) -> str:
+        how = self.end(number, grace)
+        if self._mode == "alone":  # the parent was started for this launch
+            self.close()
+        return how
 
     def end(self, number: int, grace: float) -> str:
         """End a launch and all its processes. Returns how it had ended before, or "" if it was running.
 
         A launch that is ending has `grace` seconds to report how.
         """
-        with self._lock:
+        with self._changed:
             self.live -= 1
             try:
                 with suppress(TimeoutError):
@@ -225,20 +232,15 @@ class WarmParent:
     def gone(self) -> bool:
         """Whether the parent has ended or was closed."""
         hung_up = select.poll()
-        with self._lock:
+        with self._changed:
             if self._control.fileno() < 0:
                 return True
             hung_up.register(self._control, 0)
             return bool(hung_up.poll(0))
 
-    def release(self) -> None:
-        """Called after a launch: closes a parent that was started for a single launch."""
-        if self._mode == "alone":
-            self.close()
-
     def close(self) -> None:
         """End the parent and all its launches; idempotent."""
-        with self._lock:
+        with self._changed:
             self._control.close()
             if self._base:
                 self._root.close()
@@ -250,14 +252,32 @@ class WarmParent:
         message = limits_message(limits, persistent=self._persistent)
         return {**message, "directory": directory, **self._each}
 
-    def _hear_until(self, done: Any, seconds: float) -> None:
+    def _hear_until(self, done: Callable[[], bool], seconds: float) -> None:
+        """Wait until `done()`, with the lock held, which is free during the wait: other threads launch and end meanwhile."""
         deadline = time.monotonic() + seconds
         while not done():
             if self._control.fileno() < 0:
                 raise ParentGone(self.last_words())
-            if not waiting.ready(self._control, select.POLLIN, deadline - time.monotonic()):
+            left = deadline - time.monotonic()
+            if self._hearing:
+                self._changed.wait(min(max(left, 0), waiting.NOTICED))
+            elif self._arrived(left):
+                if self._control.fileno() >= 0:
+                    self._hear()
+                continue
+            if left <= 0:
                 raise TimeoutError(f"no answer from a warm parent in {seconds:.0f} s")
-            self._hear()
+
+    def _arrived(self, seconds: float) -> bool:
+        """Whether a message arrives, or the parent ends, within `seconds`. Frees the lock meanwhile."""
+        self._hearing = True
+        self._changed.release()
+        try:
+            return waiting.ready(self._control, select.POLLIN, seconds)
+        finally:
+            self._changed.acquire()
+            self._hearing = False
+            self._changed.notify_all()  # if this thread has what it waits for, another one hears the next message
 
     def _hear(self) -> None:
         try:
@@ -304,13 +324,16 @@ def start_parent(
 
 
 class LocalConnection:
-    """A `Connection` over a socket pair."""
+    """A `Connection` over a socket pair.
 
-    def __init__(self, wire: socket.socket, parent: WarmParent, number: int) -> None:
+    `end` ends the program and returns how it had ended before; its argument are the seconds in which a program that is ending may
+    report how.
+    """
+
+    def __init__(self, wire: socket.socket, end: Callable[[float], str]) -> None:
         wire.setblocking(False)
         self._wire = wire
-        self._parent = parent
-        self._number = number
+        self._end = end
         self._how: str | None = None
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
@@ -338,10 +361,19 @@ class LocalConnection:
         if self._how is None:
             hung_up = select.poll()
             hung_up.register(self._wire, 0)
-            self._how = self._parent.end(self._number, ENDING_SECONDS if hung_up.poll(0) else 0.0)
-            self._wire.close()
-            self._parent.release()
+            self.end(ENDING_SECONDS if hung_up.poll(0) else 0.0)
+        return self._how or ""
+
+    def end(self, grace: float) -> str:
+        """As `kill`, where this process has not the wire: a program that is ending has `grace` seconds to report how."""
+        self._how = self._end(grace)
+        self._wire.close()
         return self._how
+
+    def hand_over(self, send: Callable[[int], object]) -> None:
+        """Give the wire to another process; this one can only `end` the program then. `send` sends a descriptor."""
+        send(self._wire.fileno())
+        self._wire.close()
 
 
 def _await(wire: socket.socket, event: int, deadline: float) -> None:

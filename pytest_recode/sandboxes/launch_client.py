@@ -1,0 +1,84 @@
+"""The worker's side of `launch_server.py`: a sandbox whose programs the controlling process launches from the warm parents of all workers."""
+
+from __future__ import annotations
+
+import socket
+from multiprocessing.connection import Client, Connection
+from multiprocessing.reduction import recv_handle
+
+from pytest_recode import sandboxes
+from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.sandboxes import Program, Sandbox, SandboxContext
+from pytest_recode.sandboxes.launch_server import Launch, LaunchAddress, Refused
+from pytest_recode.sandboxes.warm import WITH_PARENT, LocalConnection
+from pytest_recode.task import Environment, Limits
+
+
+class LaunchClient:
+    """A `Sandbox`. `own` is one of the same kind in this process, which launches nothing."""
+
+    def __init__(self, kind: str, own: Sandbox, context: SandboxContext, address: LaunchAddress) -> None:
+        self._kind = kind
+        self._own = own
+        self._context = context
+        self._address = address
+        self._launched: dict[int, LocalConnection] = {}
+        self.name = own.name
+        self.isolation = own.isolation
+        self.host = own.host
+
+    def ready(self, environment: Environment) -> None:
+        self._own.ready(environment)
+
+    def launch(self, program: Program, environment: Environment, limits: Limits) -> sandboxes.Connection:
+        try:
+            server = Client(self._address.socket, "AF_UNIX", authkey=bytes.fromhex(self._address.secret))
+        except (OSError, EOFError) as error:
+            raise SandboxError(f"the controlling process launches nothing any more: {error}") from error
+        try:
+            server.send(
+                Launch(
+                    kind=self._kind,
+                    context=self._context,
+                    program=program,
+                    environment=environment,
+                    limits=limits,
+                )
+            )
+            refused = server.recv()
+            if refused is not None:
+                raise _error(refused)
+            wire = socket.socket(fileno=recv_handle(server))
+            wire.set_inheritable(False)
+        except (OSError, EOFError) as error:
+            server.close()
+            raise SandboxError(f"the controlling process ended while it launched {program.name}: {error}") from error
+        except BaseException:
+            server.close()  # which ends the program
+            raise
+        number = server.fileno()
+        launched = self._launched[number] = LocalConnection(wire, lambda grace: self._end(number, server, grace))
+        return launched
+
+    def close(self) -> None:
+        """End every program that this worker launched. Warm parents are the controlling process's."""
+        for launched in list(self._launched.values()):
+            launched.kill()
+        self._own.close()
+
+    def _end(self, number: int, server: Connection, grace: float) -> str:
+        with server:
+            try:
+                server.send(grace)
+                ended = server.recv()
+            except (OSError, EOFError):  # the controlling process is gone, and all programs with it
+                ended = WITH_PARENT
+            finally:
+                self._launched.pop(number, None)
+        if isinstance(ended, Refused):
+            raise _error(ended)
+        return str(ended)
+
+
+def _error(refused: Refused) -> Exception:
+    return UserError(refused.message) if refused.user else SandboxError(refused.message)

@@ -1,0 +1,144 @@
+"""One process launches for all workers of a machine, so that they share warm parents: sixteen workers import a program's modules once.
+
+Runs in the controlling process. A worker (`launch_client.py`) opens a connection for each launch, sends what to launch, and gets the
+descriptor of the wire to the program. Then it sends an order to end the program, or its end closes the connection, which ends the
+program too. The bytes of programs never pass through this process.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
+from multiprocessing.reduction import send_handle
+from pathlib import Path
+from secrets import token_bytes
+
+from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, SandboxKind
+from pytest_recode.sandboxes.warm import LocalConnection
+from pytest_recode.task import Environment, Limits
+
+_WAITING = 128  # connections that are not accepted yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchAddress:
+    """Where a `LaunchServer` listens: a Unix socket that only this user can reach, and a secret, in hexadecimal."""
+
+    socket: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What a worker asks for. `kind` is the name of a registered sandbox."""
+
+    kind: str
+    context: SandboxContext
+    program: Program
+    environment: Environment
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Why a launch or an end failed. `user`: it is the user's to correct."""
+
+    message: str
+    user: bool
+
+
+class LaunchServer:
+    """Launches from its own sandboxes, one for each kind and context.
+
+    `kind` returns a registered kind of sandbox by its name. `workers`: how many workers there are.
+    """
+
+    def __init__(self, kind: Callable[[str], SandboxKind], workers: int) -> None:
+        self._kind = kind
+        self._workers = workers
+        self._sandboxes: dict[tuple[str, SandboxContext], Sandbox] = {}
+        self._lock = threading.Lock()
+        self._directory = Path(tempfile.mkdtemp(prefix="recode-launch-"))  # with permissions for this user only
+        secret = token_bytes(32)
+        path = str(self._directory / "socket")
+        self._listener = Listener(path, "AF_UNIX", backlog=_WAITING, authkey=secret)
+        self.address = LaunchAddress(socket=path, secret=secret.hex())
+        self._closed = threading.Event()
+        threading.Thread(target=self._accept, name="recode-launches", daemon=True).start()
+
+    def close(self) -> None:
+        """End all programs and warm parents, and listen no more; idempotent. Raises `SandboxError`."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        with (
+            suppress(OSError),
+            socket.socket(socket.AF_UNIX) as wake,
+        ):  # closing a socket wakes no thread that waits in `accept`
+            wake.connect(self.address.socket)
+        self._listener.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+        with self._lock:
+            for sandbox in self._sandboxes.values():
+                sandbox.close()
+
+    def _accept(self) -> None:
+        while not self._closed.is_set():
+            try:
+                connection = self._listener.accept()
+            except (ConnectionError, EOFError, AuthenticationError):  # of a worker that ended, or of somebody else
+                continue
+            except OSError:  # too many open files, until some launches have ended
+                self._closed.wait(0.1)
+                continue
+            threading.Thread(target=self._serve, args=[connection], name="recode-launch", daemon=True).start()
+
+    def _serve(self, connection: Connection) -> None:
+        """One launch, from the request to its end. A worker that is gone ends it."""
+        with connection, suppress(OSError, EOFError):
+            launched = self._launch(connection.recv())
+            if isinstance(launched, Refused):
+                connection.send(launched)
+                return
+            grace = 0.0
+            try:
+                connection.send(None)
+                launched.hand_over(lambda fd: send_handle(connection, fd, None))
+                grace = connection.recv()
+            finally:
+                ended = _ended(launched, grace)
+            connection.send(ended)
+
+    def _launch(self, asked: Launch) -> LocalConnection | Refused:
+        try:
+            launched = self._sandbox(asked).launch(asked.program, asked.environment, asked.limits)
+        except UserError as error:
+            return Refused(message=str(error), user=True)
+        except SandboxError as error:
+            return Refused(message=str(error), user=False)
+        assert isinstance(launched, LocalConnection)  # of a kind that is `local`
+        return launched
+
+    def _sandbox(self, asked: Launch) -> Sandbox:
+        key = asked.kind, asked.context
+        with self._lock:
+            if self._closed.is_set():
+                raise SandboxError("the run is over: nothing is launched any more")
+            if key not in self._sandboxes:
+                self._sandboxes[key] = self._kind(asked.kind).make(replace(asked.context, workers=self._workers))
+            return self._sandboxes[key]
+
+
+def _ended(launched: LocalConnection, grace: float) -> str | Refused:
+    try:
+        return launched.end(grace)
+    except SandboxError as error:
+        return Refused(message=str(error), user=False)
