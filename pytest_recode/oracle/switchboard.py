@@ -15,7 +15,7 @@ from pytest_recode.inside.runtime.linux_isolation import FROM_OUTSIDE
 from pytest_recode.inside.wire import frames, messages
 from pytest_recode.oracle.programs import CANDIDATE, import_roots
 from pytest_recode.sandboxes import Connection, Program, Sandbox
-from pytest_recode.sandboxes.warm import WITH_PARENT
+from pytest_recode.sandboxes.local_connection import WITH_PARENT
 from pytest_recode.task import Environment, Files, Limits
 
 START_SECONDS = 60.0  # for a sandbox to read its files, before candidate code runs

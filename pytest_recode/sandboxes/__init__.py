@@ -102,7 +102,7 @@ class SandboxKind:
     `make`: creates one.
     `check`: returns None, or one line that says why it cannot be used on this machine and what to do. Starts no program.
     `reap`: removes processes, containers and files of killed runs. Called once for each run, in the controlling process.
-    `local`: its programs run on this machine, and its connections are each a `warm.LocalConnection`, so that one process can launch
+    `local`: its programs run on this machine, and its connections are each a `local_connection.LocalConnection`, so that one process can launch
     for all workers of the machine (`launch_server.py`).
     """
 

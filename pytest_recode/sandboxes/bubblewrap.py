@@ -15,8 +15,9 @@ from pytest_recode.sandboxes.bwrap_mounts import view
 from pytest_recode.sandboxes.fork_server_pool import Parents, ready
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
 from pytest_recode.sandboxes.leftovers import MARK, mark, reap_processes
+from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.sandboxes.shipping import WarmKey
-from pytest_recode.sandboxes.warm import LocalConnection, WallsError, WarmParent, start_parent
+from pytest_recode.sandboxes.warm import WallsError, WarmParent, start_parent
 from pytest_recode.task import Environment, Limits
 
 _ACCOUNTS = {

@@ -12,8 +12,9 @@ from dataclasses import replace
 from threading import Event, Lock, Thread
 
 from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.sandboxes.shipping import WarmKey
-from pytest_recode.sandboxes.warm import LocalConnection, ParentGone, WarmParent
+from pytest_recode.sandboxes.warm import ParentGone, WarmParent
 from pytest_recode.task import Limits
 
 MOST = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import recv_handle
 
@@ -10,7 +11,7 @@ from pytest_recode import sandboxes
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext
 from pytest_recode.sandboxes.launch_server import Launch, LaunchAddress, Refused
-from pytest_recode.sandboxes.warm import WITH_PARENT, LocalConnection
+from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
 from pytest_recode.task import Environment, Limits
 
 
@@ -33,7 +34,7 @@ class LaunchClient:
     def launch(self, program: Program, environment: Environment, limits: Limits) -> sandboxes.Connection:
         try:
             server = Client(self._address.socket, "AF_UNIX", authkey=bytes.fromhex(self._address.secret))
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, AuthenticationError) as error:
             raise SandboxError(f"the controlling process launches nothing any more: {error}") from error
         try:
             server.send(

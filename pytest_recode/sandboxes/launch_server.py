@@ -22,7 +22,7 @@ from secrets import token_bytes
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, SandboxKind
-from pytest_recode.sandboxes.warm import LocalConnection
+from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.task import Environment, Limits
 
 _WAITING = 128  # connections that are not accepted yet

@@ -8,12 +8,31 @@ from functools import partial
 import pytest
 
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, docker_, process
+from pytest_recode.sandboxes.launch_client import LaunchClient
+from pytest_recode.sandboxes.launch_server import LaunchServer
 
 IMAGE = os.environ.get("RECODE_TEST_IMAGE", "")
+LOCAL = {"process": process.KIND, "bubblewrap": bubblewrap.KIND}
+
+
+class Served(LaunchClient):
+    """A sandbox of a worker, with the server that launches for it."""
+
+    def __init__(self, name: str, context: SandboxContext) -> None:
+        self.server = LaunchServer(LOCAL.__getitem__, workers=2)
+        super().__init__(name, LOCAL[name].make(context), context, self.server.address)
+
+    def close(self) -> None:
+        super().close()
+        self.server.close()
+
+
 KINDS = {
     "process": (process.KIND.check, process.KIND.make),
     "bubblewrap": (bubblewrap.KIND.check, partial(bubblewrap.Bubblewrap, cold=False)),
     "bubblewrap-cold": (bubblewrap.KIND.check, partial(bubblewrap.Bubblewrap, cold=True)),
+    "process-served": (process.KIND.check, partial(Served, "process")),
+    "bubblewrap-served": (bubblewrap.KIND.check, partial(Served, "bubblewrap")),
     "docker": (docker_.KIND.check, docker_.KIND.make),
 }
 

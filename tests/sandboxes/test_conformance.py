@@ -9,7 +9,7 @@ from pytest_recode.sandboxes.conformance import promised
 from pytest_recode.testing import check_sandbox
 from tests.sandboxes.conftest import KINDS, opened
 
-ISOLATION = {name: "process" if name == "process" else "separate" for name in KINDS}
+ISOLATION = {name: "process" if name.startswith("process") else "separate" for name in KINDS}
 
 
 def promises(kind: str) -> list[tuple[str, str]]:

@@ -64,7 +64,7 @@ def test_a_host_that_ends_leaves_nothing(kind: str, number: signal.Signals, cont
     mark, run = marked(), f"killed-{uuid4().hex}"
     started = a_host(kind, run, mark)
     directories = list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{started.pid}.*"))
-    assert len(directories) == (kind == "process")
+    assert len(directories) == kind.startswith("process")
     os.killpg(started.pid, number)
     started.wait()
     until(lambda: not running(mark), "everything it had started ended")
@@ -74,7 +74,7 @@ def test_a_host_that_ends_leaves_nothing(kind: str, number: signal.Signals, cont
     assert not [directory for directory in directories if directory.exists()]
 
 
-@pytest.mark.parametrize("kind", ["process", "bubblewrap"])
+@pytest.mark.parametrize("kind", ["process", "bubblewrap", "bubblewrap-served"])
 def test_a_killed_warm_parent_is_started_again(kind: str, context: SandboxContext) -> None:
     usable(kind, context)
     run = f"warm-{uuid4().hex}"
@@ -121,7 +121,7 @@ def grown(sandbox: Sandbox, seed: str) -> str:
         connection.kill()
 
 
-@pytest.mark.parametrize("kind", ["process", "bubblewrap"])
+@pytest.mark.parametrize("kind", ["process", "bubblewrap", "bubblewrap-served"])
 def test_warm_parents_killed_with_all_that_were_forked_from_them_are_started_again(
     kind: str, context: SandboxContext
 ) -> None:

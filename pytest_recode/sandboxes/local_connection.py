@@ -1,0 +1,73 @@
+"""The connection to a program that was forked from a warm parent: a socket pair, whose one end may be in another process than the parent's."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Callable
+
+from pytest_recode.sandboxes import waiting
+
+ENDING_SECONDS = 1.0  # between a program's end and the message about it
+WITH_PARENT = "ended together with its warm parent"
+"""How a launch ended whose warm parent was killed. In an isolated sandbox, no program inside can cause it."""
+
+
+class LocalConnection:
+    """A `Connection` over a socket pair.
+
+    `end` ends the program and returns how it had ended before; its argument are the seconds in which a program that is ending may
+    report how.
+    """
+
+    def __init__(self, wire: socket.socket, end: Callable[[float], str]) -> None:
+        wire.setblocking(False)
+        self._wire = wire
+        self._end = end
+        self._how: str | None = None
+
+    def send(self, data: bytes | memoryview, deadline: float) -> None:
+        view = memoryview(data).cast("B")
+        while view:
+            try:
+                view = view[self._wire.send(view) :]
+            except BlockingIOError:
+                _await(self._wire, select.POLLOUT, deadline)
+            except OSError as exc:
+                if isinstance(exc, ConnectionError):
+                    raise
+                raise ConnectionError(f"the program is gone: {exc}") from exc
+
+    def receive(self, size: int, deadline: float) -> bytes:
+        while True:
+            try:
+                return self._wire.recv(size)
+            except BlockingIOError:
+                _await(self._wire, select.POLLIN, deadline)
+            except OSError:  # reset, because it ended with unread bytes; or closed by `kill`
+                return b""
+
+    def kill(self) -> str:
+        if self._how is None:
+            hung_up = select.poll()
+            hung_up.register(self._wire, 0)
+            self.end(ENDING_SECONDS if hung_up.poll(0) else 0.0)
+        return self._how or ""
+
+    def end(self, grace: float) -> str:
+        """As `kill`, where this process has not the wire: a program that is ending has `grace` seconds to report how."""
+        self._how = self._end(grace)
+        self._wire.close()
+        return self._how
+
+    def hand_over(self, send: Callable[[int], object]) -> None:
+        """Give the wire to another process; this one can only `end` the program then. `send` sends a descriptor."""
+        send(self._wire.fileno())
+        self._wire.close()
+
+
+def _await(wire: socket.socket, event: int, deadline: float) -> None:
+    left = deadline - time.monotonic()
+    if left <= 0 or not waiting.ready(wire, event, left):
+        raise TimeoutError("the program did not answer in time")

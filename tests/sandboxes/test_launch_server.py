@@ -1,0 +1,173 @@
+"""One process launches for several workers: they share warm parents and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.inside.runtime import linux_isolation
+from pytest_recode.sandboxes import SandboxContext
+from pytest_recode.sandboxes.conformance import Bench, marked, running, until
+from pytest_recode.sandboxes.launch_client import LaunchClient
+from pytest_recode.sandboxes.launch_server import LaunchServer
+from pytest_recode.task import Environment, Limits
+from tests.sandboxes.conftest import LOCAL, usable
+from tests.sandboxes.test_lifetime import of_run
+
+LIMITS = Limits(memory_mb=256, disk_mb=32, pids=32)
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Site:
+    """A server, and clients of it."""
+
+    def __init__(self, kind: str, python: str) -> None:
+        self.kind = kind
+        self.context = SandboxContext(run=f"served-{uuid4().hex}", python=python)
+        self.server = LaunchServer(LOCAL.__getitem__, workers=3)
+
+    def client(self, **other: str) -> LaunchClient:
+        address = replace(self.server.address, **other)
+        return LaunchClient(self.kind, LOCAL[self.kind].make(self.context), self.context, address)
+
+    def bench(self, environment: Environment = Environment()) -> Bench:  # noqa: B008 frozen
+        return Bench(sandbox=self.client(), environment=environment, limits=LIMITS)
+
+    def parents(self) -> list[int]:
+        """The processes of first warm parents: children of this process."""
+        return [pid for pid in of_run(self.context.run) if pid in linux_isolation.children(os.getpid())]
+
+
+@pytest.fixture(params=["process", "bubblewrap"])
+def site(request: pytest.FixtureRequest, context: SandboxContext) -> Iterator[Site]:
+    usable(request.param, context)
+    made = Site(request.param, context.python)
+    yield made
+    made.server.close()
+    assert not of_run(made.context.run)
+    assert not Path(made.server.address.socket).parent.exists()
+
+
+def test_workers_share_a_warm_parent_and_no_files(site: Site) -> None:
+    with site.bench().probe() as one, site.bench().probe() as other:
+        assert len(site.parents()) == 1
+        one.ask("open('mine', 'w').close()")
+        assert other.ask("import os; result = os.listdir()") == []
+        assert one.ask("import os; result = os.listdir()") == ["mine"]
+
+
+def test_launches_at_the_same_time_are_told_apart(site: Site) -> None:
+    """Each gets its own answer, and each end is reported to its own worker."""
+
+    def play(number: int) -> tuple[object, str]:
+        bench = site.bench()
+        with bench.probe() as probe:
+            answer = probe.ask(f"result = {number}")
+            if number % 3:
+                probe.send(f"import os; os._exit({number})")
+                assert probe.connection.receive(1, float("inf")) == b""
+            return answer, probe.connection.kill()
+
+    numbers = range(1, 25)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(play, numbers))
+    assert found == [(number, f"exited with status {number}" if number % 3 else "") for number in numbers]
+    assert len(site.parents()) == 1
+
+
+def test_a_killed_worker_takes_its_programs_along_and_no_others(site: Site) -> None:
+    mark = marked()
+    script = (
+        "import sys, time\n"
+        "from pytest_recode.sandboxes import SandboxContext\n"
+        "from pytest_recode.sandboxes.conformance import Bench\n"
+        "from pytest_recode.sandboxes.launch_client import LaunchClient\n"
+        "from pytest_recode.sandboxes.launch_server import LaunchAddress\n"
+        "from pytest_recode.task import Environment, Limits\n"
+        "from tests.sandboxes.conftest import LOCAL\n"
+        f"context = SandboxContext(run={site.context.run!r}, python={site.context.python!r})\n"
+        f"address = LaunchAddress(**{asdict(site.server.address)!r})\n"
+        f"client = LaunchClient({site.kind!r}, LOCAL[{site.kind!r}].make(context), context, address)\n"
+        "program = Bench(sandbox=client, environment=Environment(), limits=Limits(pids=32)).probe()\n"
+        "probe = program.__enter__()\n"
+        f"probe.ask(\"import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)', {mark!r}])\")\n"
+        "print('up', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with (
+        site.bench().probe() as other,
+        subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True) as worker,
+    ):
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "up\n"
+        until(lambda: [pid for pid in running(mark) if pid != worker.pid], "the program's process came up")
+        worker.kill()
+        worker.wait()
+        until(lambda: not running(mark), "the program ended with its worker")
+        assert other.ask("result = 1") == 1
+
+
+def test_a_worker_that_closes_its_sandbox_ends_its_programs_and_no_others(site: Site) -> None:
+    one, other = site.bench(), site.bench()
+    with one.probe() as its, other.probe() as stays:
+        one.sandbox.close()
+        one.sandbox.close()
+        with pytest.raises((ConnectionError, AssertionError)):
+            its.ask("result = 1")
+        assert stays.ask("result = 1") == 1
+
+
+def test_a_launch_that_fails_says_whose_fault_it_is(site: Site) -> None:
+    with pytest.raises(UserError, match="cannot import 'no_such_module'"):
+        site.bench(Environment(preload=("no_such_module",))).probe().__enter__()
+    with pytest.raises(UserError, match="no such file"):
+        site.bench(Environment(python="/nowhere/python")).probe().__enter__()
+    site.server.close()
+    with pytest.raises(SandboxError, match="launches nothing any more"):
+        site.bench().probe().__enter__()
+
+
+def test_who_has_not_the_secret_launches_nothing(site: Site) -> None:
+    stranger = Bench(sandbox=site.client(secret="00" * 32), environment=Environment(), limits=LIMITS)
+    with pytest.raises(SandboxError):
+        stranger.probe().__enter__()
+    assert not site.parents()
+    with site.bench().probe() as probe:
+        assert probe.ask("result = 1") == 1
+
+
+def test_the_end_of_the_server_ends_all(site: Site) -> None:
+    with site.bench().probe() as probe:
+        site.server.close()
+        assert probe.connection.receive(1, float("inf")) == b""
+        assert not of_run(site.context.run)
+
+
+def test_others_launch_while_a_warm_parent_imports(
+    tmp_path: Path, context: SandboxContext, request: pytest.FixtureRequest
+) -> None:
+    venv.create(tmp_path / "venv", symlinks=True)
+    packages = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    (packages / "endless.py").write_text("import time\ntime.sleep(600)\n")
+    site = Site("process", str(tmp_path / "venv/bin/python"))
+    request.addfinalizer(site.server.close)
+    with ThreadPoolExecutor(1) as pool:
+        endless = pool.submit(site.bench(Environment(preload=("endless",))).probe().__enter__)
+        until(site.parents, "the warm parent that imports came up")
+        with site.bench().probe() as probe:
+            assert probe.ask("result = 1") == 1
+        for pid in site.parents():
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(SandboxError):
+            endless.result()
