@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_recode.cli.report_arguments import count
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def add_to(commands: Commands) -> None:
     )
     report.add_argument(
         "--adoption-sample",
-        type=_count,
+        type=count,
         metavar="N",
         help="judge at most N turns for each row and level (RECODE-H: 60)",
     )
@@ -88,12 +89,6 @@ def add_to(commands: Commands) -> None:
         metavar="SHARE",
         help="a task is HARD if a smaller share of the published models solves it (default: 1/3)",
     )
-
-
-def _count(value: str) -> int:
-    if not (value.isascii() and value.isdecimal() and int(value) > 0):
-        raise argparse.ArgumentTypeError(f"{value!r} is not a whole number above 0")
-    return int(value)
 
 
 def _judge(given: argparse.Namespace) -> Judge:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 _PARTS = ("tests", "reference", "prompts")
 
 
+def count(value: str) -> int:
+    """The type of an argument that is a number of things. Raises an argparse error of one line."""
+    if not (value.isascii() and value.isdecimal() and int(value) > 0):
+        raise argparse.ArgumentTypeError(f"{value!r} is not a whole number above 0")
+    return int(value)
+
+
 def add_runs(parser: argparse.ArgumentParser, *, published: bool) -> None:
     """`published`: the command also takes files of published results."""
     more = "; also the overall_stats.json of ResearchCodeBench, for its published rows" if published else ""

@@ -119,6 +119,7 @@ class Attempt:
     answers: int | None = None  # of the model, in turns that this episode played; None: not recorded
     unparsed: int | None = None  # of these, answers that could not be used; each cost a step
     tokens: int | None = None
+    completion_tokens: int | None = None  # of these, received from models
     cost_usd: float | None = None
     shared: Shared = Shared()
     nodeid: str = ""

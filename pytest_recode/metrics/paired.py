@@ -73,8 +73,16 @@ def paired(units: Sequence[Unit], *, item: Fraction | None = None) -> Difference
 
 
 def _p(changes: Sequence[Fraction]) -> Fraction:
-    sizes = [abs(number) for number in _whole(changes) if number]
-    reached, whole = abs(sum(_whole(changes))), sum(sizes)
+    whole = _whole(changes)
+    return sign_flip_p([abs(number) for number in whole if number], abs(sum(whole)))
+
+
+def sign_flip_p(sizes: Sequence[int], reached: int) -> Fraction:
+    """The p value of `paired`, from the absolute values of the changes that are not 0, and the absolute value of their sum.
+
+    Both as whole numbers in any common unit, such as solved attempts.
+    """
+    whole = sum(sizes)
     if reached == 0:
         return Fraction(1)
     if (whole + 1) * (len(sizes) + 1) > _MOST_BITS and len(set(sizes)) > 1:

@@ -233,15 +233,20 @@ def contrast(first: Scored, second: Scored, *, scaled: bool) -> Difference:
 def contrast_units(first: Scored, second: Scored, *, scaled: bool) -> tuple[list[Unit], Fraction]:
     """The units of `contrast`, and the weight of the additional items of its interval: the mean weight of a snippet."""
     both = {task: first[task][0] for task in first if task in second}
-    by_papers = len({snippet.paper for snippet in both.values()}) >= FEW_PAPERS
+    unit = unit_names(both)
     changes: dict[str, tuple[Fraction, int]] = {}
     for task, snippet in both.items():
         weight = snippet.lines if scaled else 1
-        key = snippet.paper if by_papers else task
-        change, total = changes.get(key, (Fraction(), 0))
-        changes[key] = (change + weight * (second[task][1] - first[task][1]), total + weight)
+        change, total = changes.get(unit[task], (Fraction(), 0))
+        changes[unit[task]] = (change + weight * (second[task][1] - first[task][1]), total + weight)
     whole = [Unit(change=change, weight=weight) for change, weight in changes.values()]
     return whole, Fraction(sum(unit.weight for unit in whole), len(both))
+
+
+def unit_names(snippets: Mapping[str, Snippet]) -> dict[str, str]:
+    """Task -> the unit that `contrast` treats as independent: its paper, or itself."""
+    by_papers = len({snippet.paper for snippet in snippets.values()}) >= FEW_PAPERS
+    return {task: snippet.paper if by_papers else task for task, snippet in snippets.items()}
 
 
 def units(snippets: Iterable[Snippet]) -> str:

@@ -44,7 +44,7 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
     """
     equal = equal or Equal()
     facts = record.get("facts") or {}
-    snippet = _snippet(facts)
+    snippet = snippet_of(facts)
     costs = record["usage"]
     settings = repr(record["settings"])
     return Attempt(
@@ -62,6 +62,7 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         answers=_sum_of(record, "steps"),
         unparsed=_sum_of(record, "unparsed"),
         tokens=costs["prompt_tokens"] + costs["completion_tokens"],
+        completion_tokens=costs["completion_tokens"],
         cost_usd=costs["cost_usd"],
         shared=equal(_shared(record)),
         nodeid=record["nodeid"],
@@ -205,7 +206,8 @@ def _turn(turn: TurnRecord, equal: Equal) -> TurnScore:
     )
 
 
-def _snippet(facts: Mapping[str, Any]) -> Snippet | None:
+def snippet_of(facts: Mapping[str, Any]) -> Snippet | None:
+    """The snippet that a task's facts describe; None for a task of another kind."""
     if not {"paper", "snippet", "lines"} <= facts.keys():
         return None
     return Snippet(paper=str(facts["paper"]), name=str(facts["snippet"]), lines=facts["lines"], dates=iso_dates(facts))
@@ -213,5 +215,5 @@ def _snippet(facts: Mapping[str, Any]) -> Snippet | None:
 
 def task_key(task: str, facts: Mapping[str, Any]) -> str:
     """The name of a task in reports, from its id and facts; published results use the same names."""
-    snippet = _snippet(facts)
+    snippet = snippet_of(facts)
     return f"{snippet.paper}/{snippet.name}" if snippet else task

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.models.table import Entry
+from pytest_recode.models.table import Entry, Price
 
 
 @functools.cache
@@ -102,6 +102,13 @@ def _info(entry: Entry) -> Mapping[str, Any]:
 def priced(entry: Entry) -> bool:
     """Whether the price of this model is known."""
     return cost(entry, 1000, 1000, None) is not None
+
+
+def list_price(entry: Entry) -> Price | None:
+    """The price without discounts, by the entry or by litellm's table; None if unknown. Of calls of usual length: some models have
+    a higher price for long prompts."""
+    prompt, completion = cost(entry, 1000, 0, None), cost(entry, 0, 1000, None)
+    return None if prompt is None or completion is None else Price(prompt=1000 * prompt, completion=1000 * completion)
 
 
 def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | None:

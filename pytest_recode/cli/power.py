@@ -1,0 +1,160 @@
+"""The command `pytest-recode power`: which difference between two models a set of tasks can detect."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_recode.cli.report_arguments import count
+from pytest_recode.faults import UserError
+
+if TYPE_CHECKING:
+    from pytest_recode.cli import Commands
+    from pytest_recode.metrics.attempt import Attempt, Snippet
+    from pytest_recode.models.table import Price
+
+    Tasks = Mapping[str, Mapping[str, Snippet | None]]
+    """Format -> task -> its snippet."""
+
+_ATTEMPTS = (1, 3, 5)
+_PRICED = ("gpt-5-mini", "gpt-5", "claude-sonnet-4")
+"""The models whose costs are shown: a cheap, a normal and a dear one of RECODE-H's published table."""
+
+
+def add_to(commands: Commands) -> None:
+    power = commands.add_parser(
+        "power",
+        help="which difference between two models a set of tasks can detect",
+        description="Simulate comparisons of two models on a set of tasks, and print the smallest difference that is found with a"
+        " probability of 80 %.",
+    )
+    power.set_defaults(command=_power)
+    power.add_argument(
+        "--tasks",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="the tasks: directories or manifests; default: those of the runs",
+    )
+    power.add_argument(
+        "--runs",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=Path,
+        metavar="RUN",
+        help="runs whose solve rates are the difficulties of the tasks, and whose tokens give the cost: directories, results.jsonl, or the"
+        " overall_stats.json of ResearchCodeBench; default: assumed difficulties",
+    )
+    power.add_argument(
+        "--attempts",
+        type=count,
+        metavar="K",
+        help=f"attempts of each model at each task; default: {', '.join(map(str, _ATTEMPTS))}",
+    )
+    power.add_argument("--seed", type=int, metavar="N", help="seed of the simulation; default: always the same one")
+    power.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
+
+
+def _power(given: argparse.Namespace) -> str:
+    from pytest_recode.cli import report_tables
+    from pytest_recode.metrics import difficulty, power
+    from pytest_recode.metrics.episode_tokens import mean_tokens
+    from pytest_recode.render import report, report_power
+    from pytest_recode.render.words import plural
+
+    if not given.tasks and not given.runs:
+        raise UserError(
+            "power needs tasks: give --tasks DIR, or --runs RUN for the tasks and solve rates of recorded runs"
+        )
+    if given.attempts and given.attempts > power.MOST_ATTEMPTS:
+        raise UserError(f"--attempts={given.attempts}: give a number from 1 to {power.MOST_ATTEMPTS}")
+    found = report_tables.rows_of(given.runs) if given.runs else None
+    played = [one for group in found.everything.values() for one in group if one.played] if found else []
+    notes = list(found.notes) if found else []
+    tasks = _tasks(given.tasks, notes) if given.tasks else _tasks_of(played)
+    of_tasks = [one for one in played if one.task in tasks.get(one.row.format, ())]
+    if found and not of_tasks:
+        raise UserError(
+            f"--runs={given.runs[0]}: no episode {'of --tasks ' if given.tasks else ''}has a verdict, so nothing is known of the tasks:"
+            " give other runs, or --tasks alone"
+        )
+    seed = power.SEED if given.seed is None else given.seed
+    answers = []
+    for task_format, its in tasks.items():
+        its_own = [one for one in of_tasks if one.row.format == task_format]
+        known = difficulty.recorded(its_own)
+        whole = power.task_set(its, known)
+        if found and (unknown := len(its) - len(known)):
+            notes.append(f"--runs: no verdict on {plural(unknown, 'task')}, whose difficulty is assumed")
+        tokens = mean_tokens(its_own)
+        costs = {model: tokens.cost_usd(price) for model, price in _prices().items()} if tokens else {}
+        for number in [given.attempts] if given.attempts else _ATTEMPTS:
+            episodes = number * len(its)
+            answers.append(
+                report_power.Detectable(
+                    format=task_format,
+                    units=whole.units,
+                    attempts=number,
+                    episodes=episodes,
+                    points=power.smallest(whole, number, seed=seed),
+                    tokens=tokens,
+                    costs={model: cost and episodes * cost for model, cost in costs.items()},
+                )
+            )
+    if other := len({(one.row.format, one.task) for one in played} - {(one.row.format, one.task) for one in of_tasks}):
+        notes.append(f"--runs: {plural(other, 'task')} not below --tasks, and omitted")
+    if found and found.simulated:
+        notes.append(report_tables.SIMULATED)
+    table = report_power.table(answers, seed=seed, recorded=_recorded(of_tasks))
+    if given.format == "json":
+        return report.as_json([table], notes)
+    if given.format == "markdown":
+        return report.markdown([table], notes)
+    return report.text([table], notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+
+
+def _tasks(paths: Sequence[Path], notes: list[str]) -> Tasks:
+    """The tasks below these paths that can run. Raises `UserError` if there is none; appends to `notes` which cannot."""
+    from pytest_recode.formats.discovery import find
+    from pytest_recode.metrics.record_attempts import snippet_of, task_key
+
+    found = find(paths, task_key)
+    notes += [f"--tasks: {note}" for note in found.notes]
+    notes += [f"--tasks: {name} is omitted: {task.fault}" for (_, name), task in found.tasks.items() if task.fault]
+    tasks: dict[str, dict[str, Snippet | None]] = {}
+    for (task_format, name), task in found.tasks.items():
+        if not task.fault:
+            tasks.setdefault(task_format, {})[name] = snippet_of(task.facts)
+    if not tasks:
+        raise UserError(f"--tasks={paths[0]}: no task that can run" + (f" ({notes[-1]})" if notes else ""))
+    return tasks
+
+
+def _tasks_of(attempts: Sequence[Attempt]) -> Tasks:
+    tasks: dict[str, dict[str, Snippet | None]] = {}
+    for one in attempts:
+        tasks.setdefault(one.row.format, {})[one.task] = one.snippet
+    return tasks
+
+
+def _recorded(played: Sequence[Attempt]) -> str:
+    """Where the recorded difficulties are from, in words; "" if there are none."""
+    from pytest_recode.render.report_table import listed
+    from pytest_recode.render.words import plural
+
+    models = list(dict.fromkeys(one.row.model + (" *" if one.row.simulated else "") for one in played))
+    return f"solve rates of {plural(len(played), 'recorded episode')} of {listed(models, 'and')}" if played else ""
+
+
+def _prices() -> dict[str, Price | None]:
+    from pytest_recode.models.client import list_price
+    from pytest_recode.models.table import TABLE
+
+    return {model: list_price(TABLE[model]) for model in _PRICED}

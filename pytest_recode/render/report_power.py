@@ -1,0 +1,99 @@
+"""The table of `pytest-recode power`: which difference between two models a set of tasks can detect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_recode.metrics import difficulty, power
+from pytest_recode.metrics.episode_tokens import EpisodeTokens
+from pytest_recode.render.report_table import Column, Table, columns, listed
+from pytest_recode.render.words import plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detectable:
+    """The answer for one benchmark and number of attempts. `points`: whole percentage points; None: no difference is found.
+
+    `tokens`: of an episode of this benchmark; None: unknown. `costs`: model -> US dollars of its episodes, if the tokens are known;
+    None: its price is unknown.
+    """
+
+    format: str
+    units: str
+    attempts: int
+    episodes: int  # per model
+    points: int | None
+    tokens: EpisodeTokens | None
+    costs: Mapping[str, float | None]
+
+
+def table(found: Sequence[Detectable], *, seed: int, recorded: str) -> Table:
+    """`recorded`: where recorded difficulties are from; "": all are assumed."""
+    several = len({one.format for one in found}) > 1
+    priced = dict.fromkeys(model for one in found for model, cost in one.costs.items() if cost is not None)
+    return Table(
+        name="power",
+        title=f"Smallest difference of solved episodes that is found with a probability of {100 * power.WANTED} %",
+        columns=(
+            *(columns("text", format="benchmark") if several else ()),
+            Column(key="units", head="test by", fold=not several),
+            *columns("count", attempts="attempts", episodes="episodes per model"),
+            Column(key="points", head="points", kind="number"),
+            *(Column(key=f"cost_usd_{model}", head=f"{model} $", kind="money") for model in priced),
+        ),
+        rows=tuple(
+            {
+                "format": one.format,
+                "units": one.units,
+                "attempts": one.attempts,
+                "episodes": one.episodes,
+                "points": one.points,
+                **{f"cost_usd_{model}": one.costs.get(model) for model in priced},
+            }
+            for one in found
+        ),
+        notes=tuple(_notes(found, seed, recorded)),
+    )
+
+
+def _notes(found: Sequence[Detectable], seed: int, recorded: str) -> Iterator[str]:
+    if any(one.points is None for one in found):
+        yield "points -: no difference is found; even if one model solves everything and the other nothing, p is not below 0.05"
+    yield (
+        f"found: the verdict of pytest-recode gate is better (p < 0.05, one comparison); {power.SIMULATIONS:,} simulated comparisons"
+        f" for each difference, seed {seed}"
+    )
+    yield f"difficulties: {recorded or _assumed()}"
+    if any(one.attempts > 1 for one in found):
+        yield (
+            "attempts: assumed to be independent, given the model and the task; the more they agree, the closer the points come to"
+            " those of one attempt"
+        )
+    yield from _cost_notes(found)
+
+
+def _assumed() -> str:
+    found = difficulty.ASSUMED
+    return (
+        f"assumed: solve probabilities of tasks spread as beta({found.solved:.2f}, {found.unsolved:.2f}), as in ResearchCodeBench's"
+        " published results; --runs uses recorded ones"
+    )
+
+
+def _cost_notes(found: Sequence[Detectable]) -> Iterator[str]:
+    tokens = {one.format: one.tokens for one in found}
+    for name, its in tokens.items():
+        if its is not None:
+            of = f" of {name}" if len(tokens) > 1 else ""
+            yield (
+                f"cost: {its.prompt:,.0f} prompt and {its.completion:,.0f} completion tokens per episode{of}, the mean of"
+                f" {plural(its.episodes, 'episode')} of {listed(its.models, 'and')}; other models may need more or fewer"
+            )
+    if any(tokens.values()):
+        yield "cost: of one model's episodes, by list prices; a comparison costs the sum of two. Cached prompts may cost less"
+    if unknown := list(dict.fromkeys(model for one in found for model, cost in one.costs.items() if cost is None)):
+        yield f"cost of {listed(unknown, 'and')}: unknown, because the price is unknown"
+    if lacking := [name for name, its in tokens.items() if its is None]:
+        of = f" of {listed(lacking, 'and')}" if len(lacking) < len(tokens) else ""
+        yield f"cost{of}: unknown, because no recorded episode of a real model is given: add --runs RUN"
