@@ -9,6 +9,7 @@ from pytest_recode.metrics import difficulty, power
 from pytest_recode.metrics.episode_tokens import EpisodeTokens
 from pytest_recode.render.report_table import Column, Table, columns, listed
 from pytest_recode.render.words import plural
+from pytest_recode.verdict import legible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ def table(found: Sequence[Detectable], *, seed: int, recorded: str) -> Table:
             }
             for one in found
         ),
-        notes=tuple(_notes(found, seed, recorded)),
+        notes=tuple(legible(note, keep="") for note in _notes(found, seed, recorded)),
     )
 
 

@@ -1,0 +1,220 @@
+"""`pytest-recode power`, as its users call it, and the figures of the documentation that come from it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_recode.metrics.power import smallest, task_set
+from pytest_recode.models.client import list_price
+from pytest_recode.models.table import TABLE
+from tests.messages import assert_line, assert_message
+from tests.metrics.samples import own_run, record, run, stats
+from tests.projects import Command
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md"))
+NAMES = sorted(path.parent.name for path in ROOT.glob("tasks/*/task.yaml"))
+MODELS = ("gpt-5-mini", "gpt-5", "claude-sonnet-4")
+SPENT = {"prompt_tokens": 200_000, "completion_tokens": 30_000, "cost_usd": None}
+
+
+def episodes(tasks: list[str], attempts: int = 2, **more: Any) -> list[dict[str, Any]]:
+    return [
+        record(task, (4,) if (place + number) % 2 else (1, 1), attempt=number, usage=SPENT, **more)
+        for place, task in enumerate(tasks)
+        for number in range(1, attempts + 1)
+    ]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """With the bundled tasks, and a run of a real model's episodes at them."""
+    (tmp_path / "tasks").symlink_to(ROOT / "tasks")
+    run(tmp_path / "compare", episodes(NAMES, model="gpt-5"))
+    return tmp_path
+
+
+def tables(text: str) -> list[dict[str, Any]]:
+    [table] = json.loads(text)["tables"]
+    rows: list[dict[str, Any]] = table["rows"]
+    return rows
+
+
+def test_of_tasks_alone(command: Command, place: Path) -> None:
+    done = command(place, "power", "--tasks", "tasks")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if re.match(r" +\d", line)]
+    assert [row[:2] for row in rows] == [["1", "8"], ["3", "24"], ["5", "40"]]
+    points = [int(row[2]) for row in rows]
+    assert points == sorted(points, reverse=True)
+    assert "test by 8 tasks" in done.stdout
+    assert_line(done.stdout, "difficulties", "assumed", "beta(0.54, 0.54)", "--runs")
+    assert_line(done.stdout, "cost", "unknown", "--runs RUN")
+    assert "$" not in done.stdout
+    asked = command(place, "power", "--tasks", "tasks", "--format=json")
+    assert [row["points"] for row in tables(asked.stdout)] == points
+    assert command(place, "power", "--tasks", "tasks").stdout == done.stdout
+
+
+def test_one_number_of_attempts_and_another_seed(command: Command, place: Path) -> None:
+    done = command(place, "power", "--tasks", "tasks", "--attempts=2", "--seed=0", "--format=json")
+    [row] = tables(done.stdout)
+    assert (row["attempts"], row["episodes"], row["units"]) == (2, 16, "8 tasks")
+    assert "seed 0" in done.stdout
+    assert "to be independent" in done.stdout
+    assert "to be independent" not in command(place, "power", "--tasks", "tasks", "--attempts=1").stdout
+
+
+def test_recorded_runs_give_difficulties_and_costs(command: Command, place: Path) -> None:
+    done = command(place, "power", "--runs", "compare", "--format=json")
+    for row in tables(done.stdout):
+        assert row["units"] == "8 tasks"
+        for model in MODELS:
+            price = list_price(TABLE[model])
+            assert price is not None
+            each = 0.2 * price.prompt + 0.03 * price.completion
+            assert row[f"cost_usd_{model}"] == pytest.approx(row["episodes"] * each)
+    shown = command(place, "power", "--runs", "compare").stdout
+    assert_line(shown, "cost", "200,000 prompt", "30,000 completion", "16 episodes", "gpt-5")
+    assert_line(shown, "difficulties", "16 recorded episodes", "gpt-5")
+    # Every task is solved half the time, which is noisier than what is assumed
+    alone = command(place, "power", "--tasks", "tasks", "--format=json")
+    both = command(place, "power", "--tasks", "tasks", "--runs", "compare", "--format=json")
+    assert tables(both.stdout) == tables(done.stdout)
+    assert [row["points"] for row in tables(both.stdout)] != [row["points"] for row in tables(alone.stdout)]
+
+
+def test_simulated_and_published_episodes_have_no_cost(command: Command, tmp_path: Path) -> None:
+    run(tmp_path / "sim", episodes(["a", "b", "c", "d", "e", "f", "g"], model="sim/expert", simulated=True))
+    done = command(tmp_path, "power", "--runs", "sim")
+    assert "$" not in done.stdout
+    assert_line(done.stdout, "cost", "unknown", "--runs RUN")
+    assert_line(done.stdout, "* simulated", "nothing about real models")
+    (tmp_path / "overall_stats.json").write_text(json.dumps(stats()))
+    theirs = command(tmp_path, "power", "--runs", "overall_stats.json", "--attempts=1")
+    assert "test by 20 papers" in theirs.stdout
+    assert_line(theirs.stdout, "cost", "unknown")
+
+
+@pytest.mark.slow
+def test_benchmarks_are_separate(command: Command, tmp_path: Path) -> None:
+    run(tmp_path / "one", episodes([f"t{number}" for number in range(9)], model="gpt-5"))
+    run(tmp_path / "other", own_run("gpt-4.1", "GPT_4_1"))
+    done = command(tmp_path, "power", "--runs", "one", "other", "--attempts=1", "--format=json")
+    one, other = tables(done.stdout)
+    assert (one["format"], one["units"], one["episodes"]) == ("directory", "9 tasks", 9)
+    assert (other["format"], other["units"], other["episodes"]) == ("researchcodebench", "20 papers", 212)
+    assert one["cost_usd_gpt-5"] > other["cost_usd_gpt-5"]
+    assert "| directory | 9 tasks |" in command(tmp_path, "power", "--runs", "one", "other", "--format=markdown").stdout
+
+
+def test_few_tasks_find_nothing(command: Command, place: Path) -> None:
+    done = command(place, "power", "--tasks", "tasks/bpe", "tasks/mbar")
+    assert done.returncode == 0, done.stderr
+    assert [
+        row["points"] for row in tables(command(place, "power", "--tasks", "tasks/bpe", "--format=json").stdout)
+    ] == [None] * 3
+    assert_line(done.stdout, "points -", "no difference is found", "not below 0.05")
+    assert "test by 2 tasks" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject", "more"),
+    [
+        ([], "power needs tasks", ("--tasks DIR", "--runs RUN")),
+        (["--tasks", "empty"], "empty", ("contains no tasks", "task.yaml")),
+        (["--tasks", "broken"], "--tasks=broken", ("no task that can run",)),
+        (["--tasks", "tasks", "--attempts=51"], "--attempts=51", ("from 1 to 50",)),
+        (["--runs", "errors"], "--runs=errors", ("no episode has a verdict", "--tasks alone")),
+        (["--tasks", "tasks", "--runs", "others"], "--runs=others", ("no episode of --tasks", "--tasks alone")),
+        (["--runs", "nothing"], "nothing", ("no such file",)),
+    ],
+)
+def test_a_fault_is_one_line(
+    command: Command, place: Path, arguments: list[str], subject: str, more: tuple[str, ...]
+) -> None:
+    (place / "empty").mkdir()
+    (place / "broken/one").mkdir(parents=True)
+    (place / "broken/one/task.yaml").write_text("schema: 1\nid: [\n")
+    run(place / "errors", [record("a", (), outcome="error")])
+    run(place / "others", [record("another")])
+    done = command(place, "power", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_message(done.stderr.strip().splitlines()[-1], subject, *more)
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_what_is_left_out_is_said(command: Command, place: Path) -> None:
+    run(place / "part", [*episodes(NAMES[:6], model="gpt-5"), record("another", model="gpt-5")])
+    done = command(place, "power", "--tasks", "tasks", "--runs", "part", "--attempts=1")
+    assert_line(done.stdout, "--runs: no verdict on 2 tasks", "assumed")
+    assert_line(done.stdout, "--runs: 1 task not below --tasks", "omitted")
+    assert_line(done.stdout, "difficulties", "12 recorded episodes")
+
+
+def test_no_text_of_a_run_reaches_the_terminal_as_it_is(command: Command, tmp_path: Path) -> None:
+    run(tmp_path / "run", episodes([f"t{number}" for number in range(6)], model="gpt\x1b[31m\n5"))
+    for form in ("text", "markdown", "json"):
+        done = command(tmp_path, "power", "--runs", "run", f"--format={form}")
+        assert done.returncode == 0
+        assert "\x1b" not in done.stdout
+        assert not any(line.startswith("5") for line in done.stdout.splitlines())
+
+
+def commands() -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        for line in re.findall(r"^(?:    |\$ )?(pytest-recode power .*)$", page.read_text("utf-8"), re.MULTILINE):
+            found.append((page.name, line))
+    return found
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_a_printed_command_works(command: Command, place: Path, page: str, line: str) -> None:
+    done = command(place, *shlex.split(line, comments=True)[1:])
+    assert done.returncode == 0, done.stderr
+
+
+def page(name: str) -> str:
+    return " ".join((ROOT / "docs" / name).read_text("utf-8").split())
+
+
+def test_the_figures_of_the_bundled_tasks_are_current(command: Command, place: Path) -> None:
+    shown = command(place, "power", "--tasks", "tasks", "--format=markdown").stdout
+    rows = [line for line in shown.splitlines() if line.startswith("|")]
+    text = (ROOT / "docs/reference/bundled-tasks.md").read_text("utf-8")
+    assert "\n".join(rows) in text
+    assert len(rows) == 5
+    points = [row.split("|")[3].strip() for row in rows[2:]]
+    assert f"With eight tasks, a difference below {points[0]} points is noise" in page("reference/bundled-tasks.md")
+    assert f"below {points[1]} with three attempts, and below {points[2]} with five" in page(
+        "reference/bundled-tasks.md"
+    )
+
+
+def test_the_table_of_tasks_and_attempts_is_current() -> None:
+    text = page("how-to/compare-models.md")
+    for count in (8, 20, 50, 100, 200):
+        tasks = task_set({f"t{number}": None for number in range(count)}, {})
+        cells = [str(smallest(tasks, attempts)) for attempts in (1, 3, 5)]
+        assert f"| {count} | {' | '.join(cells)} |" in text
+
+
+def test_the_costs_of_the_recommended_commands_are_current() -> None:
+    text = page("how-to/compare-models.md")
+    assert "200,000 prompt tokens and 30,000 completion tokens" in text
+    for name, attempts in (("cheap", 1), ("normal", 3), ("careful", 5)):
+        tasks = task_set(dict.fromkeys(NAMES), {})
+        dollars = []
+        for model in MODELS:
+            price = list_price(TABLE[model])
+            assert price is not None
+            dollars.append(f"{8 * attempts * (0.2 * price.prompt + 0.03 * price.completion):.2f}")
+        cells = [name, f"`--recode-attempts={attempts}`", str(8 * attempts), str(smallest(tasks, attempts)), *dollars]
+        assert f"| {' | '.join(cells)} |" in text
