@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = (1, 3, 5)
 _PRICED = ("gpt-5-mini", "gpt-5", "claude-sonnet-4")
-"""The models whose costs are shown: a cheap, a normal and a dear one of RECODE-H's published table."""
+"""The models whose costs are shown: a cheap, a normal and an expensive one of RECODE-H's published table."""
 
 
 def add_to(commands: Commands) -> None:
