@@ -24,7 +24,7 @@ from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_messa
 from pytest_recode.task import Limits
 
 WARM_SECONDS = 300.0  # for the imports of a warm parent
-START_SECONDS = 30.0
+START_SECONDS = 120.0  # launches of other workers may be before it
 KILL_SECONDS = 60.0  # the kernel of a busy machine takes seconds to free what a killed process had
 
 Mode = Literal["nested", "alone", "plain"]
