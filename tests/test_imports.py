@@ -14,9 +14,9 @@ import pytest
 from pytest_recode.sandboxes.shipping import imports
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
-VALUES = {"clock", "faults", "proofs", "settings", "slots", "stopping", "task", "usage", "verdict"}
+VALUES = {"built_in", "clock", "faults", "proofs", "settings", "slots", "stopping", "task", "usage", "verdict"}
 """Modules that every package may import, as it may the values of an episode."""
-LOOP = {"assembly", "error_record", "loop", "player", "recorder", "setup", "stored_turns"}
+LOOP = {"assembly", "error_record", "first_prompt", "loop", "player", "recorder", "setup", "stored_turns"}
 """Modules of `episode` that are no values."""
 MAY = {
     "values": set(),
@@ -35,7 +35,7 @@ MAY = {
     "export": {"records", "render"},
     "validation": {"feedback", "oracle", "sandboxes", "simulated"},
     "episode": {"agents", "feedback", "gateway", "models", "oracle", "records", "sandboxes"},
-    "cli": {"export", "formats", "metrics", "models", "records", "render"},
+    "cli": {"episode", "export", "formats", "metrics", "models", "records", "render", "sandboxes", "validation"},
     "testing": {"agents", "formats", "inside", "sandboxes"},
     "plugin": {
         "agents",

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pytest_recode.agents.prompts import cut, fence_for, printable
-from pytest_recode.models import Message, Model, Reply, ToolCall
+from pytest_recode.models import Message, Model, Reply, Tool, ToolCall
 from pytest_recode.records.checkpoint import typed_field
 
 MAX_TOKENS = 40_000
@@ -227,6 +227,11 @@ def size(messages: Sequence[Message]) -> int:
         len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
         for message in messages
     )
+
+
+def size_of_tools(tools: Sequence[Tool]) -> int:
+    """In characters."""
+    return sum(len(json.dumps([tool.name, tool.description, dict(tool.parameters)])) for tool in tools)
 
 
 def message_of(kept: Mapping[str, Any]) -> Message:

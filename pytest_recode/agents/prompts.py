@@ -93,27 +93,32 @@ The actions:
 
 def brief_text(brief: Brief, *, workspace: bool = False) -> str:
     """Paper, instruction, targets, repository: what stays the same for the whole episode. `workspace`: the agent can read files."""
+    return "\n\n".join(brief_sections(brief, workspace=workspace).values())
+
+
+def brief_sections(brief: Brief, *, workspace: bool = False) -> dict[str, str]:
+    """The sections of `brief_text`, by what they are."""
     paths = sorted(brief.repo)
     files = brief_files(brief)
     listed = "\n".join(paths[:MAX_LISTED])
     if len(paths) > MAX_LISTED:
         listed += f"\n... and {len(paths) - MAX_LISTED} more files"
-    sections = [f"# Task: {brief.title}"]
+    sections = {"title": f"# Task: {brief.title}"}
     if brief.paper:
-        sections.append(f"# Paper{_file(PAPER_FILE, files)}\n\n{brief.paper.strip()}")
+        sections["paper"] = f"# Paper{_file(PAPER_FILE, files)}\n\n{brief.paper.strip()}"
     elif PAPER_FILE in brief.instruction and PAPER_FILE not in brief.repo:
-        sections.append(f"# Paper\n\nThe instruction refers to {PAPER_FILE}, which is not part of this run.")
-    sections.append(f"# Instruction{_file(INSTRUCTION_FILE, files)}\n\n{brief.instruction.strip()}")
-    sections.append("# Targets (the files you must write)\n\n" + "\n".join(brief.targets))
+        sections["paper"] = f"# Paper\n\nThe instruction refers to {PAPER_FILE}, which is not part of this run."
+    sections["instruction"] = f"# Instruction{_file(INSTRUCTION_FILE, files)}\n\n{brief.instruction.strip()}"
+    sections["targets"] = "# Targets (the files you must write)\n\n" + "\n".join(brief.targets)
     if brief.interfaces:
-        sections.append("# Interfaces under test\n\n" + "\n".join(brief.interfaces))
+        sections["interfaces"] = "# Interfaces under test\n\n" + "\n".join(brief.interfaces)
     if workspace and files:
         verb = "holds" if len(files) == 1 else "hold"
         listed += (
             f"\n\nBeside these files, {' and '.join(files)} of the workspace {verb} the text above, word for word."
         )
-    sections.append(f"# Files of the repository\n\n{listed}")
-    return "\n\n".join(sections)
+    sections["listing"] = f"# Files of the repository\n\n{listed}"
+    return sections
 
 
 def _file(path: str, files: Files) -> str:

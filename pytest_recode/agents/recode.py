@@ -24,7 +24,7 @@ from typing import Any
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.json_calls import arguments_in
-from pytest_recode.agents.memory import Entry, Memory, limit_of
+from pytest_recode.agents.memory import Entry, Memory, limit_of, size_of_tools
 from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.prompts import (
     brief_text,
@@ -50,7 +50,7 @@ from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
 
-_OF_TOOLS = sum(len(json.dumps([tool.name, tool.description, dict(tool.parameters)])) for tool in TOOLS)
+_OF_TOOLS = size_of_tools(TOOLS)
 """Characters of the tools, which a prompt of native calls has beside its messages."""
 
 

@@ -1,4 +1,4 @@
-"""The command `pytest-recode`: reads the records of runs, and begins tasks. Each subcommand is a module with `add_to`.
+"""The command `pytest-recode`: reads the records of runs, and begins and previews tasks. Each subcommand is a module with `add_to`.
 
 A module imports what its command needs when the command runs: `--help` and errors of argparse need none of it.
 """
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
-from pytest_recode.cli import bless, export, gate, html, merge, new, plot, power, report, show
+from pytest_recode.cli import bless, export, gate, html, merge, new, plot, power, preview, report, show
 from pytest_recode.faults import RecordsError, UserError
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pytest-recode",
-        description="Look at runs of pytest-recode, report on them, compare them with a baseline, merge the shards of one, say what a set of tasks can detect, or begin a task.",
+        description="Look at runs of pytest-recode, report on them, compare them with a baseline, merge the shards of one, say what a set of tasks can detect, begin a task, or preview one.",
     )
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (report, show, html, plot, export, bless, gate, power, merge, new):
+    for command in (report, show, html, plot, export, bless, gate, power, merge, new, preview):
         command.add_to(commands)
     return parser

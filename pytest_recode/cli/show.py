@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_recode.cli.paging import paged
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _show(given: argparse.Namespace) -> str:
             )
         found = choose(episodes, ids, given.expression)
         if len(found) > 1:
-            return _paged(painted(listed(found, str(run)), colour=_colour()), given)
+            return paged(painted(listed(found, str(run)), colour=_colour()), pager=not given.no_pager)
         path = found[0].path
     episode = read_episode(path)
     numbers = [turn.number for turn in episode.turns]
@@ -71,7 +70,7 @@ def _show(given: argparse.Namespace) -> str:
         known = f"its turns are {', '.join(map(str, numbers))}" if numbers else "it has no turn yet"
         raise UserError(f"--turn={given.turn}: the episode has no such turn; {known}")
     view = View(turn=given.turn, diff=given.diff, prompts=given.prompts)
-    return _paged(painted(shown(episode, view), colour=_colour()), given)
+    return paged(painted(shown(episode, view), colour=_colour()), pager=not given.no_pager)
 
 
 def _run_and_ids(given: argparse.Namespace) -> tuple[Path, list[str]]:
@@ -106,13 +105,3 @@ def _complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list
 
 def _colour() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def _paged(text: str, given: argparse.Namespace) -> str:
-    """Show `text` in a pager and return ""; or return it, if the output is no terminal or there is no pager."""
-    command = os.environ.get("PAGER", "less")
-    if given.no_pager or not sys.stdout.isatty() or not command or shutil.which(command.split()[0]) is None:
-        return text
-    environ = {"LESS": "FRX", **os.environ}  # leave if the text fits, show colours, keep the text on the screen
-    subprocess.run(command, shell=True, input=text.encode(), env=environ, check=False)
-    return ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.agents import Agent, AgentContext, AgentKind
+from pytest_recode.agents import Agent, AgentContext, AgentKind, Log
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
@@ -150,6 +150,20 @@ class GatewayMeter:
         self.meter.settle()
 
 
+def agent_context(task: Task, settings: Settings, model: Model | None, log: Log) -> AgentContext:
+    """The part of an agent's context that its prompts depend on."""
+    return AgentContext(
+        model=model,
+        steps=settings.steps,
+        turns=settings.turns,
+        log=log,
+        reindent=settings.reindent,
+        memory_threshold=settings.memory_threshold,
+        memory_keep=settings.memory_keep,
+        command_seconds=task.limits.command_seconds,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """The parts of one episode. `turn` and `first_turn`: what `CallObserver` has now."""
@@ -190,20 +204,14 @@ class Stage:
         model = None
         if cast.model is not None and plan.model is not None and cast.agent.needs_model:
             model = self._model(plan.model, cast.model)
+        context = agent_context(plan.task, self.settings, model, self.log)
         return cast.agent.make(
-            AgentContext(
-                model=model,
-                steps=self.settings.steps,
-                turns=self.settings.turns,
-                log=self.log,
-                reindent=self.settings.reindent,
-                memory_threshold=self.settings.memory_threshold,
-                memory_keep=self.settings.memory_keep,
+            replace(
+                context,
                 embedder=self._embedder() if cast.agent.needs_model else None,
                 shared=self.out,
                 files=self.files,
                 waiting=self._waiting,
-                command_seconds=plan.task.limits.command_seconds,
                 solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,
             )
         )

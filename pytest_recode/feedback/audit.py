@@ -30,6 +30,8 @@ REFERENCE, TESTS, NO_LANGUAGE = (
     "holds characters that are no language",
 )
 """Problems of a text, as predicates: the field's name is the subject."""
+CATEGORY = "names the category of the fault"
+UNBROKEN = "holds characters without a space that are longer than any word"
 ENCODED = ", in another form than they have"
 
 MOST_FILE = 1024 * 1024
@@ -95,40 +97,22 @@ def audited(
     Passages that `style` allows are measured but not cut: code of the reference in fields that may have code, and in these fields also
     text of the hidden tests if the run shows their output.
     """
-    known = (*hidden.brief, *map(words_of, _texts(candidate)))
+    known = _known(hidden, candidate)
     shown = []
     total = cut = hidden_passages = reference_tokens = tests_tokens = reference_run = tests_run = 0
     for item in items:
         fields: dict[str, Any] = {}
         for name in WORDS:
             words = visible(getattr(item, name))
-            theirs = repeated(words, hidden.reference.plain, known)
-            tests = repeated(words, hidden.tests.plain, known)
-            free = name in style.may_have_code
-            disguised = _joined(
-                [
-                    *(() if free else _beside(encoded(words, hidden.reference, known), theirs.spans)),
-                    *(() if free and style.test_output else _beside(encoded(words, hidden.tests, known), tests.spans)),
-                    *(() if free else no_language(words, known)),
-                    *unbroken(words),
-                ]
-            )
-            spans = _joined(
-                [
-                    *(() if free else theirs.spans),
-                    *(() if free and style.test_output else tests.spans),
-                    *disguised,
-                    *_categories(words),
-                ]
-            )
-            fields[name] = _without(words, spans)
+            found = _found(name, words, hidden, known, style)
+            fields[name] = _without(words, found.spans)
             total += len(tokenised(words))
-            cut += len(spans)
-            hidden_passages += len(disguised)
-            reference_tokens += _tokens(theirs)
-            tests_tokens += _tokens(tests)
-            reference_run = max(reference_run, theirs.longest)
-            tests_run = max(tests_run, tests.longest)
+            cut += len(found.spans)
+            hidden_passages += len(found.disguised)
+            reference_tokens += _tokens(found.reference)
+            tests_tokens += _tokens(found.tests)
+            reference_run = max(reference_run, found.reference.longest)
+            tests_run = max(tests_run, found.tests.longest)
         shown.append(replace(item, **fields))
     return tuple(shown), Audit(
         reference_run=reference_run,
@@ -140,9 +124,86 @@ def audited(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What the audit found in one field. `spans` are cut; `disguised` are those of them that repeat a secret in another form, or are no language."""
+
+    reference: Repeated
+    tests: Repeated
+    disguised: Sequence[Span]
+    spans: Sequence[Span]
+
+
+def _found(name: str, words: str, hidden: Secrets, known: Sequence[Sequence[str]], style: Style) -> _Found:
+    reference = repeated(words, hidden.reference.plain, known)
+    tests = repeated(words, hidden.tests.plain, known)
+    free = name in style.may_have_code
+    disguised = _joined(
+        [
+            *(() if free else _beside(encoded(words, hidden.reference, known), reference.spans)),
+            *(() if free and style.test_output else _beside(encoded(words, hidden.tests, known), tests.spans)),
+            *(() if free else no_language(words, known)),
+            *unbroken(words),
+        ]
+    )
+    spans = _joined(
+        [
+            *(() if free else reference.spans),
+            *(() if free and style.test_output else tests.spans),
+            *disguised,
+            *_categories(words),
+        ]
+    )
+    return _Found(reference=reference, tests=tests, disguised=disguised, spans=spans)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A passage that `audited` replaces by `MARK`. `reasons` are predicates, with the field as the subject."""
+
+    interface: str
+    field: str
+    passage: str
+    reasons: tuple[str, ...]
+
+
+def cuts(
+    items: Sequence[FeedbackItem],
+    hidden: Secrets,
+    candidate: Files,
+    style: Style = Style(),  # noqa: B008  a frozen value
+) -> tuple[Cut, ...]:
+    """The passages that `audited` cuts from these items, for the task's author."""
+    known = _known(hidden, candidate)
+    made = []
+    for item in items:
+        for name in WORDS:
+            words = visible(getattr(item, name))
+            for span in _found(name, words, hidden, known, style).spans:
+                reasons = [what for what, each in _faults(words, hidden, known) if _overlap(span, each)]
+                reasons += [CATEGORY for each in _categories(words) if _overlap(span, each)]
+                made.append(
+                    Cut(
+                        interface=item.interface,
+                        field=name,
+                        passage=words[span.start : span.end],
+                        reasons=tuple(dict.fromkeys(reasons)) or (UNBROKEN,),
+                    )
+                )
+    return tuple(made)
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _known(hidden: Secrets, candidate: Files) -> Sequence[Sequence[str]]:
+    return (*hidden.brief, *map(words_of, _texts(candidate)))
+
+
 def faults(hidden: Secrets, candidate: Files) -> Callable[[str], tuple[str, ...]]:
     """A function that returns the reasons for which a text would be cut, as predicates."""
-    known = (*hidden.brief, *map(words_of, _texts(candidate)))
+    known = _known(hidden, candidate)
 
     def found(words: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(what for what, _ in _faults(visible(words), hidden, known)))

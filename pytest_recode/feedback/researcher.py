@@ -33,6 +33,13 @@ def researcher(task: Task, parts: Parts, model: Model | None = None, style: Styl
     return derived(task, parts) if parts.feedback is None else from_task(task, parts, parts.feedback)
 
 
+def unaudited(task: Task, parts: Parts, turn: Turn) -> tuple[FeedbackItem, ...]:
+    """The items of the researcher without a model, before the audit: for the task's author."""
+    if parts.feedback is None:
+        return derive(task, parts, turn.targets, turn.verdict)
+    return drafted(task, parts, turn, parts.feedback)
+
+
 def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]]) -> Researcher:
     """The author's text for each failing interface; missing fields are derived."""
 

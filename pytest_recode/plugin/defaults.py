@@ -16,22 +16,16 @@ def pytest_recode_formats() -> dict[str, str]:
 
 @pytest.hookimpl
 def pytest_recode_sandboxes() -> dict[str, str]:
-    return {
-        "docker": "pytest_recode.sandboxes.docker_:KIND",
-        "bubblewrap": "pytest_recode.sandboxes.bubblewrap:KIND",
-        "process": "pytest_recode.sandboxes.process:KIND",
-    }
+    from pytest_recode.built_in import SANDBOXES  # not imported in a session without tasks
+
+    return dict(SANDBOXES)
 
 
 @pytest.hookimpl
 def pytest_recode_agents() -> dict[str, str]:
-    return {
-        "recode": "pytest_recode.agents.recode:KIND",
-        "recode-h": "pytest_recode.agents.recode_h:KIND",
-        "one-shot": "pytest_recode.agents.one_shot:KIND",
-        "reference": "pytest_recode.agents.reference:KIND",
-        "noop": "pytest_recode.agents.noop:KIND",
-    }
+    from pytest_recode.built_in import AGENTS
+
+    return dict(AGENTS)
 
 
 @pytest.hookimpl

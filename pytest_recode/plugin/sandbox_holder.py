@@ -81,23 +81,15 @@ class SandboxHolder:
     def context(self) -> SandboxContext:
         """Created when the first item runs, after collection, when all directories to hide are known."""
         from pytest_recode.sandboxes import SandboxContext
-        from pytest_recode.sandboxes.interpreters import interpreter
+        from pytest_recode.sandboxes.hiding import hidden
 
-        settings, root = self._settings, self._root
-        hide = {path.resolve() for path in (self._out, settings.replay_feedback, settings.cassette) if path is not None}
-        for manifest in self._collected.tasks.values():
-            for task in {manifest.parent, manifest.resolve().parent}:
-                hide |= {path.resolve() for path in (task, task / "tests", task / "reference")}
-        python = interpreter(settings.python)
-        if not any(
-            path.resolve().is_relative_to(root) for path in (python.prefix, python.base_prefix, *python.libraries)
-        ):
-            hide.add(root)
+        settings = self._settings
+        others = [path for path in (self._out, settings.replay_feedback, settings.cassette) if path is not None]
         return SandboxContext(
             run=self._run,
             python=settings.python,
             image=settings.image,
-            hide=tuple(sorted(map(str, hide))),
+            hide=hidden(self._collected.tasks.values(), others, self._root, settings.python),
         )
 
     def contexts(self) -> list[SandboxContext]:

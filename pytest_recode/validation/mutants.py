@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from pytest_recode.faults import UserError
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.simulated.mutations import slips
 from pytest_recode.simulated.patching import parse
@@ -83,6 +84,25 @@ def mutants(reference: Files, interfaces: Sequence[str]) -> list[Mutant]:
                     )
                 )
     return found
+
+
+def chosen(found: Sequence[Mutant], wanted: str) -> tuple[int, Mutant]:
+    """The mutant with the number `wanted` (from 1, in the order of `found`) or of this name, with its number. Raises `UserError`."""
+    names = {mutant.name: number for number, mutant in enumerate(found, 1)}
+    name = wanted.strip()
+    number = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else names.get(name, 0)
+    if 1 <= number <= len(found):
+        return number, found[number - 1]
+    if not found:
+        raise UserError(
+            f"mutant {wanted!r}: the reference has no mutants: none of its targets is Python code to change"
+        )
+    guess = nearest(name, names)
+    near = f" (the nearest is {guess!r})" if guess else ""
+    raise UserError(
+        f"mutant {wanted!r}: the reference has no such mutant{near}: give a number from 1 to {len(found)}, or the name in the"
+        " last line of a survivor in the report of --recode-validate"
+    )
 
 
 def nearest(name: str, known: Mapping[str, object]) -> str:

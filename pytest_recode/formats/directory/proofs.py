@@ -1,4 +1,4 @@
-"""Read the `proofs/` of a task directory (docs/reference/task-format.md). Called only when a task is validated."""
+"""Read the `proofs/` of a task directory (docs/reference/task-format.md). Called only when a task is validated, or an answer previewed."""
 
 from __future__ import annotations
 
@@ -44,12 +44,7 @@ def read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...
             raise UserError(
                 f"{proofs / entry.name}: unknown file; proofs/ may contain {', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}"
             )
-    stated = _squeezed(
-        "\n".join(
-            text_of(root / name, most=_LARGEST) for name in ("instruction.md", "paper.md") if (root / name).exists()
-        )
-    )
-    reference = root / "reference"
+    stated, reference = _stated(root), root / "reference"
     return Proofs(
         right={path.name: _answer(path, targets, disk_mb) for path in _directories(proofs / "right")},
         wrong=tuple(
@@ -57,6 +52,24 @@ def read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...
         ),
         equivalent=_equivalent(proofs / EQUIVALENT),
     )
+
+
+def read_answer(
+    path: Path, root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int
+) -> tuple[Files, WrongAnswer | None]:
+    """The targets in the directory `path`, for the task in `root`; with a `requirement.yaml`, those of this wrong answer. Raises `UserError`."""
+    if not path.is_dir():
+        raise UserError(f"{path}: no such directory; give one that contains the targets: {', '.join(targets)}")
+    if not (path / REQUIREMENT).is_file():
+        return _answer(path, targets, disk_mb), None
+    wrong = _wrong(path, targets, interfaces, _stated(root), root / "reference", disk_mb)
+    return wrong.targets, wrong
+
+
+def _stated(root: Path) -> str:
+    """The text of instruction and paper."""
+    texts = (root / name for name in ("instruction.md", "paper.md"))
+    return _squeezed("\n".join(text_of(path, most=_LARGEST) for path in texts if path.exists()))
 
 
 def _directories(parent: Path) -> list[Path]:

@@ -1,0 +1,189 @@
+"""The command `pytest-recode preview`: what a model receives for a task, or the verdict and the feedback on an answer. Calls no model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_recode.cli.paging import paged
+from pytest_recode.faults import GraderError, SandboxError, UserError
+
+if TYPE_CHECKING:
+    from pytest_recode.cli import Commands
+    from pytest_recode.task import Files, Parts, Task
+
+AGENT = "recode"
+OF_PROMPTS = ("agent", "protocol")
+OF_GRADINGS = ("sandbox", "seed")
+SEEDS = 2**64
+
+
+def add_to(commands: Commands) -> None:
+    preview = commands.add_parser(
+        "preview",
+        help="what a model receives for a task, or the verdict and the feedback on an answer; no model is called",
+        description="For people who write a task: print the first prompt of an episode, with the tokens of its parts; or, with --answer or --mutant,"
+        " grade an answer with the hidden tests, and print the verdict and the feedback at every level. No model is called.",
+    )
+    preview.set_defaults(command=_preview)
+    preview.add_argument("task", type=Path, metavar="TASK", help="the directory of a task, or its task.yaml")
+    preview.add_argument(
+        "--agent",
+        metavar="NAME",
+        help=f"the agent whose prompt is printed: recode, recode-h or one-shot; default: {AGENT}",
+    )
+    preview.add_argument(
+        "--protocol",
+        metavar="NAME",
+        help="text, or tools for models that take native tool calls; default: text. In a run, the model decides",
+    )
+    answers = preview.add_mutually_exclusive_group()
+    answers.add_argument(
+        "--answer",
+        type=Path,
+        metavar="DIR",
+        help="grade the answer in this directory, which contains the targets, such as proofs/right/NAME or proofs/wrong/NAME",
+    )
+    answers.add_argument(
+        "--mutant",
+        metavar="N",
+        help="grade this mutant of the reference: its number, from 1, or its name in the report of --recode-validate",
+    )
+    preview.add_argument(
+        "--sandbox",
+        metavar="NAME",
+        help="where an answer is graded: docker, bubblewrap, process or auto; default: auto, as in a run",
+    )
+    preview.add_argument(
+        "--seed", metavar="N", help="grade with this seed instead of a secret one, to repeat a verdict"
+    )
+    preview.add_argument("--no-pager", action="store_true", help="do not start $PAGER (default: less)")
+
+
+def _preview(given: argparse.Namespace) -> str:
+    grades = given.answer is not None or given.mutant is not None
+    for name in OF_PROMPTS if grades else OF_GRADINGS:
+        if getattr(given, name) is not None:
+            asked = "--answer" if given.answer is not None else "--mutant"
+            why = (
+                f"is about the prompt, which {asked} does not print: leave out one of the two"
+                if grades
+                else "is about a grading: name what to grade with --answer or --mutant, or leave it out"
+            )
+            raise UserError(f"--{name} {why}")
+    task = _task(given.task)
+    text = _answer(given, task) if grades else _prompt(task, given.agent or AGENT, given.protocol or "text")
+    return paged(text, pager=not given.no_pager)
+
+
+def _task(path: Path) -> Task:
+    from pytest_recode.formats.directory import FORMAT
+
+    manifest = path / FORMAT.manifest if path.is_dir() else path
+    if manifest.name != FORMAT.manifest or not manifest.is_file():
+        what = "contains no task.yaml" if path.is_dir() else "is no task.yaml" if path.exists() else "does not exist"
+        raise UserError(f"{path}: {what}: give the directory of a task, or its task.yaml")
+    [task] = FORMAT.load(manifest)
+    return task
+
+
+def _prompt(task: Task, agent: str, protocol: str) -> str:
+    import json
+
+    from pytest_recode import built_in
+    from pytest_recode.episode.first_prompt import CHARACTERS, first_prompt
+    from pytest_recode.formats.directory import FORMAT
+    from pytest_recode.models.chat_format import chat_request
+    from pytest_recode.render.preview import PromptView, prompt_text
+    from pytest_recode.settings import Settings, as_played, for_format
+
+    kinds = {name: kind for name, kind in built_in.loaded(built_in.AGENTS).items() if kind.needs_model}
+    if agent not in kinds:
+        why = "asks no model" if agent in built_in.AGENTS else "is unknown"
+        raise UserError(f"--agent={agent}: this agent {why}; choose {', '.join(kinds)}")
+    if protocol not in ("text", "tools"):
+        raise UserError(f"--protocol={protocol}: is unknown; choose text or tools")
+    kind, parts = kinds[agent], task.load()
+    settings = as_played(for_format(Settings(agent=agent), {**kind.defaults, **FORMAT.defaults}))
+    prompts = {
+        name: first_prompt(task, parts, kind, settings, native_tools=name == "tools") for name in ("text", "tools")
+    }
+    prompt, choice = prompts[protocol], bool(prompts["tools"].tools)
+    if protocol == "tools" and not choice:
+        raise UserError(f"--protocol=tools: the agent {agent} has no tools: leave it out, or choose --agent=recode")
+    other = "tools" if protocol == "text" else "text"
+    request = chat_request(prompt.messages, prompt.tools)
+    view = PromptView(
+        heading=f"{task.id}: the first prompt that a model receives from the agent {agent}",
+        notes=(
+            f"As with the default options of a run: {settings.turns} turns, {settings.steps} steps in each, with the paper if there is one.",
+            f"Protocol: {protocol}. In a run, the model decides: tools if it takes native tool calls, otherwise text"
+            f" (--protocol={other} prints the other prompt)."
+            if choice
+            else "Protocol: text, the only one of this agent.",
+            f"No model was called. Tokens are an estimate, {CHARACTERS} characters each: each provider counts its own.",
+        ),
+        rows=[(part.name, part.characters, part.tokens) for part in prompt.parts],
+        messages=[(message.role, message.content) for message in prompt.messages],
+        tools=[json.dumps(tool, ensure_ascii=False) for tool in request.tools],
+    )
+    return prompt_text(view)
+
+
+def _answer(given: argparse.Namespace, task: Task) -> str:
+    from pytest_recode.cli.preview_sandbox import opened
+    from pytest_recode.render.preview import AnswerView, answer_text
+    from pytest_recode.validation.graded_answer import MARK, graded
+
+    seed = _seed(given.seed)
+    parts = task.load()
+    name, about, targets = _targets(given, task, parts)
+    own = given.answer is None or (task.manifest.parent / "proofs").resolve() in given.answer.resolve().parents
+    try:
+        with opened(given.sandbox or "auto", task, own=own) as sandbox:
+            found = graded(task, parts, targets, sandbox, seed=seed)
+    except (GraderError, SandboxError) as error:
+        raise UserError(f"{task.id}: {' '.join(str(error).split())}") from error
+    view = AnswerView(
+        heading=f"{task.id}: {name}",
+        about=about,
+        verdict=found.verdict,
+        sandbox=sandbox.name,
+        feedback=found.feedback,
+        cuts=[(cut.interface, cut.field, " and ".join(cut.reasons), cut.passage) for cut in found.cuts],
+        mark=MARK,
+    )
+    return answer_text(view)
+
+
+def _seed(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 20 and int(text) < SEEDS):
+        raise UserError(f"--seed={text}: is not a whole number from 0 to 2**64 - 1")
+    return int(text)
+
+
+def _targets(given: argparse.Namespace, task: Task, parts: Parts) -> tuple[str, list[str], Files]:
+    """The name of the answer, lines about it, and its files. Raises `UserError`."""
+    if given.answer is not None:
+        from pytest_recode.formats.directory.proofs import read_answer
+
+        path: Path = given.answer
+        targets, wrong = read_answer(path, task.manifest.parent, task.targets, task.interfaces, task.limits.disk_mb)
+        about = (
+            [f"It violates, according to its requirement.yaml: {wrong.requirement} ({wrong.interface})"]
+            if wrong
+            else []
+        )
+        return f"the answer in {path}", about, targets
+    from pytest_recode.validation.checks import proofs_of
+    from pytest_recode.validation.mutants import chosen, mutants
+
+    found = mutants(parts.reference, task.interfaces)
+    number, mutant = chosen(found, given.mutant)
+    line = proofs_of(task).equivalent.get(mutant.name)
+    about = [mutant.diff(), f"    {mutant.name}"]
+    about += [f"equivalent.txt:{line} lists it as equivalent to the reference."] if line else []
+    return f"mutant {number} of {len(found)} of the reference", about, {**parts.reference, mutant.path: mutant.source}

@@ -1,0 +1,56 @@
+"""The sandbox in which `pytest-recode preview` grades an answer: chosen as a run chooses its own, and closed afterwards."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_recode.faults import UserError
+
+if TYPE_CHECKING:
+    from pytest_recode.sandboxes import Sandbox
+    from pytest_recode.task import Environment, Task
+
+
+@contextmanager
+def opened(name: str, task: Task, *, own: bool) -> Iterator[Sandbox]:
+    """The sandbox with this name, or for `auto` the one that a run would use.
+
+    `own`: the answer is part of the task, so that `auto` means the same as in a validation. Another answer may be a model's, and needs an
+    isolated sandbox. Raises `UserError`.
+    """
+    from pytest_recode import built_in
+    from pytest_recode.sandboxes import SandboxContext, SandboxKind
+    from pytest_recode.sandboxes.choose import choose
+    from pytest_recode.sandboxes.hiding import hidden
+
+    kinds: dict[str, SandboxKind] = built_in.loaded(built_in.SANDBOXES)
+    context = SandboxContext(
+        run=f"preview-{secrets.token_hex(3)}",
+        python=sys.executable,
+        hide=hidden([task.manifest], [], Path.cwd(), sys.executable),
+    )
+    try:
+        kind = kinds[choose(name, context, kinds, all_offline=own)]
+    except UserError as error:
+        raise UserError(str(error).replace("--recode-sandbox", "--sandbox")) from None
+    _check(task.environment)
+    kind.reap(context)
+    sandbox = kind.make(context)
+    try:
+        yield sandbox
+    finally:
+        sandbox.close()
+
+
+def _check(environment: Environment) -> None:
+    """A run refuses a named environment that nothing is given for, too."""
+    if environment.name and not (environment.image or environment.dockerfile or environment.requirements):
+        raise UserError(
+            f"environment.name: {environment.name}: only a run can map this name: put the answer into proofs/, and use"
+            f" pytest TASK --recode-validate --recode-env={environment.name}=PATH-or-image"
+        )
