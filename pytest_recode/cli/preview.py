@@ -132,7 +132,7 @@ def _prompt(task: Task, agent: str, protocol: str) -> str:
 
 
 def _answer(given: argparse.Namespace, task: Task) -> str:
-    from pytest_recode.cli.preview_sandbox import opened
+    from pytest_recode.cli.preview_sandbox import advice, opened
     from pytest_recode.render.preview import AnswerView, answer_text
     from pytest_recode.validation.graded_answer import MARK, graded
 
@@ -143,8 +143,8 @@ def _answer(given: argparse.Namespace, task: Task) -> str:
     try:
         with opened(given.sandbox or "auto", task, own=own) as sandbox:
             found = graded(task, parts, targets, sandbox, seed=seed)
-    except (GraderError, SandboxError) as error:
-        raise UserError(f"{task.id}: {' '.join(str(error).split())}") from error
+    except (GraderError, SandboxError, UserError) as error:
+        raise UserError(f"{task.id}: {advice(str(error))}") from error
     view = AnswerView(
         heading=f"{task.id}: {name}",
         about=about,

@@ -34,10 +34,7 @@ def opened(name: str, task: Task, *, own: bool) -> Iterator[Sandbox]:
         python=sys.executable,
         hide=hidden([task.manifest], [], Path.cwd(), sys.executable),
     )
-    try:
-        kind = kinds[choose(name, context, kinds, all_offline=own)]
-    except UserError as error:
-        raise UserError(str(error).replace("--recode-sandbox", "--sandbox")) from None
+    kind = kinds[choose(name, context, kinds, all_offline=own)]
     _check(task.environment)
     kind.reap(context)
     sandbox = kind.make(context)
@@ -45,6 +42,22 @@ def opened(name: str, task: Task, *, own: bool) -> Iterator[Sandbox]:
         yield sandbox
     finally:
         sandbox.close()
+
+
+_HERE = {
+    "--recode-sandbox": "--sandbox",
+    "with --recode-image": "with environment.image in task.yaml",
+    "name an interpreter that has it with --recode-python=PATH": "start pytest-recode with an interpreter that has it",
+}
+"""What messages of sandboxes advise for a run, and what helps here."""
+
+
+def advice(message: str) -> str:
+    """A message of a sandbox on one line, with the options of this command."""
+    text = " ".join(message.split())
+    for there, here in _HERE.items():
+        text = text.replace(there, here)
+    return text
 
 
 def _check(environment: Environment) -> None:
