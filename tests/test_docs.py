@@ -16,6 +16,7 @@ from docs import generate
 from pytest_recode.faults import ModelFault
 from pytest_recode.render import words
 from pytest_recode.render.summary_tables import COLUMNS
+from tests.projects import Command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -185,6 +186,32 @@ def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, qui
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "::" in done.stdout
+
+
+def previews() -> list[tuple[str, str]]:
+    """Every `pytest-recode preview` of a page, with its arguments."""
+    found = [
+        (page, re.findall(r"^ *(?:\$ )?pytest-recode preview (.*)$", page.read_text("utf-8"), re.MULTILINE))
+        for page in PAGES
+    ]
+    return [(page.name, arguments) for page, lines in found for arguments in lines]
+
+
+def test_there_are_previews_of_prompts_and_of_answers() -> None:
+    assert {page for page, _ in previews()} >= {"write-a-task.md", "preview.md"}
+    assert {"--answer", "--mutant", "--agent", "--protocol"} <= {
+        word for _, line in previews() for word in line.split()
+    }
+
+
+@pytest.mark.parametrize(("page", "arguments"), previews())
+@pytest.mark.mostly_slow(one_in=3)
+def test_a_printed_preview_works(page: str, arguments: str, command: Command) -> None:
+    done = command(ROOT, "preview", *shlex.split(arguments), "--no-pager")
+    assert done.returncode == 0, done.stderr
+    graded = "--answer" in arguments or "--mutant" in arguments
+    assert done.stdout.startswith("sinkhorn: ")
+    assert ("Verdict: " in done.stdout) == graded == ("end of the prompt" not in done.stdout)
 
 
 @pytest.mark.slow
