@@ -1,0 +1,56 @@
+"""Sizes of the parts of a first prompt: every part is found, and they add up to the estimate of the agents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_recode import built_in
+from pytest_recode.agents.memory import CHARACTERS, size_of_tools, tokens_of
+from pytest_recode.episode.first_prompt import Prompt, first_prompt
+from pytest_recode.formats.directory import load
+from pytest_recode.settings import Settings, as_played
+
+TASKS = Path(__file__).resolve().parents[2] / "tasks"
+REST = "rest: headings, form of the answer, budget"
+NAMED = {"names of the targets", "names of the interfaces", "list of the repository's files"}
+FOUND = {
+    "recode": {"system prompt", "paper", "instruction", *NAMED, "current targets", REST},
+    "recode-h": {"system prompt", "paper", "instruction", "current targets", REST},
+    "one-shot": {"system prompt", "paper", "instruction", *NAMED, "the repository's files", REST},
+}
+
+
+def prompt(task: str, agent: str, *, tools: bool = False, paper: bool = True) -> Prompt:
+    [loaded] = load(TASKS / task / "task.yaml")
+    kind = built_in.loaded(built_in.AGENTS)[agent]
+    settings = as_played(replace(Settings(agent=agent), paper=paper))
+    return first_prompt(loaded, loaded.load(), kind, settings, native_tools=tools)
+
+
+@pytest.mark.parametrize("agent", FOUND)
+@pytest.mark.parametrize("task", ["sinkhorn", "nerf-rendering"])
+def test_every_part_is_found(task: str, agent: str) -> None:
+    found = prompt(task, agent)
+    sizes = {part.name: part.characters for part in found.parts if part.characters}
+    assert set(sizes) == FOUND[agent]
+    assert sizes[REST] < 600
+    assert sum(part.characters for part in found.parts) == sum(len(message.content) for message in found.messages)
+    assert sum(part.tokens for part in found.parts) == tokens_of(found.messages, CHARACTERS)
+
+
+def test_tools_count() -> None:
+    found = prompt("sinkhorn", "recode", tools=True)
+    [size] = [part.characters for part in found.parts if part.name == "tools"]
+    assert size == size_of_tools(found.tools) > 0
+    assert sum(part.tokens for part in found.parts) > tokens_of(found.messages, CHARACTERS)
+
+
+def test_a_paper_that_is_left_out_has_no_part_but_its_place() -> None:
+    given, without = (
+        {part.name: part.characters for part in prompt("sinkhorn", "recode", paper=paper).parts}
+        for paper in (True, False)
+    )
+    assert without.get("paper", 0) < 200 < given["paper"]
