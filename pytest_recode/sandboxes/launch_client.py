@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import recv_handle
@@ -58,7 +59,9 @@ class LaunchClient:
             server.close()  # which ends the program
             raise
         number = server.fileno()
-        launched = self._launched[number] = LocalConnection(wire, lambda grace: self._end(number, server, grace))
+        launched = self._launched[number] = LocalConnection(
+            wire, lambda grace: self._end(server, grace), lambda: self._release(number, server)
+        )
         return launched
 
     def close(self) -> None:
@@ -67,18 +70,22 @@ class LaunchClient:
             launched.kill()
         self._own.close()
 
-    def _end(self, number: int, server: Connection, grace: float) -> str:
-        with server:
-            try:
-                server.send(grace)
-                ended = server.recv()
-            except (OSError, EOFError):  # the controlling process is gone, and all programs with it
-                ended = WITH_PARENT
-            finally:
-                self._launched.pop(number, None)
+    def _end(self, server: Connection, grace: float) -> str:
+        try:
+            server.send(grace)
+            ended = server.recv()
+        except (OSError, EOFError):  # the controlling process is gone, and all programs with it
+            return WITH_PARENT
         if isinstance(ended, Refused):
             raise _error(ended)
         return str(ended)
+
+    def _release(self, number: int, server: Connection) -> None:
+        """The wire is closed: wait until the program's parent has ended, if that was started for this program alone."""
+        self._launched.pop(number, None)
+        with server, suppress(OSError, EOFError):
+            server.send(None)
+            server.recv()
 
 
 def _error(refused: Refused) -> Exception:

@@ -1,8 +1,8 @@
 """One process launches for all workers of a machine, so that they share warm parents: sixteen workers import a program's modules once.
 
 Runs in the controlling process. A worker (`launch_client.py`) opens a connection for each launch, sends what to launch, and gets the
-descriptor of the wire to the program. Then it sends an order to end the program, or its end closes the connection, which ends the
-program too. The bytes of programs never pass through this process.
+descriptor of the wire to the program. It sends when to end the program, and then that it has closed the wire; both are answered. If it
+is gone, the program ends too. The bytes of programs never pass through this process.
 """
 
 from __future__ import annotations
@@ -115,7 +115,11 @@ class LaunchServer:
                 grace = connection.recv()
             finally:
                 ended = _ended(launched, grace)
-            connection.send(ended)
+                with suppress(OSError, EOFError):
+                    connection.send(ended)
+                    connection.recv()  # the worker has closed the wire, or is gone
+                launched.release()
+            connection.send(None)
 
     def _launch(self, asked: Launch) -> LocalConnection | Refused:
         try:

@@ -18,13 +18,16 @@ class LocalConnection:
     """A `Connection` over a socket pair.
 
     `end` ends the program and returns how it had ended before; its argument are the seconds in which a program that is ending may
-    report how.
+    report how. `release` is called when the wire is closed: some programs end only then.
     """
 
-    def __init__(self, wire: socket.socket, end: Callable[[float], str]) -> None:
+    def __init__(
+        self, wire: socket.socket, end: Callable[[float], str], release: Callable[[], None] = lambda: None
+    ) -> None:
         wire.setblocking(False)
         self._wire = wire
         self._end = end
+        self._release = release
         self._how: str | None = None
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
@@ -52,17 +55,24 @@ class LocalConnection:
         if self._how is None:
             hung_up = select.poll()
             hung_up.register(self._wire, 0)
-            self.end(ENDING_SECONDS if hung_up.poll(0) else 0.0)
+            try:
+                self.end(ENDING_SECONDS if hung_up.poll(0) else 0.0)
+            finally:
+                self.release()
         return self._how or ""
 
     def end(self, grace: float) -> str:
-        """As `kill`, where this process has not the wire: a program that is ending has `grace` seconds to report how."""
+        """The first half of `kill`, where another process has the wire: a program that is ending has `grace` seconds to report how."""
         self._how = self._end(grace)
-        self._wire.close()
         return self._how
 
+    def release(self) -> None:
+        """The second half of `kill`, after the other process has closed the wire."""
+        self._wire.close()
+        self._release()
+
     def hand_over(self, send: Callable[[int], object]) -> None:
-        """Give the wire to another process; this one can only `end` the program then. `send` sends a descriptor."""
+        """Give the wire to another process; this one can only `end` and `release` the program then. `send` sends a descriptor."""
         send(self._wire.fileno())
         self._wire.close()
 

@@ -195,13 +195,12 @@ class WarmParent:
         except BaseException:
             ours.close()
             raise
-        return LocalConnection(ours, lambda grace: self._end_and_release(number, grace))
+        return LocalConnection(ours, lambda grace: self.end(number, grace), self._release)
 
-    def _end_and_release(self, number: int, grace: float) -> str:
-        how = self.end(number, grace)
-        if self._mode == "alone":  # the parent was started for this launch
+    def _release(self) -> None:
+        """Called after a launch: closes a parent that was started for a single launch."""
+        if self._mode == "alone":
             self.close()
-        return how
 
     def end(self, number: int, grace: float) -> str:
         """End a launch and all its processes. Returns how it had ended before, or "" if it was running.

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,7 +13,11 @@ from pytest_recode.sandboxes.launch_client import LaunchClient
 from pytest_recode.sandboxes.launch_server import LaunchServer
 
 IMAGE = os.environ.get("RECODE_TEST_IMAGE", "")
-LOCAL = {"process": process.KIND, "bubblewrap": bubblewrap.KIND}
+LOCAL = {
+    "process": process.KIND,
+    "bubblewrap": bubblewrap.KIND,
+    "bubblewrap-cold": replace(bubblewrap.KIND, make=partial(bubblewrap.Bubblewrap, cold=True)),
+}
 
 
 class Served(LaunchClient):
@@ -33,6 +38,7 @@ KINDS = {
     "bubblewrap-cold": (bubblewrap.KIND.check, partial(bubblewrap.Bubblewrap, cold=True)),
     "process-served": (process.KIND.check, partial(Served, "process")),
     "bubblewrap-served": (bubblewrap.KIND.check, partial(Served, "bubblewrap")),
+    "bubblewrap-cold-served": (bubblewrap.KIND.check, partial(Served, "bubblewrap-cold")),
     "docker": (docker_.KIND.check, docker_.KIND.make),
 }
 
