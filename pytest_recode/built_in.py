@@ -15,6 +15,7 @@ AGENTS: Mapping[str, str] = {
     "one-shot": "pytest_recode.agents.one_shot:KIND",
     "reference": "pytest_recode.agents.reference:KIND",
     "noop": "pytest_recode.agents.noop:KIND",
+    "person": "pytest_recode.agents.person:KIND",
 }
 SANDBOXES: Mapping[str, str] = {
     "docker": "pytest_recode.sandboxes.docker_:KIND",

@@ -126,7 +126,7 @@ def for_format(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
     return replace(settings, **unset) if unset else settings
 
 
-ONE_STEP = frozenset({"reference", "noop", "one-shot"})
+ONE_STEP = frozenset({"reference", "noop", "one-shot", "person"})
 """Built-in agents that make one step in each turn, whatever --recode-steps is."""
 NO_FEEDBACK = "none"
 """The policy that ends an episode after its first turn."""

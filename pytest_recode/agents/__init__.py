@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from pytest_recode.episode import Feedback, Move
+from pytest_recode.episode import Episode, Feedback, Move
 from pytest_recode.models import Embedder, Model
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.task import Brief, Files, Limits
@@ -62,6 +62,8 @@ class Workspace(Protocol):
 
     def write(self, path: str, text: str) -> None: ...
 
+    def remove(self, path: str) -> None: ...
+
     def run(self, command: str, seconds: float | None = None) -> CommandResult:
         """A shell command, in the sandbox, in the workspace's root. `seconds`: a limit, if it is lower than that of every command."""
 
@@ -70,10 +72,21 @@ class Workspace(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """The terminal of the run. `opened` is entered while the other two are used. `write` takes text without control characters; `read`
+    shows a prompt and returns a line, or raises `EOFError` at the end of the input."""
+
+    opened: Callable[[], AbstractContextManager[None]]
+    write: Callable[[str], None]
+    read: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentContext:
     """What an agent is made with, once per episode.
 
-    `solution` is None but for an agent registered with `needs_reference` (the built-in `reference`).
+    `solution` is None but for an agent registered with `needs_reference` (the built-in `reference`), and `terminal` but for one with
+    `needs_person` (the built-in `person`).
     """
 
     model: Model | None
@@ -89,6 +102,11 @@ class AgentContext:
     files: RunFiles = LOCAL  # reads and writes files in `shared`, which may be on another host
     waiting: Waiting = counted  # for waits for other workers
     command_seconds: float = Limits().command_seconds  # what one command in the workspace may take
+    terminal: Terminal | None = None
+    episode: str = ""  # its name, which is a valid file name
+    keeps_files: bool = (
+        False  # the user named the directory of records: files outside of it remain after the episode, too
+    )
 
 
 class Agent(Protocol):
@@ -99,9 +117,19 @@ class Agent(Protocol):
         """
 
 
+@runtime_checkable
+class Finishing(Protocol):
+    """An agent that is told the end of its episode; not after an error or an interruption, because the episode can be resumed."""
+
+    def finish(self, episode: Episode) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKind:
     """How an agent is registered. `offline` ones are the project's own and run nothing that a model made.
+
+    `needs_person`: a person at the terminal plays. Such an agent needs no model, its turns are stored like those of a model, and the
+    episode's time limit does not apply.
 
     `defaults`: settings that are others with this agent, by the names of the fields of Settings; what the user gave wins.
     """
@@ -109,5 +137,6 @@ class AgentKind:
     make: Callable[[AgentContext], Agent]
     needs_model: bool = True
     needs_reference: bool = False
+    needs_person: bool = False
     offline: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict, hash=False)

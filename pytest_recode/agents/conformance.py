@@ -141,6 +141,9 @@ class _Workspace:
     def write(self, path: str, text: str) -> None:
         self._do()
 
+    def remove(self, path: str) -> None:
+        self._do()
+
     def run(self, command: str, seconds: float | None = None) -> CommandResult:
         self._do()
         return CommandResult(status=0, output="")

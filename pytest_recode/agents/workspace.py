@@ -71,6 +71,9 @@ class SandboxWorkspace:
             raise Refused(f"the text for {path} is no Unicode text: {error.reason}") from None
         self._ask("write", path=path, data=data)
 
+    def remove(self, path: str) -> None:
+        self._ask("remove", path=path)
+
     def run(self, command: str, seconds: float | None = None) -> CommandResult:
         limit = self._limits.command_seconds
         seconds = limit if seconds is None else min(limit, seconds)  # in this order, NaN is the limit

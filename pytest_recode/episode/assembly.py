@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.agents import Agent, AgentContext, AgentKind, Log
+from pytest_recode.agents import Agent, AgentContext, AgentKind, Log, Terminal
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
@@ -53,6 +53,7 @@ class Cast:
     search_model: ModelKind | None
     table: Mapping[str, Mapping[str, Any]]
     person: Ask | None = None  # the researcher, where the user wants it to be one
+    terminal: Terminal | None = None  # for an agent that is a person
     gateway: GatewayAddress | None = None  # of the run; None if no model needs it
 
 
@@ -212,6 +213,9 @@ class Stage:
                 shared=self.out,
                 files=self.files,
                 waiting=self._waiting,
+                terminal=cast.terminal if cast.agent.needs_person else None,
+                episode=transcript_name(plan.nodeid).removesuffix(".jsonl"),
+                keeps_files=self.settings.out is not None,
                 solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,
             )
         )

@@ -56,6 +56,8 @@ def _stop_reason(played: Sequence[Turn], policy: Policy, turns: int, seconds_lef
         return None
     if played[-1].verdict.solved:
         return Stop.SOLVED
+    if played[-1].move.gave_up:
+        return Stop.GIVEN_UP
     if len(played) >= turns or policy(played) is None:
         return Stop.TURNS
     if seconds_left <= 0:

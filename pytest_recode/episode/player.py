@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pytest_recode.agents import Agent
+from pytest_recode.agents import Agent, Finishing
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock
 from pytest_recode.episode import OnTurn, Stop, loop
@@ -86,7 +86,7 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
         judge=stage.judge(),
         researcher=stage.researcher(recorder.stored.feedback, recorder.feedback),
         policy=stage.cast.policy,
-        seconds=stage.plan.task.limits.episode_seconds,
+        seconds=math.inf if stage.cast.agent.needs_person else stage.plan.task.limits.episode_seconds,
         on_turn=partial(recorder.turn_over, agent, workspace),
         clock=stage.clock,
     )
@@ -112,7 +112,10 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
                 recorder.over(_as_seen_by(stage.plan.nodeid, slot.found))
     elif recorder.checkpoints is not None:
         stage.check()
-    return run_loop(turns=stage.settings.turns, before=tuple(recorder.turns)).stop
+    episode = run_loop(turns=stage.settings.turns, before=tuple(recorder.turns))
+    if isinstance(agent, Finishing):
+        agent.finish(episode)
+    return episode.stop
 
 
 def _as_seen_by(nodeid: str, first: Checkpoint) -> Checkpoint:

@@ -34,7 +34,7 @@ from pytest_recode.settings import Settings
 class EpisodeRecorder:
     """Writes transcript and checkpoints of one episode, and makes its record.
 
-    `checkpoints` is None if the agent calls no model, so that a resumed run saves nothing, and in a replay. `answers`: the directory
+    `checkpoints` is None if the agent calls no model and is no person, so that a resumed run saves nothing, and in a replay. `answers`: the directory
     in which the gateway keeps answers; None without a gateway. `first_turn`: the key of a first turn while it is being played.
     """
 
@@ -159,7 +159,7 @@ def open_recorder(
         )
     stored = stored_episode(out / "checkpoints" / name, plan.nodeid, files)
     transcript = Transcript(out / "episodes" / name, left.abandoned, files)
-    stores = cast.agent.needs_model and plan.replay is None
+    stores = (cast.agent.needs_model or cast.agent.needs_person) and plan.replay is None
     checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid, files) if stores else None
     facts = episode_facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
     recorder = EpisodeRecorder(

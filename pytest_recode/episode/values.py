@@ -16,6 +16,7 @@ class Stop(StrEnum):
 
     SOLVED = "solved"
     TURNS = "turns"
+    GIVEN_UP = "given-up"
     TIME = "time"
     BUDGET = "budget"
     ERROR = "error"
@@ -85,13 +86,14 @@ class Move:
     """An agent's work in one turn: the number of steps, whether it submitted, and the cost.
 
     `unparsed`: number of model answers that could not be used as actions. Each cost a step and was not executed. `reindented`: the
-    answer was moved to another indentation, as `--recode-reindent` allows.
+    answer was moved to another indentation, as `--recode-reindent` allows. `gave_up`: the episode ends after the grading of this turn.
     """
 
     steps: int = 0
     unparsed: int = 0
     submitted: bool = True
     reindented: bool = False
+    gave_up: bool = False
     usage: Usage = field(default_factory=Usage)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_recode.agents import Terminal
     from pytest_recode.episode.assembly import Cast
     from pytest_recode.feedback.person import Ask
     from pytest_recode.models import GatewayAddress
@@ -19,9 +20,10 @@ def cast(
     model: str | None,
     policy: str,
     person: Ask | None,
+    terminal: Terminal | None,
     gateway: GatewayAddress | None,
 ) -> Cast:
-    """The cast of one episode. `person` gives the feedback; None: no person. `gateway`: None if the run has none."""
+    """The cast of one episode. `person` gives the feedback; None: no person. `terminal`: for an agent that is a person. `gateway`: None if the run has none."""
     from pytest_recode.episode.assembly import Cast
 
     return Cast(
@@ -32,6 +34,7 @@ def cast(
         search_model=registry.model(settings.search_model) if settings.search_model else None,
         table=model_table(settings),
         person=person,
+        terminal=terminal,
         gateway=gateway,
     )
 
@@ -67,10 +70,11 @@ def only_gateway_calls(settings: Settings, registry: Registry) -> bool:
 def all_offline(settings: Settings, registry: Registry, by_format: Iterable[Settings]) -> bool:
     """Whether a run has only built-in offline agents and models, and so executes only this project's code.
 
-    `by_format`: the settings of each format, whose agents may be others.
+    `by_format`: the settings of each format, whose agents may be others. A person's code is not this project's.
     """
     models = [model for model in (*settings.models, settings.feedback_model, settings.search_model) if model]
     agents = {settings.agent, *(each.agent for each in by_format)}
-    return (settings.validate or all(registry.own("agents", agent) for agent in agents)) and all(
+    own = (registry.own("agents", agent) and not registry.agent(agent).needs_person for agent in agents)
+    return (settings.validate or all(own)) and all(
         registry.own("models", model) and registry.model(model).offline for model in models
     )

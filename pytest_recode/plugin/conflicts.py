@@ -114,7 +114,7 @@ _CONFLICTS = (
     ),
     Conflict(
         ("model",),
-        lambda run: run.agent in {"reference", "noop"},
+        lambda run: run.agent in {"reference", "noop", "person"},
         "--recode-agent={run.agent} calls no model: leave out --recode-model, or choose --recode-agent=recode",
         {"models": ()},
     ),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import logging
 import shutil
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_recode.faults import UserError
+from pytest_recode.plugin import terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +29,7 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
             first = ASKED not in config.stash
             config.stash[ASKED] = True
             draft = out / "feedback" / f"{request.name}.said.json"
-            with _terminal(config):
+            with terminal.uncaptured(config):
                 width = shutil.get_terminal_size().columns
                 return dialogue(request, write=print, read=input, stored=draft, width=width, first=first)
 
@@ -43,28 +40,3 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
 
         return by_file(out / "feedback", read_feedback, LOG.warning)
     return None
-
-
-def check_terminal(config: pytest.Config) -> None:
-    """Raise `UserError` if standard input or output is not a terminal."""
-    with _terminal(config):
-        there = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
-    if not there:
-        raise UserError(
-            "--recode-feedback-from=person needs a terminal, and this run has none: start it in one,"
-            " or answer by files with --recode-feedback-from=files"
-        )
-
-
-@contextmanager
-def _terminal(config: pytest.Config) -> Iterator[None]:
-    """Standard input and output as they were before pytest captured them."""
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if capture is None:
-        yield
-        return
-    capture.suspend_global_capture(in_=True)
-    try:
-        yield
-    finally:
-        capture.resume_global_capture()

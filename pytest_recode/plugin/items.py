@@ -89,9 +89,10 @@ class FaultItem(TaskItem):
 
 
 class RecodeItem(TaskItem):
-    """Run or check something and report it. `seconds`: a backup limit in addition to those that the item enforces itself."""
+    """Run or check something and report it. `seconds`: a backup limit in addition to those that the item enforces itself; None for an
+    episode of a person, who may think for hours."""
 
-    seconds: float
+    seconds: float | None
 
     def __init__(self, **rest: Any) -> None:
         super().__init__(**rest)
@@ -125,8 +126,10 @@ class EpisodeItem(RecodeItem):
         self.extra_keyword_matches.update({model or "", policy, policy.partition(":")[0]} - {""})
         self.mark(model=model or "", feedback=policy, attempt=attempt)
         limits = self.task.limits
-        self.seconds = limits.episode_seconds + limits.grading_seconds + MARGIN
-        if reason := lacks_model(settings, run_of(self.config).registry):
+        registry = run_of(self.config).registry
+        person = registry.agent(settings.agent).needs_person
+        self.seconds = None if person else limits.episode_seconds + limits.grading_seconds + MARGIN
+        if reason := lacks_model(settings, registry):
             self.add_marker(pytest.mark.skip(reason=reason))
 
     def runtest(self) -> None:

@@ -41,7 +41,7 @@ OPTIONS = (
     Option("feedback-scope", "scope", "failing", "WHAT", "What --recode-feedback-model may comment on: failing (faults of failing interfaces), or all (every difference from the reference, also in passing interfaces). Default with recode-h: all."),
     Option("feedback-code", "level", "L4", "LEVEL", "Lowest level whose text by --recode-feedback-model may contain code: L4 (only the correction), or L1, L2, L3 (also the text fields from this level on; code of the reference is then not cut from them). Default with recode-h: L1."),
     Option("feedback-from", "researcher", "auto", "WHO", "Who writes the feedback: auto (--recode-feedback-model, otherwise the task's feedback.yaml, otherwise derived feedback), person (you, in this terminal), or files (you, by files in DIR/feedback: the run waits for them)."),
-    Option("agent", "text", "recode", "NAME", "Agent that works on the task: recode, recode-h, one-shot, reference, noop, or package.module:Name."),
+    Option("agent", "text", "recode", "NAME", "Agent that works on the task: recode, recode-h, one-shot, reference, noop, person (you, with your own editor: docs/how-to/solve-a-task-yourself.md), or package.module:Name."),
     Option("attempts", "count", 1, "N", "Episodes per task, model and policy."),
     Option("turns", "count", 10, "N", "Maximum number of turns of an episode. Each turn ends with a grading."),
     Option("steps", "count", 3, "N", "Maximum number of model calls in a turn."),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_recode.faults import RecordsError, SandboxError, UserError
-from pytest_recode.plugin import against_baseline, directory, live_traces, markdown_file
+from pytest_recode.plugin import against_baseline, directory, live_traces, markdown_file, terminal
 from pytest_recode.plugin.casting import model_table
 
 if TYPE_CHECKING:
@@ -86,10 +86,30 @@ def check_options(run: Run) -> None:
                 f"--recode-python={settings.python}: there is no such file; give the path of an interpreter"
             )
         model_table(settings)
+        _check_person(run)
         if run.worker is None:
             against_baseline.load(run)
             markdown_file.check(settings.markdown)
             live_traces.check(settings.otel)
+
+
+def _check_person(run: Run) -> None:
+    """Check whether a person can be the agent in this session. Raises `UserError`."""
+    settings, config = run.settings, run.config
+    if not run.person_plays:
+        return
+    option = f"--recode-agent={settings.agent}"
+    if config.getoption("dist", "no") != "no" or run.worker is not None:
+        raise UserError(
+            f"{option} uses this terminal, which workers cannot use: leave out -n, or choose another --recode-agent"
+        )
+    if settings.feedback_from == "person":
+        raise UserError(
+            f"{option} and --recode-feedback-from=person use the same terminal, and the drafts of the feedback show the reference:"
+            " let the researcher answer by files with --recode-feedback-from=files, or leave one of the two out"
+        )
+    if settings.progress == "live":
+        raise UserError(f"{option} and --recode-progress=live use the same terminal: leave one of the two out")
 
 
 def prepare(run: Run) -> None:
@@ -121,9 +141,11 @@ def _prepare(run: Run) -> None:
             directory.check_content(run.out, resume=run.settings.resume)
         interpreter(run.settings.python)
         if run.settings.feedback_from == "person":
-            from pytest_recode.plugin import human_feedback
-
-            human_feedback.check_terminal(run.config)
+            terminal.check(
+                run.config, "--recode-feedback-from=person", "answer by files with --recode-feedback-from=files"
+            )
+        if run.person_plays:
+            terminal.check(run.config, f"--recode-agent={run.settings.agent}", "choose another --recode-agent")
         from pytest_recode.plugin import model_check
 
         model_check.check(run.model_contexts(), run.registry, run.notify)

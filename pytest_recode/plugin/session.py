@@ -75,6 +75,11 @@ class Run:
         with usage_errors():
             found = replays(settings.replay_feedback)
             models = tuple(dict.fromkeys(model for each in found if (model := each.facts["model"])))
+            if not models:
+                raise UserError(
+                    f"--recode-replay-feedback={settings.replay_feedback}: no model played its episodes: give the directory of a run"
+                    " with --recode-model"
+                )
             for name in settings.models:
                 if name not in models:
                     raise UserError(
@@ -252,6 +257,13 @@ class Run:
         """Whether this session plays episodes with models, if it has any items for that."""
         return bool(self.settings.models) and not self.settings.validate
 
+    @property
+    def person_plays(self) -> bool:
+        """Whether a person is the agent of the episodes of this session, if it has any."""
+        settings = self.settings
+        plays = not settings.validate and settings.replay_feedback is None
+        return plays and self.registry.agent(settings.agent).needs_person
+
     def check_settings(self, record: EpisodeFacts) -> None:
         """Raise `UserError` if the earlier run in this directory had other settings."""
         from pytest_recode.episode.setup import check_settings
@@ -266,7 +278,7 @@ class Run:
         return casting.lacks_model(self.settings, self.registry)
 
     def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
-        from pytest_recode.plugin import human_feedback
+        from pytest_recode.plugin import human_feedback, terminal
 
         if settings.feedback_from == "files" and self.directory.remote is not None:
             raise UserError(
@@ -274,7 +286,9 @@ class Run:
                 " on the machine of that directory, such as -n 4"
             )
         person = human_feedback.ask(settings.feedback_from, self.config, self.out)
-        return casting.cast(settings, self.registry, model, policy, person, self.gateway)
+        return casting.cast(
+            settings, self.registry, model, policy, person, terminal.of_agent(self.config), self.gateway
+        )
 
     def model_contexts(self) -> list[ModelContext]:
         """A context for each model that this run calls."""

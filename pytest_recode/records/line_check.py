@@ -125,7 +125,9 @@ _VERDICT = object_of(
 _CHECKPOINT_FIELDS: Mapping[str, Check] = {
     "turn": whole_number(1),
     "feedback": or_null(_FEEDBACK),
-    "move": object_of(steps=whole_number(0), unparsed_=whole_number(0), submitted=FLAG, reindented_=FLAG, usage=USAGE),
+    "move": object_of(
+        steps=whole_number(0), unparsed_=whole_number(0), submitted=FLAG, reindented_=FLAG, gave_up_=FLAG, usage=USAGE
+    ),
     "verdict": _VERDICT,
     "targets": values_of(_BASE64),
     "seconds": NUMBER,

@@ -65,6 +65,7 @@ class StoredMove(TypedDict):
     unparsed: NotRequired[int]
     submitted: bool
     reindented: NotRequired[bool]
+    gave_up: NotRequired[bool]
     usage: UsageRecord
 
 
@@ -197,6 +198,7 @@ def dump_move(move: Move) -> StoredMove:
         "unparsed": move.unparsed,
         "submitted": move.submitted,
         "reindented": move.reindented,
+        "gave_up": move.gave_up,
         "usage": usage(move.usage),
     }
 
@@ -207,6 +209,7 @@ def load_move(stored: StoredMove) -> Move:
         unparsed=stored.get("unparsed", 0),
         submitted=stored["submitted"],
         reindented=stored.get("reindented", False),
+        gave_up=stored.get("gave_up", False),
         usage=load_usage(stored["usage"]),
     )
 

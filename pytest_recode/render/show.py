@@ -269,6 +269,5 @@ def _ending(episode: PlayedEpisode) -> Iterator[Line]:
 
 def stop_reason(record: Record) -> str:
     """Why an unsolved episode ended."""
-    return {"turns": "all turns were used", "time": "the time limit passed"}.get(
-        record["stop"], f"stopped by {record['stop']}"
-    )
+    known = {"turns": "all turns were used", "given-up": "given up", "time": "the time limit passed"}
+    return known.get(record["stop"], f"stopped by {record['stop']}")

@@ -36,6 +36,7 @@ def unsolved(record: Record, out: Path, files: RunFiles = LOCAL) -> str:
     last = turns[-1] if turns else None
     why = {
         "turns": f"not solved in {plural(len(turns), 'turn')}",
+        "given-up": f"given up in turn {len(turns)}",
         "time": f"not solved within its time limit ({plural(len(turns), 'turn')} in {record['seconds'] - record.get('waited', 0):.0f} s)",
     }.get(record["stop"], f"not solved: stopped by {record['stop']}")
     lines = [f"{why} by {_who(record)}", ""]
@@ -55,7 +56,8 @@ def unsolved(record: Record, out: Path, files: RunFiles = LOCAL) -> str:
         if turn["tampering"]:
             lines += ["", f"tampering in turn {turn['turn']}, which therefore is not solved:"]
             lines += [f"  {finding}" for finding in turn["tampering"]]
-    lines += _first_failure(last["cases"], out / record["transcript"], files) if last is not None else []
+    if last is not None and record["agent"] != "person":  # the message may quote a hidden test, and the person reads it
+        lines += _first_failure(last["cases"], out / record["transcript"], files)
     return "\n".join([*lines, "", *_more(record, out)])
 
 

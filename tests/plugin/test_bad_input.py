@@ -70,7 +70,7 @@ NAMES = [
     ),
     (
         "--recode-agent=recod",
-        "unknown agent 'recod' (did you mean recode?): choose from recode, recode-h, one-shot, reference, noop, "
+        "unknown agent 'recod' (did you mean recode?): choose from recode, recode-h, one-shot, reference, noop, person, "
         "or package.module:Name",
     ),
     (

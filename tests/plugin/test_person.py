@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import select
-import signal
 import subprocess
 import sys
-import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +19,7 @@ from pytest_recode.feedback.model_answers import MEANINGS
 from tests.messages import assert_message
 
 from .conftest import words
+from .terminals import terminal
 
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
@@ -30,76 +28,6 @@ Results = Callable[..., list[dict[str, Any]]]
 ASKED = ("--recode-agent=tiny_agents:NEVER", "--recode-turns=2", "--recode-out=out", "--recode-sandbox=process")
 PERSON = ("--recode-feedback-from=person", *ASKED)
 FILES = ("--recode-feedback-from=files", *ASKED)
-
-
-class Terminal:
-    """A session of pytest in a terminal, and the person in front of it."""
-
-    def __init__(self, cwd: Path, *args: str, width: int = 120) -> None:
-        self._end, theirs = pty.openpty()
-        termios.tcsetwinsize(theirs, (40, width))
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
-            cwd=cwd,
-            env={key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-            | {"PYTHONPATH": str(cwd), "TERM": "dumb"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-            preexec_fn=lambda: _control(theirs),
-        )
-        os.close(theirs)
-        self.seen = ""
-        self._read = 0
-
-    def until(self, text: str) -> str:
-        """What came up to and with `text`."""
-        while text not in self.seen[self._read :]:
-            assert self._more(), self.seen
-        start, self._read = self._read, self.seen.index(text, self._read) + len(text)
-        return self.seen[start : self._read]
-
-    def type(self, text: str) -> None:
-        os.write(self._end, text.encode())
-
-    def ctrl_c(self) -> None:
-        """And a key behind it: a signal that comes just before the line editor waits is seen after the next line only."""
-        self.type("\x03\n")
-
-    def end(self) -> int:
-        while self._more():
-            pass
-        os.close(self._end)
-        return self.process.wait(60)
-
-    def _more(self) -> bool:
-        ready, _, _ = select.select([self._end], [], [], 60)
-        assert ready, self.seen
-        try:
-            data = os.read(self._end, 4096)
-        except OSError:  # the other side is closed
-            return False
-        self.seen += data.decode(errors="replace").replace("\r\n", "\n")
-        return bool(data)
-
-
-def _control(theirs: int) -> None:
-    """Make it the session's terminal, so that Ctrl-C typed there is a signal."""
-    import fcntl
-
-    fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
-
-
-@contextmanager
-def terminal(cwd: Path, *args: str, width: int = 120) -> Iterator[Terminal]:
-    started = Terminal(cwd, *args, width=width)
-    try:
-        yield started
-    finally:
-        if started.process.poll() is None:
-            os.killpg(started.process.pid, signal.SIGKILL)
-            started.process.wait()
 
 
 def feedback(root: Path) -> dict[str, Any]:

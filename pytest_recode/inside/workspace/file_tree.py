@@ -1,7 +1,7 @@
 """File access in an agent's workspace that follows no symbolic link and accepts no path outside its root.
 
-Runs in the workspace process. Called by `server.py` for each file operation. Must not follow a symbolic link, block
-on a pipe, or leave the root.
+Runs in the workspace process, where `server.py` calls it for each file operation, and on the host for the directory of a person
+who plays (`agents/person_directory.py`). Must not follow a symbolic link, block on a pipe, or leave the root.
 
 Stdlib only, Python 3.9+.
 """
@@ -27,12 +27,20 @@ class TooLarge(Refusal):
     pass
 
 
-class Tree:
-    """The files below the working directory. Every method raises `Refusal` or `OSError`."""
+class Missing(Refusal):
+    pass
 
-    def __init__(self) -> None:
-        self.path = os.path.realpath(".")
-        self.root = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+class Tree:
+    """The files below a directory, by default the working directory. Every method raises `Refusal` or `OSError`."""
+
+    def __init__(self, place: str = ".") -> None:
+        self.path = os.path.realpath(place)
+        self.root = os.open(place, os.O_RDONLY | os.O_DIRECTORY | _OPEN)
+        self._place = place
+
+    def close(self) -> None:
+        os.close(self.root)
 
     def parts_of(self, path: str) -> list[str]:
         inner = path[len(self.path) :] if f"{path}/".startswith(self.path + "/") else path
@@ -54,7 +62,7 @@ class Tree:
                     below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | _OPEN, dir_fd=here)
                 except FileNotFoundError:
                     if not make:
-                        raise Refusal(f"there is no {'/'.join(parts[: at + 1])}") from None
+                        raise Missing(f"there is no {'/'.join(parts[: at + 1])}") from None
                     os.mkdir(part, dir_fd=here)
                     below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | _OPEN, dir_fd=here)
                 except OSError as error:
@@ -76,7 +84,7 @@ class Tree:
                 fd = os.open(parts[-1], os.O_RDONLY | _OPEN, dir_fd=where)
             except OSError as error:
                 if error.errno == errno.ENOENT:
-                    raise Refusal(f"there is no {path}") from None
+                    raise Missing(f"there is no {path}") from None
                 if error.errno in (errno.ELOOP, errno.ENXIO):
                     raise Refusal(f"{path} is no regular file{_link(parts[-1], where)}") from None
                 raise
@@ -150,7 +158,7 @@ class Tree:
         while queue:
             at = queue.pop()
             try:
-                with os.scandir(at or ".") as entries:
+                with os.scandir(os.path.join(self._place, at)) as entries:
                     names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
             except OSError:  # reported at the end of the listing
                 unread += 1

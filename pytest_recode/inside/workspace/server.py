@@ -151,6 +151,11 @@ class _Workspace:
             self.tree.write(self.tree.parts_of(path), data)
         return True
 
+    def op_remove(self, path: str) -> bool:
+        with _Guard(path):
+            self.tree.remove(path)
+        return True
+
     def op_grep(self, pattern: str, path: str, files: str) -> list[str]:
         return self._in_fork(lambda: self._found(pattern, path, files))
 

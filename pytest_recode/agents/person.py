@@ -1,0 +1,209 @@
+"""`person`: a person at the terminal takes the place of a model, with their own editor in a directory of their own.
+
+The person sees what a prompt says of the task, and the feedback of the episode's level, and nothing else. Files are read only when the
+person submits.
+
+Its transcript events: `message` (turn, step, role, content: what the terminal showed), `step` (turn, step, changed: the paths written or
+removed since the turn before, seconds: from the display to the submission), its `result` (turn, step, number, kind: "submit" or
+"give up", ok, text), and `refused` (turn, step, text: the problems of a submission that was not accepted).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.agents import AgentContext, AgentKind, Refused, Terminal, Workspace, person_directory
+from pytest_recode.agents.prompts import brief_text, feedback_text
+from pytest_recode.episode import Episode, Feedback, Move, Stop
+from pytest_recode.faults import UserError
+from pytest_recode.records.checkpoint import typed_field
+from pytest_recode.task import Brief, brief_files
+from pytest_recode.verdict import legible
+
+SUBMIT, GIVE_UP = "submit", "give up"
+PROMPT = f"{SUBMIT} or {GIVE_UP}: "
+
+ROLE = """\
+You take the place of the model: implement the method of a scientific paper, inside an existing repository. Hidden tests judge the \
+target files: they run what the instruction asks for and compare it with the authors' implementation. They may draw new inputs each \
+time. When they fail, you get feedback and another turn. A test stops at its first failure, so there may be more wrong than the \
+feedback says. Only the targets are graded, together with the repository as it was delivered."""
+
+HOW = f"""\
+Work in this directory, with your own editor, for as long as you like:
+
+  {{directory}}
+
+{SUBMIT}   reads the files there, grades the targets, and ends the turn
+{GIVE_UP}  does the same, and ends the episode
+Ctrl-C    ends the run; --recode-resume continues this turn"""
+
+REMOVED = "The directory is removed when the episode has ended, because the run has no --recode-out."
+KEPT = "The directory remains when the episode has ended."
+
+
+@dataclass(slots=True, kw_only=True)
+class Person:
+    """`written` and `removed`: the paths in which the workspace differs from the repository. `sent`: contents that this process
+    has written there. `directory` is None until this process has shown the brief."""
+
+    context: AgentContext
+    terminal: Terminal
+    turn: int = 0
+    written: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    sent: dict[str, bytes] = field(default_factory=dict)
+    directory: Path | None = None
+
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
+        """Show the brief or the feedback, and wait until the person submits.
+
+        Raises `UserError` if the input ends, because nothing was submitted.
+        """
+        self.turn += 1
+        first = self.directory is None
+        directory = self.directory = self.directory or self._opened(brief, workspace)
+        texts = [ROLE, brief_text(brief, workspace=True)] if first else []
+        texts += [] if feedback is None else [feedback_text(brief, feedback)]
+        self._log("message", {"role": "user", "content": "\n\n".join(texts)})
+        after = KEPT if self.context.keeps_files else REMOVED
+        texts += [f"{HOW.format(directory=directory)}\n{after}" if first else f"Your files are in {directory}"]
+        began = time.monotonic()
+        with self.terminal.opened():
+            title = f"{self.context.episode}, turn {self.turn} of {self.context.turns}"
+            self._say("\n\n".join([f"\n{'=' * 20} {title} {'=' * 20}", *texts, ""]))
+            answer, changed = self._submission(brief, workspace, directory)
+            self._say("Grading ...")
+        self._log("step", {"changed": changed, "seconds": round(time.monotonic() - began, 3)})
+        self._log("result", {"number": 1, "kind": answer, "ok": True, "text": ""})
+        return Move(steps=1, gave_up=answer == GIVE_UP)
+
+    def finish(self, episode: Episode) -> None:
+        """Show how the episode ended, and remove the directory unless the user keeps the records."""
+        last = episode.turns[-1]
+        end = {Stop.SOLVED: "solved", Stop.GIVEN_UP: "given up", Stop.TURNS: "not solved, and there is no further turn"}
+        shown = f"Turn {last.number}: {last.verdict.passed} of {len(last.verdict.cases)} hidden tests pass: {end.get(episode.stop, episode.stop.value)}."
+        directory = self.directory or self._earlier()
+        if directory is not None and not self.context.keeps_files:
+            person_directory.remove(directory)
+            if (place := self._place()) is not None:
+                self.context.files.remove(place)
+        elif directory is not None:
+            shown += f" Your files remain in {directory}"
+        with self.terminal.opened():
+            self._say(shown)
+
+    def state(self) -> Mapping[str, Any]:
+        return {"turn": self.turn, "written": sorted(self.written), "removed": sorted(self.removed)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.turn = typed_field(state, "turn", int)
+        self.written, self.removed = set(typed_field(state, "written", list)), set(typed_field(state, "removed", list))
+
+    def _opened(self, brief: Brief, workspace: Workspace) -> Path:
+        """The directory from before an interruption, with all that the person wrote there, or a new one with the files of the workspace."""
+        if (earlier := self._earlier()) is not None:
+            return earlier
+        made = person_directory.create(brief.task, self._content(brief, workspace))
+        if (place := self._place()) is not None:
+            self.context.files.replace(place, f"{made.name}\n")
+        return made
+
+    def _place(self) -> Path | None:
+        """The file with the name of the directory."""
+        return self.context.shared and self.context.shared / "workspaces" / f"{self.context.episode}.txt"
+
+    def _earlier(self) -> Path | None:
+        place = self._place()
+        try:
+            name = self.context.files.read(place).decode(errors="replace").strip() if place is not None else ""
+        except OSError:
+            return None
+        return person_directory.existing(name)
+
+    def _content(self, brief: Brief, workspace: Workspace) -> dict[str, bytes]:
+        files = {path: data for path, data in _delivered(brief).items() if path not in self.removed}
+        if self.written:
+            files |= workspace.targets()
+        for path in self.written.difference(files, brief.targets):
+            try:
+                files[path] = workspace.read(path).encode()
+            except Refused:  # no text
+                continue
+        return files
+
+    def _submission(self, brief: Brief, workspace: Workspace, directory: Path) -> tuple[str, list[str]]:
+        """Wait for an answer, and make the directory the content of the workspace. Returns the answer, and the paths that changed."""
+        while True:
+            try:
+                answer = " ".join(self.terminal.read(PROMPT).split()).lower()
+            except EOFError:
+                raise UserError(
+                    f"{self.context.episode}: the input ended before a submission: continue with --recode-resume; the files remain in"
+                    f" {directory}"
+                ) from None
+            if answer not in (SUBMIT, GIVE_UP):
+                if answer:
+                    self._say(f"type {SUBMIT} or {GIVE_UP}; your files are in {directory}")
+                continue
+            changed, problems = self._taken(brief, workspace, directory)
+            if not problems or answer == GIVE_UP:
+                return answer, changed
+            self._log("refused", {"text": "\n".join(problems)})
+            self._say("\n".join([*problems, f"Nothing was submitted: correct this, and type {SUBMIT} again."]))
+
+    def _taken(self, brief: Brief, workspace: Workspace, directory: Path) -> tuple[list[str], list[str]]:
+        """Make the directory the content of the workspace. Returns the paths that changed, and the problems of targets."""
+        found = person_directory.read(directory, brief.targets)
+        problems = list(found.problems)
+        if found.files is None:
+            return [], problems
+        delivered = _delivered(brief)
+        gone = (delivered.keys() | self.written) - found.files.keys() - self.removed
+        changed = []
+        for path in sorted(gone if found.whole else gone.intersection(brief.targets)):
+            with suppress(Refused):  # it was not there
+                workspace.remove(path)
+            self.sent.pop(path, None)
+            self.written.discard(path)
+            self.removed.add(path)
+            changed.append(path)
+        for path, data in found.files.items():
+            untouched = path not in self.written and path not in self.removed
+            if self.sent.get(path) == data or (untouched and delivered.get(path) == data):
+                continue
+            try:
+                workspace.write(path, data.decode("utf-8", "surrogateescape"))
+            except Refused as refused:
+                problems += [str(refused)] if path in brief.targets else []
+                continue
+            self.removed.discard(path)
+            self.written.add(path)
+            self.sent[path] = data
+            changed.append(path)
+        return changed, problems
+
+    def _say(self, text: str) -> None:
+        self.terminal.write(legible(text))
+
+    def _log(self, kind: str, fields: Mapping[str, Any]) -> None:
+        self.context.log(kind, {"turn": self.turn, "step": 1, **fields})
+
+
+def _delivered(brief: Brief) -> dict[str, bytes]:
+    """The files of the workspace before anything was done there."""
+    return {**brief_files(brief), **brief.repo}
+
+
+def make(context: AgentContext) -> Person:
+    if context.terminal is None:
+        raise ValueError("the agent 'person' is made without a terminal: register it with needs_person=True")
+    return Person(context=context, terminal=context.terminal)
+
+
+KIND = AgentKind(make=make, needs_model=False, needs_person=True)
