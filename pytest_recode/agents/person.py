@@ -29,18 +29,19 @@ SUBMIT, GIVE_UP = "submit", "give up"
 PROMPT = f"{SUBMIT} or {GIVE_UP}: "
 
 ROLE = """\
-You take the place of the model: implement the method of a scientific paper, inside an existing repository. Hidden tests judge the \
-target files: they run what the instruction asks for and compare it with the authors' implementation. They may draw new inputs each \
-time. When they fail, you get feedback and another turn. A test stops at its first failure, so there may be more wrong than the \
-feedback says. Only the targets are graded, together with the repository as it was delivered."""
+You take the place of the model: implement the method of a scientific paper, inside an existing repository.
+Hidden tests judge the target files: they run what the instruction asks for and compare it with the authors'
+implementation. They may draw new inputs each time. When they fail, you get feedback and another turn.
+A test stops at its first failure, so there may be more wrong than the feedback says.
+Only the targets are graded, together with the repository as it was delivered."""
 
-HOW = f"""\
+HOW = """\
 Work in this directory, with your own editor, for as long as you like:
 
-  {{directory}}
+  {directory}
 
-{SUBMIT}   reads the files there, grades the targets, and ends the turn
-{GIVE_UP}  does the same, and ends the episode
+submit    reads the files there, grades the targets, and ends the turn
+give up   does the same, and ends the episode
 Ctrl-C    ends the run; --recode-resume continues this turn"""
 
 REMOVED = "The directory is removed when the episode has ended, because the run has no --recode-out."
@@ -75,8 +76,8 @@ class Person:
         texts += [f"{HOW.format(directory=directory)}\n{after}" if first else f"Your files are in {directory}"]
         began = time.monotonic()
         with self.terminal.opened():
-            title = f"{self.context.episode}, turn {self.turn} of {self.context.turns}"
-            self._say("\n\n".join([f"\n{'=' * 20} {title} {'=' * 20}", *texts, ""]))
+            title = f"{brief.task}, turn {self.turn} of {self.context.turns}"
+            self._say("\n\n".join([f"\n{'=' * 20} {title} {'=' * 20}", *texts]))
             answer, changed = self._submission(brief, workspace, directory)
             self._say("Grading ...")
         self._log("step", {"changed": changed, "seconds": round(time.monotonic() - began, 3)})

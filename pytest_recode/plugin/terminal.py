@@ -38,8 +38,6 @@ def uncaptured(config: pytest.Config) -> Iterator[None]:
     if capture is None:
         yield
         return
-    capture.suspend_global_capture(in_=True)
-    try:
+    with capture.global_and_fixture_disabled():  # resumes capture only if it was active
+        capture.suspend_global_capture(in_=True)
         yield
-    finally:
-        capture.resume_global_capture()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_recode.agents import Agent, noop, one_shot, recode, recode_h, reference
+from pytest_recode.agents import Agent, noop, one_shot, person, recode, recode_h, reference
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Episode, Feedback, Move, Stop, Turn, loop
 from pytest_recode.task import Files
@@ -67,11 +67,13 @@ def test_reference_needs_its_solution() -> None:
 def test_who_needs_what() -> None:
     flags = {
         kind: (kind.needs_model, kind.needs_reference, kind.offline)
-        for kind in (recode.KIND, recode_h.KIND, one_shot.KIND, reference.KIND, noop.KIND)
+        for kind in (recode.KIND, recode_h.KIND, one_shot.KIND, reference.KIND, noop.KIND, person.KIND)
     }
     assert flags[recode.KIND] == flags[recode_h.KIND] == flags[one_shot.KIND] == (True, False, False)
     assert flags[reference.KIND] == (False, True, True)
     assert flags[noop.KIND] == (False, False, True)
+    assert flags[person.KIND] == (False, False, False)
+    assert [kind for kind in flags if kind.needs_person] == [person.KIND]
 
 
 def test_recode_solves_once_feedback_says_how(open_workspace: Open) -> None:
