@@ -65,6 +65,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(root / "recode-out/no-paper", own_run("gpt-4.1", "GPT_4_1_MINI", cutoff="2024-06", paper=False))
     run(root / "recode-out/L0", [record("a", (0, 4)), record("b", (1, 1)), record("c", (), outcome="error")])
     run(root / "recode-out/L4", [record(task, (0, 4), feedback="L4", levels=[None, "L4"]) for task in "abc"])
+    run(root / "recode-out/by-hand", [record("a", (0, 4), agent="person", model=None)])
     (root / "recode-out/killed").mkdir()
     (root / "recode-out/killed/results.jsonl").write_text("")
     again = [replay(record("a", (0, 4)), 2, passed, level=level) for passed, level in ((3, "L2"), (4, "L4"))]
