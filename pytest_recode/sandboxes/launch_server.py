@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,11 +16,11 @@ from dataclasses import dataclass, replace
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from multiprocessing.reduction import send_handle
-from pathlib import Path
 from secrets import token_bytes
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, SandboxKind
+from pytest_recode.sandboxes.leftovers import make_socket_directory
 from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.task import Environment, Limits
 
@@ -66,7 +65,7 @@ class LaunchServer:
         self._workers = workers
         self._sandboxes: dict[tuple[str, SandboxContext], Sandbox] = {}
         self._lock = threading.Lock()
-        self._directory = Path(tempfile.mkdtemp(prefix="recode-launch-"))  # with permissions for this user only
+        self._directory = make_socket_directory()
         secret = token_bytes(32)
         path = str(self._directory / "socket")
         self._listener = Listener(path, "AF_UNIX", backlog=_WAITING, authkey=secret)
@@ -79,10 +78,8 @@ class LaunchServer:
         if self._closed.is_set():
             return
         self._closed.set()
-        with (
-            suppress(OSError),
-            socket.socket(socket.AF_UNIX) as wake,
-        ):  # closing a socket wakes no thread that waits in `accept`
+        # Closing a socket wakes no thread that waits in `accept`
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as wake:
             wake.connect(self.address.socket)
         self._listener.close()
         shutil.rmtree(self._directory, ignore_errors=True)

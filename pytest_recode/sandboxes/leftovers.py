@@ -11,6 +11,8 @@ from pathlib import Path
 
 MARK = "PYTEST_RECODE_OWNER"  # in the environment of warm parents
 PREFIX = "pytest-recode-"  # of directories
+_LONGEST = 40
+"""Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
 
 
 def owner() -> str:
@@ -34,6 +36,11 @@ def make_directory(parent: str | None = None) -> Path:
     `parent`: None is the directory for temporary files.
     """
     return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}.", dir=parent))
+
+
+def make_socket_directory() -> Path:
+    """As `make_directory`, for a Unix socket, whose path must be short."""
+    return make_directory("/tmp" if len(os.fsencode(tempfile.gettempdir())) > _LONGEST else None)
 
 
 def reap_processes() -> None:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from pytest_recode.sandboxes import waiting
-from pytest_recode.sandboxes.leftovers import make_directory
+from pytest_recode.sandboxes.leftovers import make_socket_directory
 
 OPEN_SECONDS = 60.0
 _OPTIONS = (
@@ -33,8 +33,6 @@ _OPTIONS = (
 _READY = b"pytest-recode: forwarded\n"
 _INSPECT = "docker context inspect --format '{{.Endpoints.docker.Host}}'"
 _ROOT = "unix://"
-_LONGEST = 40
-"""Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
 
 _lock = threading.Lock()
 _tunnels: dict[str, Tunnel] = {}  # the open one of each address
@@ -128,7 +126,7 @@ class Tunnel:
 
     def __init__(self, address: str, socket: str) -> None:
         """Connect, and forward `path` to `socket` on the other machine. Raises `SshError`."""
-        self._directory = make_directory("/tmp" if len(os.fsencode(tempfile.gettempdir())) > _LONGEST else None)
+        self._directory = make_socket_directory()
         self.path = self._directory / "docker.sock"
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._process: subprocess.Popen[bytes] | None = None
