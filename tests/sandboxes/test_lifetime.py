@@ -64,7 +64,7 @@ def test_a_host_that_ends_leaves_nothing(kind: str, number: signal.Signals, cont
     mark, run = marked(), f"killed-{uuid4().hex}"
     started = a_host(kind, run, mark)
     directories = list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{started.pid}.*"))
-    assert len(directories) == kind.startswith("process")
+    assert len(directories) == kind.startswith("process") + kind.endswith("-served")
     os.killpg(started.pid, number)
     started.wait()
     until(lambda: not running(mark), "everything it had started ended")

@@ -38,6 +38,14 @@ for name in os.listdir("/proc"):
 """
 
 
+ABOVE = """
+above = [os.getppid()]
+while above[-1] > 1:
+    with open(f"/proc/{above[-1]}/stat") as file:
+        above.append(int(file.read().rpartition(")")[2].split()[1]))
+"""
+
+
 def python_for_everybody() -> str:
     for name in ("/usr/bin/python3", "/usr/local/bin/python3"):
         if shutil.which(name) and unprivileged.users(interpreter(name))[2] is None:
@@ -69,15 +77,15 @@ def test_a_program_can_signal_no_process_outside_of_it(bench: Bench, persistent:
 
 def test_a_command_of_an_agent_can_signal_no_process_outside_of_its_program(bench: Bench) -> None:
     with bench.probe(), bench.probe(persistent=True) as probe:
-        code = f"{MAY_SIGNAL}\nprint(result)"
-        printed = probe.ask(
+        code = f"{MAY_SIGNAL}\n{ABOVE}\nprint(*result, '/', *above)"
+        program, printed = probe.ask(
             "import os, sys; from _recode.runtime import command_runner\n"
             f"done = command_runner.run([sys.executable, '-c', {code!r}], cwd='.', seconds=60, output_limit=9999)\n"
-            "result = [os.getpid(), *os.listdir(f'/proc/{os.getpid()}/task'), done.output.decode()]"
+            "result = [os.getpid(), done.output.decode()]"
         )
-        may_signal = {int(pid) for pid in printed[-1].strip("[]\n").replace("'", "").split(", ") if pid}
-        assert may_signal <= {printed[0], *range(printed[0], printed[0] + 10)}, printed
-        assert os.getpid() not in may_signal
+        may_signal, above = (list(map(int, part.split())) for part in printed.split("/"))
+        assert program in above
+        assert set(may_signal) <= set(above[: above.index(program) + 1]), "those between the command and its program"
 
 
 def test_each_launch_has_a_user_and_files_of_its_own(bench: Bench) -> None:
