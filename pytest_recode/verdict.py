@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -45,6 +45,8 @@ class Case:
     """The outcome in pytest's JUnit report: "passed" "failure" "error" "skipped", or "" if unknown. Only `outcome` counts."""
     uses: tuple[str, ...] | None = None
     """The interfaces of the candidate that the test itself asked for; None: not known (a shared judge, a case that was cut off)."""
+    ran: bool = field(default=True, compare=False)
+    """False if the grading ended before the test could run, so that the case failed without it. Not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -253,7 +253,7 @@ class _SeparateGrading:
     def _close_rest(self, kind: str, text: str) -> NoReturn:
         for case in self.progress.interfaces:
             if case not in self.progress.cases:
-                self._close(OpenCase(id=case, since=time.monotonic()), Outcome.FAILED, kind, text)
+                self._close(OpenCase(id=case, since=time.monotonic()), Outcome.FAILED, kind, text, ran=False)
         raise _GraderEndedError
 
     # the steps that it sends
@@ -351,6 +351,7 @@ class _SeparateGrading:
         *,
         junit: str = "failure",
         uses: tuple[str, ...] | None = None,
+        ran: bool = True,
     ) -> None:
         self.progress.open = None
         seconds = time.monotonic() - case.since
@@ -366,6 +367,7 @@ class _SeparateGrading:
             seconds=seconds,
             junit=junit,
             uses=uses,
+            ran=ran,
         )
 
     def _check_complete(self) -> None:

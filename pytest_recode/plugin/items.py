@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -314,7 +315,7 @@ class ValidateItem(RecodeItem):
             "noticed": found.noticed,
             "tried": found.tried,
         }
-        facts |= {"survivors": list(found.survivors)}
+        facts |= {"survivors": [{**asdict(each), "cases": list(each.cases)} for each in found.survivors]}  # type: ignore[typeddict-item]
         self.user_properties += [("recode_check", self.check), ("recode_seconds", facts["seconds"])]
         if found.problem:
             raise Unsolved(found.problem)

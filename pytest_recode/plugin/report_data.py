@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from pytest_recode.records.episode_summary import EpisodeSummary
 
 
+class SurvivorData(TypedDict):
+    """A mutant that no case detected: the fields of `validation.result.Survivor`."""
+
+    name: str
+    place: str
+    interface: str
+    diff: str
+    nearest: str
+    nearest_line: int
+    cases: list[str]
+    by_mark: bool
+
+
 class ValidationData(TypedDict, total=False):
     """Result of one check of one task (`--recode-validate`). `task`, `check` and `error` are always present, the others if the check ended."""
 
@@ -32,7 +45,7 @@ class ValidationData(TypedDict, total=False):
     answers: int
     noticed: int
     tried: int
-    survivors: list[str]
+    survivors: list[SurvivorData]
 
 
 class ReportData(TypedDict, total=False):

@@ -230,7 +230,7 @@ def write(
     from pytest_recode.metrics.budget import budget_end
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.directory import begun
-    from pytest_recode.render import summary_tables, words
+    from pytest_recode.render import summary_tables, validation_summary, words
 
     settings = run.settings
     noun = "stored turns" if run.replays else "episodes"
@@ -291,7 +291,7 @@ def write(
         terminal.line(words.unread(unreadable), red=True)
     if validations:
         terminal.section("recode: validation", sep="=")
-        for line in summary_tables.validation(validations):
+        for line in validation_summary.summary(validations):
             terminal.line(line)
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)

@@ -1,13 +1,12 @@
-"""Tables of the terminal's summary at the end of a session: episodes, replayed turns, validation.
+"""Tables of the terminal's summary at the end of a session: episodes and replayed turns.
 
-Called by `plugin/summary.py`. The tables of `pytest-recode report` are in `report_*.py`. Pure functions.
+Called by `plugin/summary.py`. `validation_summary.py` shows the checks of tasks, and the tables of `pytest-recode report` are in `report_*.py`. Pure functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from pytest_recode.metrics.replays import Replayed
 from pytest_recode.metrics.score import Score
@@ -53,11 +52,11 @@ def summary(scores: Sequence[Score]) -> list[str]:
         scores = [replace(score, model=f"{score.model} [{score.format}]") for score in scores]
     counts_lines = any(score.scaled is not None for score in scores)
     heads = [head for head in COLUMNS if counts_lines or head != LINES_ONLY]
-    lines = _table([heads, *([COLUMNS[head](score) for head in heads] for score in scores)])
+    lines = table([heads, *([COLUMNS[head](score) for head in heads] for score in scores)])
     turns = max((len(score.solved_by_turn) for score in scores), default=0)
     if turns > 1:
         head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
-        lines += ["", *_table([head, *(_curve(score, turns) for score in scores)])]
+        lines += ["", *table([head, *(_curve(score, turns) for score in scores)])]
     if ablation := _ablation(scores):
         lines += ["", *ablation]
     return [*lines, *_marks(scores)]
@@ -68,7 +67,7 @@ def replay(run: str, found: Sequence[Replayed]) -> list[str]:
     return [
         f"replay of {run}: single turns, not episodes, each played again from its starting point with its feedback cut to the level",
         "",
-        *_table([REPLAY_COLUMNS, *([cell(each) for cell in REPLAY_COLUMNS.values()] for each in found)]),
+        *table([REPLAY_COLUMNS, *([cell(each) for cell in REPLAY_COLUMNS.values()] for each in found)]),
         "",
         "cases %: hidden cases that pass before the turn, after the original turn, and after the replay",
         *_marks([each.score for each in found]),
@@ -86,51 +85,6 @@ def _marks(scores: Sequence[Score]) -> list[str]:
     if any(score.cost_usd is None for score in scores):
         lines += ["", "cost ?: the price of at least one call is unknown"]
     return lines
-
-
-def validation(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A row per task and check, with the seconds of its slowest grading; then weak findings, and results of mutants.
-
-    A check that had nothing to grade has no row: a task without right answers, an interface without mutants.
-    """
-    rows = [("task", "check", "finding", "slowest s")]
-    for fact in facts:
-        finding = "error" if fact["error"] else "problem" if fact["problem"] else "weak" if fact["warning"] else "ok"
-        if fact.get("tried"):
-            finding = f"{fact['noticed']} of {fact['tried']} detected" + (", problem" if fact["problem"] else "")
-        elif finding == "ok" and not fact["answers"]:
-            continue
-        rows.append((fact["task"], _check_name(fact["check"]), finding, f"{fact.get('seconds', 0):.2f}"))
-    weak = [f"{fact['task']} ({fact['check']}): {fact['warning']}" for fact in facts if fact.get("warning")]
-    noticed, tried = (sum(fact.get(key, 0) for fact in facts) for key in ("noticed", "tried"))
-    survivors = [
-        line
-        for fact in facts
-        for survivor in fact.get("survivors", ())
-        for line in ["", f"{fact['task']}: survives every case: {survivor}"]
-    ]
-    share = (
-        [f"small mutations that the tests detect: {noticed} of {tried}, {100 * noticed / tried:.1f} %"] if tried else []
-    )
-    oracles = [fact["task"] for fact in facts if fact["check"] == "removed" and fact.get("problem")]
-    blind = [f"weak oracles ({len(oracles)}), which pass without the block: {', '.join(oracles)}"] if oracles else []
-    return [*_table(rows), *weak, *survivors, *blind, *share]
-
-
-_CHECK_NAMES = {
-    "untouched": "untouched repository",
-    "empty": "empty target",
-    "constant": "constant answers",
-    "right": "right answers",
-    "wrong": "wrong answers",
-    "removed": "removed block",
-}
-"""What a check grades, where the name in its node id does not say it."""
-
-
-def _check_name(check: str) -> str:
-    kind, _, interface = check.partition("-")
-    return f"{kind} of {interface}" if interface else _CHECK_NAMES.get(check, check)
 
 
 def _percent(share: float | None) -> str:
@@ -158,7 +112,7 @@ def _ablation(scores: Sequence[Score]) -> list[str]:
     ]
 
 
-def _table(rows: Sequence[Iterable[str]]) -> list[str]:
+def table(rows: Sequence[Iterable[str]]) -> list[str]:
     """Text columns to the left (the first two), numbers to the right."""
     cells = [tuple(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

@@ -40,11 +40,10 @@ class Mutant:
     after: str
     source: bytes
 
-    def diff(self) -> str:
-        """The mutant for people: the line, the reference's text, and the mutant's text."""
-        where = f"{self.path}:{self.line}" + (f" in {self.definition}" if self.definition else "")
-        owner = f" ({self.interface})" if self.interface else ""
-        return f"{where}{owner}\n    - {self.before}\n    + {self.after}"
+    @property
+    def place(self) -> str:
+        """Where the mistake is, for people: target, line and definition."""
+        return f"{self.path}:{self.line}" + (f" in {self.definition}" if self.definition else "")
 
 
 def mutants(reference: Files, interfaces: Sequence[str]) -> list[Mutant]:

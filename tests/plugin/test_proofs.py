@@ -193,21 +193,58 @@ def test_an_episode_does_not_read_the_proofs(make_task: MakeTask, recode: Run) -
     recode("--recode-agent=reference").assert_outcomes(passed=1)
 
 
+WEAK: dict[str, str | None] = {
+    "tests/test_answer.py": FILES["tests/test_answer.py"].replace("(1.5) == 3.0", "(0.0) == 0.0"),
+    "reference/answer.py": "from constants import TWO\n\n\ndef twice(x):\n    # exact\n    return x * TWO  # not x + x\n\n\ndef half(x):\n    return x / TWO\n",
+}
+DIFF = """\
+tiny: survives every case: answer.py:6 in twice (answer.twice)
+    --- reference/answer.py
+    +++ mutant/answer.py
+    @@ -4,5 +4,5 @@
+     def twice(x):
+         # exact
+    -    return x * TWO  # not x + x
+    +    return x / TWO  # not x + x
+
+
+    nearest case: test_answer.py::test_twice, which detects a mutant of line 6
+    answer.py twice: return x * TWO -> return x / TWO
+"""
+
+
+def test_a_survivor_is_a_diff_of_the_reference_and_names_the_nearest_case(make_task: MakeTask, recode: Run) -> None:
+    make_task(files=WEAK)
+    result = recode("--recode-validate", "-k", "mutants-answer.twice")
+    result.assert_outcomes(passed=1)
+    assert DIFF in re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(result.outlines))
+
+
 @pytest.mark.slow
-def test_survivors_are_listed_with_line_and_interface(make_task: MakeTask, recode: Run) -> None:
-    tests = FILES["tests/test_answer.py"].replace("(1.5) == 3.0", "(0.0) == 0.0")
+def test_without_a_detected_mutant_the_cases_of_the_interface_are_named(make_task: MakeTask, recode: Run) -> None:
+    tests = FILES["tests/test_answer.py"].replace("assert candidate.answer.twice(1.5) == 3.0", "candidate.answer.twice")
     make_task(files={"tests/test_answer.py": tests})
-    result = recode("--recode-validate", "-k", "mutants")
-    result.assert_outcomes(passed=2)
-    text = words(result)
-    assert "tiny: survives every case: answer.py:5 in twice (answer.twice) - return x * TWO + return x" in text
+    text = words(recode("--recode-validate", "-k", "mutants-answer.twice"))
+    assert "cases that use answer.twice: test_answer.py::test_twice answer.py twice: return x * TWO ->" in text
+
+
+@pytest.mark.slow
+def test_a_survivor_can_be_copied_to_the_equivalent_mutants(make_task: MakeTask, recode: Run) -> None:
+    make_task(files=WEAK)
     line = "answer.py twice: return x * TWO -> return x / TWO"
-    assert line in text
-    # the line can be copied as it is
-    equivalent = {"proofs/equivalent.txt": line + "\n", "tests/test_answer.py": tests}
-    make_task(files=dict(equivalent))
-    again = words(recode("--recode-validate", "-k", "mutants"))
-    assert line not in again
+    assert line in words(recode("--recode-validate", "-k", "mutants"))
+    make_task(files={**WEAK, "proofs/equivalent.txt": line + "\n"})
+    assert line not in words(recode("--recode-validate", "-k", "mutants"))
+
+
+def test_a_reference_cannot_write_to_the_terminal(make_task: MakeTask, recode: Run) -> None:
+    reference = FILES["reference/answer.py"]
+    assert reference is not None
+    make_task(files={**WEAK, "reference/answer.py": reference.replace("x * TWO", "x * TWO  # \x1b[2J\u202e")})
+    text = "\n".join(recode("--recode-validate", "-k", "mutants-answer.twice", "--color=no").outlines)
+    assert "\\x1b[2J\\u202e" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def test_a_mutant_knows_line_definition_and_interface() -> None:
     [mutant] = [each for each in found if (each.before, each.after) == ("if x < low:", "if x <= low:")]
     assert (mutant.line, mutant.definition, mutant.interface) == (5, "clip", "pkg.mod.clip")
     assert mutant.name == "pkg/mod.py clip: if x < low: -> if x <= low:"
-    assert "pkg/mod.py:5 in clip (pkg.mod.clip)" in mutant.diff()
+    assert mutant.place == "pkg/mod.py:5 in clip"
     assert {each.interface for each in found if each.definition == "Mean.value"} == {"pkg.mod.Mean.value"}
     assert {each.interface for each in found if not each.definition} == {""}
 

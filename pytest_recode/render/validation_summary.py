@@ -1,0 +1,88 @@
+"""The terminal's summary of `--recode-validate`: a table of the checks, and what their findings are about.
+
+Called by `plugin/summary.py`, with the data that items attach to reports (`ValidationData` in `plugin/report_data.py`). Pure functions.
+Texts of a task are hostile: every line is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_recode.render.summary_tables import table
+from pytest_recode.verdict import legible
+
+MOST_CASES = 3
+"""How many cases a line names."""
+
+
+def summary(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A row per task and check, with the seconds of its slowest grading; then weak findings, and results of mutants.
+
+    A check that had nothing to grade has no row: a task without right answers, an interface without mutants.
+    """
+    rows = [("task", "check", "finding", "slowest s")]
+    for fact in facts:
+        finding = "error" if fact["error"] else "problem" if fact["problem"] else "weak" if fact["warning"] else "ok"
+        if fact.get("tried"):
+            finding = f"{fact['noticed']} of {fact['tried']} detected" + (", problem" if fact["problem"] else "")
+        elif finding == "ok" and not fact["answers"]:
+            continue
+        rows.append((fact["task"], _check_name(fact["check"]), finding, f"{fact.get('seconds', 0):.2f}"))
+    weak = [f"{fact['task']} ({fact['check']}): {fact['warning']}" for fact in facts if fact.get("warning")]
+    noticed, tried = (sum(fact.get(key, 0) for fact in facts) for key in ("noticed", "tried"))
+    survivors = [
+        line
+        for fact in facts
+        for survivor in fact.get("survivors", ())
+        for line in ["", f"{fact['task']}: survives every case: {survivor['place']}{_in(survivor)}", *_lines(survivor)]
+    ]
+    share = (
+        [f"small mutations that the tests detect: {noticed} of {tried}, {100 * noticed / tried:.1f} %"] if tried else []
+    )
+    oracles = [fact["task"] for fact in facts if fact["check"] == "removed" and fact.get("problem")]
+    blind = [f"weak oracles ({len(oracles)}), which pass without the block: {', '.join(oracles)}"] if oracles else []
+    return [legible(line, keep="\t") for line in (*table(rows), *weak, *survivors, *blind, *share)]
+
+
+def _in(survivor: Mapping[str, Any]) -> str:
+    return f" ({survivor['interface']})" if survivor["interface"] else ""
+
+
+def _lines(survivor: Mapping[str, Any]) -> list[str]:
+    """The diff, the nearest case, and as the last line the name for `equivalent.txt`."""
+    return [
+        f"    {line}".rstrip() for line in (*survivor["diff"].split("\n"), _nearest_case(survivor), survivor["name"])
+    ]
+
+
+def _nearest_case(survivor: Mapping[str, Any]) -> str:
+    if survivor["nearest"]:
+        return f"nearest case: {survivor['nearest']}, which detects a mutant of line {survivor['nearest_line']}"
+    if not survivor["interface"]:
+        return "nearest case: not known, because no case detects another mutant of this file"
+    verb = "are marked with" if survivor["by_mark"] else "use"
+    if not survivor["cases"]:
+        return f"nearest case: none, because no cases {verb} {survivor['interface']}"
+    return f"cases that {verb} {survivor['interface']}: {_names(survivor['cases'])}"
+
+
+def _names(cases: Sequence[str]) -> str:
+    more = len(cases) - MOST_CASES
+    return ", ".join(cases[:MOST_CASES]) + (f" and {more} more" if more > 0 else "")
+
+
+_CHECK_NAMES = {
+    "untouched": "untouched repository",
+    "empty": "empty target",
+    "constant": "constant answers",
+    "right": "right answers",
+    "wrong": "wrong answers",
+    "removed": "removed block",
+}
+"""What a check grades, where the name in its node id does not say it."""
+
+
+def _check_name(check: str) -> str:
+    kind, _, interface = check.partition("-")
+    return f"{kind} of {interface}" if interface else _CHECK_NAMES.get(check, check)

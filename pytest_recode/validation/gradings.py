@@ -1,0 +1,40 @@
+"""Grade the answers of one check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from pytest_recode.oracle.judge import judge
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.task import Parts, Task
+from pytest_recode.validation.checks import Answer
+from pytest_recode.verdict import Case, Outcome, Verdict
+
+
+class Gradings:
+    """Grades answers, and records the time of the slowest grading."""
+
+    def __init__(self, task: Task, parts: Parts, sandbox: Sandbox, graded: Callable[[], None]) -> None:
+        self._task, self._parts, self._sandbox, self._graded = task, parts, sandbox, graded
+        self.seconds = 0.0
+        self.isolation = sandbox.isolation
+
+    def verdict(self, answer: Answer, seed: int | None, mutant_seconds: float | None = None) -> Verdict:
+        """Grade an answer. `mutant_seconds`: the limit of each test of a mutant, whose grading stops at the first failed case."""
+        task = self._task
+        if mutant_seconds is not None:
+            task = replace(task, limits=replace(task.limits, test_seconds=mutant_seconds))
+        start = time.monotonic()
+        alone = mutant_seconds is not None
+        verdict = judge(task, self._parts, answer.targets, self._sandbox, seed=seed, stop_at_failure=alone)
+        self.seconds = max(self.seconds, time.monotonic() - start)
+        self.isolation = verdict.isolation
+        self._graded()
+        return verdict
+
+
+def failing(verdict: Verdict) -> list[Case]:
+    """The cases that ran and did not pass."""
+    return [case for case in verdict.cases if case.ran and case.outcome is not Outcome.PASSED]

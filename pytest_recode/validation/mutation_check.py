@@ -1,0 +1,83 @@
+"""The check that mutates the code of one interface in the reference, and grades each mutant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_recode.proofs import Proofs
+from pytest_recode.task import Parts, Task
+from pytest_recode.validation.checks import Answer, Check
+from pytest_recode.validation.gradings import Gradings, failing
+from pytest_recode.validation.mutants import Mutant, mutants, nearest
+from pytest_recode.validation.result import Validation
+from pytest_recode.validation.survivors import described
+from pytest_recode.verdict import Case, legible
+
+PATIENCE = 10.0
+"""A mutant's test may take this many times as long as the reference's slowest one, and at least `LEAST_SECONDS`."""
+LEAST_SECONDS = 2.0
+
+
+def check_mutants(
+    task: Task, check: Check, parts: Parts, proofs: Proofs, gradings: Gradings, seed: int | None
+) -> Validation:
+    """Try the mutants of one interface's code; the first interface also covers code that interfaces share."""
+    reference = gradings.verdict(Answer(name="the reference", targets=parts.reference), seed)
+    if not reference.solved:
+        return Validation(
+            check=check.name,
+            problem=f"{task.id}: mutants cannot be tried: the reference does not pass (see validate[reference]).",
+            warning="",
+            seconds=gradings.seconds,
+            isolation=gradings.isolation,
+            answers=0,
+        )
+    slowest = max((case.seconds for case in reference.cases), default=0.0)
+    patience = min(task.limits.test_seconds, max(LEAST_SECONDS, PATIENCE * slowest))
+    found = mutants(parts.reference, task.interfaces)
+    first = check.mutated == task.interfaces[0]
+    survivors: list[Mutant] = []
+    detected: dict[Mutant, list[Case]] = {}
+    problems = _unknown_mutants(task, proofs.equivalent, {mutant.name: mutant for mutant in found}) if first else []
+    tried = 0
+    for mutant in found:
+        if mutant.interface != check.mutated and not (first and not mutant.interface):
+            continue
+        targets = {**parts.reference, mutant.path: mutant.source}
+        verdict = gradings.verdict(Answer(name=mutant.name, targets=targets), seed, patience)
+        if mutant.name in proofs.equivalent:
+            if not verdict.solved:
+                problems.append(
+                    f"{task.id}: equivalent.txt:{proofs.equivalent[mutant.name]}: is not equivalent: the tests notice it "
+                    f"({failing(verdict)[0].id}, seed {verdict.seed}). Remove the line, or correct the case."
+                )
+            continue
+        tried += 1
+        if verdict.solved:
+            survivors.append(mutant)
+        elif failed := failing(verdict):  # there is none if the mutant counts as tampering
+            detected[mutant] = failed
+    return Validation(
+        check=check.name,
+        problem=legible("\n\n".join(problems)),
+        warning="",
+        seconds=gradings.seconds,
+        isolation=gradings.isolation,
+        answers=tried,
+        noticed=tried - len(survivors),
+        tried=tried,
+        survivors=described(survivors, parts.reference, detected, reference.cases),
+    )
+
+
+def _unknown_mutants(task: Task, equivalent: Mapping[str, int], found: Mapping[str, Mutant]) -> list[str]:
+    problems = []
+    for name, line in equivalent.items():
+        if name not in found:
+            guess = nearest(name, found)
+            hint = f" The nearest is: {guess}" if guess else ""
+            problems.append(
+                f"{task.id}: equivalent.txt:{line}: names no mutant of the reference. Copy the last line of a survivor "
+                f"in the report, or remove this line.{hint}"
+            )
+    return problems

@@ -1,0 +1,42 @@
+"""The result of one check of a task, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survivor:
+    """A mutant that no case detected. `place` and `name` are those of the mutant; `interface` is "" for code that interfaces share.
+
+    `diff`: a unified diff of the reference. `nearest`: the case that detected the mutant of the nearest line, `nearest_line`, of the
+    same target; "" if no case detected one. `cases`: those that use the interface. `by_mark`: they are known only by their interface
+    mark, because the tests share a process with the candidate.
+    """
+
+    name: str
+    place: str
+    interface: str
+    diff: str
+    nearest: str
+    nearest_line: int
+    cases: tuple[str, ...]
+    by_mark: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """The result of a check. `problem` and `warning` are empty if nothing is wrong. `seconds`: the time of the slowest grading.
+
+    `answers` counts what was graded because of the check; `noticed` and `tried` count mutants.
+    """
+
+    check: str
+    problem: str
+    warning: str
+    seconds: float
+    isolation: str
+    answers: int
+    noticed: int = 0
+    tried: int = 0
+    survivors: tuple[Survivor, ...] = ()
