@@ -6,6 +6,7 @@ Runs on the host. `docs/explanation/oracle.md` describes how a verdict is reache
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 
 from pytest_recode.oracle.separate import Fresh, check_separate, judge_separate
 from pytest_recode.oracle.shared import check_shared, judge_shared
@@ -25,13 +26,14 @@ def judge(
     seed: int | None = None,
     fresh: Fresh = Fresh.INTERFACE,
     stop_at_failure: bool = False,
+    still_run: Collection[str] = (),
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 
     `seed` repeats a verdict; by default it is a new secret. `fresh`: when a new candidate process starts. What the
     tests of one interface reveal to a candidate (the expected loss as an argument, for example), it cannot use in the
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
-    shared oracle runs all of them).
+    shared oracle runs all of them), except those whose ids are in `still_run`.
 
     Raises `GraderError` where the tests give no verdict and `SandboxError` where a sandbox fails. Whatever the
     candidate does is a failed case.
@@ -39,7 +41,16 @@ def judge(
     chosen = secrets.randbits(48) if seed is None else seed
     if task.oracle.isolation == "shared":
         return judge_shared(task, parts, targets, sandbox, seed=chosen)
-    return judge_separate(task, parts, targets, sandbox, seed=chosen, fresh=fresh, stop_at_failure=stop_at_failure)
+    return judge_separate(
+        task,
+        parts,
+        targets,
+        sandbox,
+        seed=chosen,
+        fresh=fresh,
+        stop_at_failure=stop_at_failure,
+        still_run=frozenset(still_run),
+    )
 
 
 def check(task: Task, parts: Parts, sandbox: Sandbox) -> None:

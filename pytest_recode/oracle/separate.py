@@ -44,9 +44,10 @@ def judge_separate(
     seed: int,
     fresh: Fresh,
     stop_at_failure: bool = False,
+    still_run: frozenset[str] = frozenset(),
 ) -> Verdict:
     """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
-    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure).run()
+    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run).run()
 
 
 def check_separate(task: Task, parts: Parts, sandbox: Sandbox) -> None:
@@ -73,6 +74,7 @@ class _SeparateGrading:
         seed: int,
         fresh: Fresh,
         stop_at_failure: bool = False,
+        still_run: frozenset[str] = frozenset(),
     ) -> None:
         self.task = task
         self.limits: Limits = task.limits
@@ -80,6 +82,7 @@ class _SeparateGrading:
         self.seed = seed
         self.fresh = fresh
         self.stop_at_failure = stop_at_failure
+        self.still_run = still_run
         self.tests = parts.tests
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
@@ -247,12 +250,16 @@ class _SeparateGrading:
         self._close_rest("timeout", f"not run: the grading's {self.limits.grading_seconds:g} s were used up")
 
     def _stop_if(self, *, failed: bool) -> None:
-        if failed and self.stop_at_failure:
-            self._close_rest("", "not run: an earlier case failed")
+        if not (failed and self.stop_at_failure):
+            return
+        rest = self.progress.interfaces.keys() - self.progress.cases.keys()
+        if not rest or rest - self.still_run:  # otherwise the grader runs exactly the cases that must run
+            self._close_rest("", "not run: an earlier case failed", without=self.still_run)
 
-    def _close_rest(self, kind: str, text: str) -> NoReturn:
+    def _close_rest(self, kind: str, text: str, *, without: frozenset[str] = frozenset()) -> NoReturn:
+        """Fail the cases that have no outcome yet. A new grader runs those of `without`."""
         for case in self.progress.interfaces:
-            if case not in self.progress.cases:
+            if case not in self.progress.cases and case not in without:
                 self._close(OpenCase(id=case, since=time.monotonic()), Outcome.FAILED, kind, text, ran=False)
         raise _GraderEndedError
 

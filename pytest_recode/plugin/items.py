@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -274,12 +273,14 @@ class ValidateItem(RecodeItem):
 
     def runtest(self) -> None:
         from pytest_recode.episode.error_record import error_record
+        from pytest_recode.plugin.report_data import validation_data
         from pytest_recode.validation.checks import checks
         from pytest_recode.validation.validate import validate
 
         run = run_of(self.config)
-        check = next(check for check in checks(self.task) if check.name == self.check)
-        facts: ValidationData = {"task": self.task.id, "check": self.check, "error": None}
+        every = {check.name: check for check in checks(self.task)}
+        check = every[self.check]
+        facts: ValidationData = {"task": self.task.id, "check": self.check, "checks": list(every), "error": None}
         self.recode = {"validation": facts}
         try:
             with self.timer.working(self.seconds), interrupts_first():
@@ -308,14 +309,7 @@ class ValidateItem(RecodeItem):
         except BaseException:
             run.sandbox.drop()
             raise
-        facts |= {"problem": found.problem, "warning": found.warning, "seconds": round(found.seconds, 3)}
-        facts |= {
-            "isolation": found.isolation,
-            "answers": found.answers,
-            "noticed": found.noticed,
-            "tried": found.tried,
-        }
-        facts |= {"survivors": [{**asdict(each), "cases": list(each.cases)} for each in found.survivors]}  # type: ignore[typeddict-item]
+        facts |= validation_data(found)
         self.user_properties += [("recode_check", self.check), ("recode_seconds", facts["seconds"])]
         if found.problem:
             raise Unsolved(found.problem)

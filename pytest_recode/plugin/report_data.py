@@ -7,8 +7,10 @@ attribute while it runs; the reporter moves it to the report.
 from __future__ import annotations
 
 import functools
+import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from pytest_recode.records.record import ErrorRecord, Record
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_recode.records.episode_summary import EpisodeSummary
+    from pytest_recode.validation.result import Validation
 
 
 class SurvivorData(TypedDict):
@@ -33,10 +36,12 @@ class SurvivorData(TypedDict):
 
 
 class ValidationData(TypedDict, total=False):
-    """Result of one check of one task (`--recode-validate`). `task`, `check` and `error` are always present, the others if the check ended."""
+    """Result of one check of one task (`--recode-validate`). `task`, `check`, `checks` (the names of all checks of the task) and `error` are
+    always present, the others if the check ended. They are those of `validation.result.Validation`."""
 
     task: str
     check: str
+    checks: list[str]
     error: ErrorRecord | None
     problem: str
     warning: str
@@ -46,6 +51,15 @@ class ValidationData(TypedDict, total=False):
     noticed: int
     tried: int
     survivors: list[SurvivorData]
+    cases: list[str]
+    failed: list[str] | None
+
+
+def validation_data(found: Validation) -> ValidationData:
+    """The fields of the result of a check."""
+    data: ValidationData = json.loads(json.dumps(asdict(found)))
+    data["seconds"] = round(found.seconds, 3)
+    return data
 
 
 class ReportData(TypedDict, total=False):

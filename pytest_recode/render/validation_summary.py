@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_recode.metrics.validation import TaskFindings, by_task
 from pytest_recode.render.summary_tables import table
 from pytest_recode.verdict import legible
 
@@ -42,7 +43,25 @@ def summary(facts: Sequence[Mapping[str, Any]]) -> list[str]:
     )
     oracles = [fact["task"] for fact in facts if fact["check"] == "removed" and fact.get("problem")]
     blind = [f"weak oracles ({len(oracles)}), which pass without the block: {', '.join(oracles)}"] if oracles else []
-    return [legible(line, keep="\t") for line in (*table(rows), *weak, *survivors, *blind, *share)]
+    lines = [*table(rows), *weak, *survivors, *blind, *_cases_without_proof(by_task(facts)), *share]
+    return [legible(line, keep="\t") for line in lines]
+
+
+def _cases_without_proof(tasks: Sequence[TaskFindings]) -> list[str]:
+    """The cases of each task that failed for no mutant and no wrong answer, or for which tasks that is not known."""
+    tasks = [task for task in tasks if task.detects]
+    lines = [
+        f"{task.task}: fail for no mutant and no wrong answer, so they prove nothing: {', '.join(task.never_failed)}"
+        for task in tasks
+        if task.never_failed
+    ]
+    unknown = [task.task for task in tasks if task.never_failed is None]
+    if unknown:
+        lines.append(
+            f"cases that prove nothing: not known for {', '.join(unknown)}, because not all mutants and wrong answers were graded"
+            " (leave out -k and -m)"
+        )
+    return lines
 
 
 def _in(survivor: Mapping[str, Any]) -> str:

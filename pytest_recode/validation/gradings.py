@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from pytest_recode.oracle.judge import judge
@@ -21,14 +21,25 @@ class Gradings:
         self.seconds = 0.0
         self.isolation = sandbox.isolation
 
-    def verdict(self, answer: Answer, seed: int | None, mutant_seconds: float | None = None) -> Verdict:
-        """Grade an answer. `mutant_seconds`: the limit of each test of a mutant, whose grading stops at the first failed case."""
+    def verdict(
+        self,
+        answer: Answer,
+        seed: int | None,
+        mutant_seconds: float | None = None,
+        still_run: Collection[str] = (),
+    ) -> Verdict:
+        """Grade an answer. `mutant_seconds`: the limit of each test of a mutant, whose grading stops at the first failed case.
+
+        `still_run`: cases that run also after a failure.
+        """
         task = self._task
         if mutant_seconds is not None:
             task = replace(task, limits=replace(task.limits, test_seconds=mutant_seconds))
         start = time.monotonic()
         alone = mutant_seconds is not None
-        verdict = judge(task, self._parts, answer.targets, self._sandbox, seed=seed, stop_at_failure=alone)
+        verdict = judge(
+            task, self._parts, answer.targets, self._sandbox, seed=seed, stop_at_failure=alone, still_run=still_run
+        )
         self.seconds = max(self.seconds, time.monotonic() - start)
         self.isolation = verdict.isolation
         self._graded()

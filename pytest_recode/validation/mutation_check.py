@@ -40,12 +40,15 @@ def check_mutants(
     detected: dict[Mutant, list[Case]] = {}
     problems = _unknown_mutants(task, proofs.equivalent, {mutant.name: mutant for mutant in found}) if first else []
     tried = 0
+    never_failed = {case.id for case in reference.cases}
     for mutant in found:
         if mutant.interface != check.mutated and not (first and not mutant.interface):
             continue
         targets = {**parts.reference, mutant.path: mutant.source}
-        verdict = gradings.verdict(Answer(name=mutant.name, targets=targets), seed, patience)
-        if mutant.name in proofs.equivalent:
+        equivalent = mutant.name in proofs.equivalent
+        still_run = () if equivalent else never_failed
+        verdict = gradings.verdict(Answer(name=mutant.name, targets=targets), seed, patience, still_run)
+        if equivalent:
             if not verdict.solved:
                 problems.append(
                     f"{task.id}: equivalent.txt:{proofs.equivalent[mutant.name]}: is not equivalent: the tests notice it "
@@ -57,6 +60,7 @@ def check_mutants(
             survivors.append(mutant)
         elif failed := failing(verdict):  # there is none if the mutant counts as tampering
             detected[mutant] = failed
+            never_failed -= {case.id for case in failed}
     return Validation(
         check=check.name,
         problem=legible("\n\n".join(problems)),
@@ -67,6 +71,8 @@ def check_mutants(
         noticed=tried - len(survivors),
         tried=tried,
         survivors=described(survivors, parts.reference, detected, reference.cases),
+        cases=tuple(case.id for case in reference.cases),
+        failed=tuple(case.id for case in reference.cases if case.id not in never_failed),
     )
 
 

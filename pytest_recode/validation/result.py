@@ -29,6 +29,8 @@ class Validation:
     """The result of a check. `problem` and `warning` are empty if nothing is wrong. `seconds`: the time of the slowest grading.
 
     `answers` counts what was graded because of the check; `noticed` and `tried` count mutants.
+
+    `failed`: the cases, of all `cases` of the task, that failed for a mutant or a wrong answer; None if the check does not tell.
     """
 
     check: str
@@ -40,3 +42,5 @@ class Validation:
     noticed: int = 0
     tried: int = 0
     survivors: tuple[Survivor, ...] = ()
+    cases: tuple[str, ...] = ()
+    failed: tuple[str, ...] | None = None

@@ -39,11 +39,14 @@ def validate(
         return check_mutants(task, check, parts, proofs, gradings, seed)
     problems, warnings = [], []
     noticed = 0
+    outcomes: dict[str, bool] = {}  # whether a case ever failed
     answers = check.answers(task, parts, proofs)
     for answer in answers:
         for _ in range(seeds if check.seeded and seed is None else 1):
             verdict = gradings.verdict(answer, seed)
             noticed += not verdict.solved
+            failed = {case.id for case in failing(verdict)}
+            outcomes |= {case.id: outcomes.get(case.id, False) or case.id in failed for case in verdict.cases}
             if problem := _problem(task, check, answer, verdict):
                 problems.append(problem)
                 break
@@ -61,6 +64,8 @@ def validate(
         answers=len(answers),
         noticed=noticed if check.must_solve is None else 0,
         tried=len(answers) if check.must_solve is None else 0,
+        cases=tuple(outcomes),
+        failed=tuple(case for case in outcomes if outcomes[case]) if check.name == "wrong" else None,
     )
 
 

@@ -89,6 +89,8 @@ def grade(
     seed: int | None = None,
     fresh: Fresh = Fresh.INTERFACE,
     environment: Environment = ENVIRONMENT,
+    stop_at_failure: bool = False,
+    still_run: tuple[str, ...] = (),
     **limits: Any,
 ) -> Verdict:
     """Grade a candidate's `m.py` by `tests/test_m.py`; a mapping of paths to texts where there is more."""
@@ -111,7 +113,16 @@ def grade(
         environment=environment,
         limits=Limits(**limits),
     )
-    return judge(task, parts, targets, sandbox, seed=seed, fresh=fresh)
+    return judge(
+        task,
+        parts,
+        targets,
+        sandbox,
+        seed=seed,
+        fresh=fresh,
+        stop_at_failure=stop_at_failure,
+        still_run=still_run,
+    )
 
 
 def by_script(script: str, imported: str, reference: str = "", **limits: Any) -> tuple[Task, Parts]:

@@ -228,6 +228,42 @@ def test_without_a_detected_mutant_the_cases_of_the_interface_are_named(make_tas
     assert "cases that use answer.twice: test_answer.py::test_twice answer.py twice: return x * TWO ->" in text
 
 
+IDLE = """
+
+@pytest.mark.interface('answer.half')
+def test_idle(candidate):
+    candidate.answer.half(1.5)
+
+
+@pytest.mark.interface('answer.twice')
+@pytest.mark.parametrize("x", [1.5, 2.5])
+def test_after_another_case(candidate, x):
+    assert candidate.answer.twice(x) == 2 * x
+"""
+
+
+def test_cases_that_fail_for_no_mutant_and_no_wrong_answer_are_named(
+    make_task: MakeTask, recode: Run, workers: str
+) -> None:
+    """Those that fail only after another case has failed are not among them."""
+    make_task(files={**PROVED, "tests/test_answer.py": TESTS + IDLE})
+    text = words(recode(workers, "--recode-validate", "-k", "wrong or mutants"))
+    assert (
+        "tiny: fail for no mutant and no wrong answer, so they prove nothing: test_answer.py::test_idle small" in text
+    )
+
+
+@pytest.mark.parametrize("selected", ["wrong", "mutants", "wrong or mutants-answer.half"])
+@pytest.mark.mostly_slow(one_in=2)
+def test_with_a_part_of_the_checks_it_is_not_known_which_cases_prove_nothing(
+    make_task: MakeTask, recode: Run, selected: str
+) -> None:
+    make_task(files={**PROVED, "tests/test_answer.py": TESTS + IDLE})
+    text = words(recode("--recode-validate", "-k", selected))
+    assert "cases that prove nothing: not known for tiny, because not all mutants and wrong answers were graded" in text
+    assert "test_idle" not in text
+
+
 @pytest.mark.slow
 def test_a_survivor_can_be_copied_to_the_equivalent_mutants(make_task: MakeTask, recode: Run) -> None:
     make_task(files=WEAK)

@@ -21,8 +21,15 @@ SURVIVOR = {
 
 
 def check(**facts: Any) -> dict[str, Any]:
-    found = {"task": "tiny", "check": "mutants-a.f", "error": None, "problem": "", "warning": "", "answers": 1}
-    return {**found, "tried": 2, "noticed": 1, **facts}
+    found = {
+        "task": "tiny",
+        "check": "mutants-a.f",
+        "checks": ["mutants-a.f"],
+        "error": None,
+        "problem": "",
+        "warning": "",
+    }
+    return {**found, "answers": 1, "tried": 2, "noticed": 1, **facts}
 
 
 @pytest.mark.parametrize(

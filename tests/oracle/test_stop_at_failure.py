@@ -1,0 +1,48 @@
+"""A grading that stops at the first failed case still runs the cases that it is told to run."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_recode.sandboxes import Sandbox
+from tests.oracle.conftest import grade
+
+TESTS = "".join(
+    f"def test_{name}(candidate):\n    assert candidate.m.f({number}) == {number}\n"
+    for number, name in enumerate("abcd")
+)
+
+
+def cases(sandbox: Sandbox, answer: str, *still_run: str, tests: str = TESTS) -> dict[str, str]:
+    """What became of each case: "passed", "failed", or "not run"."""
+    ids = tuple(f"test_m.py::test_{name}" for name in still_run)
+    verdict = grade(sandbox, tests, answer, "def f(x):\n    return x\n", stop_at_failure=True, still_run=ids)
+    assert not verdict.solved
+    return {case.id[-1]: case.outcome.value if case.ran else "not run" for case in verdict.cases}
+
+
+WRONG_TWICE = "def f(x):\n    return x if x % 2 == 0 else -1\n"
+
+
+@pytest.mark.parametrize(
+    ("still_run", "outcomes"),
+    [
+        ("", {"a": "passed", "b": "failed", "c": "not run", "d": "not run"}),
+        ("d", {"a": "passed", "b": "failed", "c": "not run", "d": "failed"}),
+        ("c", {"a": "passed", "b": "failed", "c": "passed", "d": "not run"}),
+        ("cd", {"a": "passed", "b": "failed", "c": "passed", "d": "failed"}),
+        ("ab", {"a": "passed", "b": "failed", "c": "not run", "d": "not run"}),
+    ],
+)
+def test_the_rest_is_not_run_but_for_what_must_run(bare: Sandbox, still_run: str, outcomes: dict[str, str]) -> None:
+    assert cases(bare, WRONG_TWICE, *still_run) == outcomes
+
+
+def test_also_after_a_case_that_ended_its_candidate(bare: Sandbox) -> None:
+    answer = "import os\n\n\ndef f(x):\n    return x if x % 2 == 0 else os._exit(1)\n"
+    assert cases(bare, answer, "d") == {"a": "passed", "b": "failed", "c": "not run", "d": "failed"}
+
+
+def test_also_after_a_case_that_ended_its_grader(bare: Sandbox) -> None:
+    tests = TESTS.replace("assert candidate.m.f(1) == 1", "import os\n    candidate.m.f(1) == 1 or os._exit(1)")
+    assert cases(bare, WRONG_TWICE, "c", tests=tests) == {"a": "passed", "b": "failed", "c": "passed", "d": "not run"}
