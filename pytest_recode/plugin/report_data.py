@@ -35,6 +35,16 @@ class SurvivorData(TypedDict):
     by_mark: bool
 
 
+class DifferenceData(TypedDict):
+    """A case that depends on the secret seed: the fields of `validation.result.Difference`."""
+
+    answer: str
+    case: str
+    failed: list[int]
+    passed: list[int]
+    text: str
+
+
 class ValidationData(TypedDict, total=False):
     """Result of one check of one task (`--recode-validate`). `task`, `check`, `checks` (the names of all checks of the task) and `error` are
     always present, the others if the check ended. They are those of `validation.result.Validation`."""
@@ -48,9 +58,12 @@ class ValidationData(TypedDict, total=False):
     seconds: float
     isolation: str
     answers: int
+    right: int
+    seeds: int
     noticed: int
     tried: int
     survivors: list[SurvivorData]
+    differences: list[DifferenceData]
     cases: list[str]
     failed: list[str] | None
 

@@ -17,10 +17,11 @@ MOST_CASES = 3
 """How many cases a line names."""
 
 
-def summary(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+def summary(facts: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> list[str]:
     """A row per task and check, with the seconds of its slowest grading; then weak findings, and results of mutants.
 
-    A check that had nothing to grade has no row: a task without right answers, an interface without mutants.
+    A check that had nothing to grade has no row: a task without right answers, an interface without mutants. `verbose`: also lines on
+    wrong answers that the tests detect, but not in the same cases under every seed.
     """
     rows = [("task", "check", "finding", "slowest s")]
     for fact in facts:
@@ -43,7 +44,13 @@ def summary(facts: Sequence[Mapping[str, Any]]) -> list[str]:
     )
     oracles = [fact["task"] for fact in facts if fact["check"] == "removed" and fact.get("problem")]
     blind = [f"weak oracles ({len(oracles)}), which pass without the block: {', '.join(oracles)}"] if oracles else []
-    lines = [*table(rows), *weak, *survivors, *blind, *_cases_without_proof(by_task(facts)), *share]
+    seeds = [
+        f"{fact['task']} ({fact['check']}): {each['answer']}: {each['text']}"
+        for fact in facts
+        for each in fact.get("differences", ())
+        if verbose and not fact["problem"]
+    ]
+    lines = [*table(rows), *weak, *seeds, *survivors, *blind, *_cases_without_proof(by_task(facts)), *share]
     return [legible(line, keep="\t") for line in lines]
 
 

@@ -25,10 +25,23 @@ class Survivor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A case whose outcome for one answer depends on the secret seed. `failed` and `passed` are seeds, in the order of the gradings; `text`
+    says the same for people."""
+
+    answer: str
+    case: str
+    failed: tuple[int, ...]
+    passed: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
     """The result of a check. `problem` and `warning` are empty if nothing is wrong. `seconds`: the time of the slowest grading.
 
-    `answers` counts what was graded because of the check; `noticed` and `tried` count mutants.
+    `answers` counts what was graded because of the check, `right` those of them whose verdicts were as they must be; `noticed` and
+    `tried` count mutants. `seeds`: under how many secret seeds each answer is graded. `differences` between these seeds.
 
     `failed`: the cases, of all `cases` of the task, that failed for a mutant or a wrong answer; None if the check does not tell.
     """
@@ -39,8 +52,11 @@ class Validation:
     seconds: float
     isolation: str
     answers: int
+    right: int = 0
+    seeds: int = 1
     noticed: int = 0
     tried: int = 0
     survivors: tuple[Survivor, ...] = ()
+    differences: tuple[Difference, ...] = ()
     cases: tuple[str, ...] = ()
     failed: tuple[str, ...] | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.proofs import WrongAnswer
 from pytest_recode.sandboxes import Sandbox
@@ -12,8 +14,12 @@ from pytest_recode.validation.checks import Answer, Check, proofs_of
 from pytest_recode.validation.gradings import Gradings, failing
 from pytest_recode.validation.mutation_check import check_mutants
 from pytest_recode.validation.requirements import unmet
-from pytest_recode.validation.result import Validation
+from pytest_recode.validation.result import Difference, Validation
+from pytest_recode.validation.seeds import differing
 from pytest_recode.verdict import Case, Outcome, Verdict, legible
+
+ENOUGH = 3
+"""An answer that must pass and fails under each of this many seeds is not graded again."""
 
 
 def validate(
@@ -38,19 +44,22 @@ def validate(
     if check.mutated:
         return check_mutants(task, check, parts, proofs, gradings, seed)
     problems, warnings = [], []
+    differences: list[Difference] = []
     noticed = 0
     outcomes: dict[str, bool] = {}  # whether a case ever failed
+    count = seeds if check.seeded and seed is None else 1
     answers = check.answers(task, parts, proofs)
     for answer in answers:
-        for _ in range(seeds if check.seeded and seed is None else 1):
-            verdict = gradings.verdict(answer, seed)
-            noticed += not verdict.solved
+        verdicts = _verdicts(task, check, answer, gradings, seed, count)
+        noticed += sum(not verdict.solved for verdict in verdicts)
+        for verdict in verdicts:
             failed = {case.id for case in failing(verdict)}
             outcomes |= {case.id: outcomes.get(case.id, False) or case.id in failed for case in verdict.cases}
-            if problem := _problem(task, check, answer, verdict):
-                problems.append(problem)
-                break
-        passing = [case.id for case in verdict.cases if case.outcome is Outcome.PASSED]
+        found = differing(answer.name, verdicts)
+        differences += found
+        if problem := next(filter(None, (_problem(task, check, answer, each) for each in verdicts)), None):
+            problems.append("\n\n".join([problem.text, *(each.text for each in found), *problem.account]))
+        passing = [case.id for case in verdicts[-1].cases if case.outcome is Outcome.PASSED]
         if passing and check.means_nothing and not task.oracle.script:
             warnings.append(f"{answer.name} passes {', '.join(passing)}")
     if check.name == "reference":
@@ -62,54 +71,87 @@ def validate(
         seconds=gradings.seconds,
         isolation=gradings.isolation,
         answers=len(answers),
+        right=len(answers) - len(problems),
+        seeds=count,
         noticed=noticed if check.must_solve is None else 0,
         tried=len(answers) if check.must_solve is None else 0,
+        differences=tuple(differences),
         cases=tuple(outcomes),
         failed=tuple(case for case in outcomes if outcomes[case]) if check.name == "wrong" else None,
     )
 
 
-def _problem(task: Task, check: Check, answer: Answer, verdict: Verdict) -> str:
-    """The error of the task that the verdict of `answer` shows, or ""."""
+def _verdicts(
+    task: Task, check: Check, answer: Answer, gradings: Gradings, seed: int | None, count: int
+) -> list[Verdict]:
+    """The verdicts of `answer` under `count` seeds, or of fewer if it is certain that it does not pass: see `ENOUGH`."""
+    verdicts: list[Verdict] = []
+    wrong = False  # whether a verdict is not as it must be
+    for _ in range(count):
+        try:
+            verdicts.append(gradings.verdict(answer, seed))
+        except (GraderError, SandboxError):
+            if wrong:
+                break  # report the problem that was found before
+            raise
+        wrong = wrong or _problem(task, check, answer, verdicts[-1]) is not None
+        if check.must_solve and len(verdicts) == ENOUGH and not any(verdict.solved for verdict in verdicts):
+            break
+    return verdicts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Problem:
+    """The error of the task that a verdict shows. `account`: the failed cases with their messages."""
+
+    text: str
+    account: tuple[str, ...] = ()
+
+
+def _problem(task: Task, check: Check, answer: Answer, verdict: Verdict) -> _Problem | None:
     repeat = f"seed {verdict.seed} (repeat it with --recode-seed={verdict.seed})"
     if check.must_solve is None:
-        return ""
+        return None
     if check.must_solve:
-        if verdict.solved:
-            return ""
-        if verdict.tampering:
-            return f"{task.id}: {answer.name} is taken for tampering: {'; '.join(verdict.tampering)}"
-        failed = failing(verdict)
-        account = "\n\n".join(f"{case.id} ({case.interface})\n{case.message}" for case in failed)
-        return (
-            f"{task.id}: {answer.name} fails {len(failed)} of {len(verdict.cases)} cases with {repeat}. "
-            f"Correct {'the reference' if check.name == 'reference' else 'the answer'} or its tests.\n\n{account}"
-        )
+        return None if verdict.solved else _unsolved_problem(task, check, answer, verdict, repeat)
     if answer.violates is not None:
         return _violation_problem(task, answer, answer.violates, verdict, repeat)
     if not verdict.solved:
-        return ""
+        return None
     if task.oracle.script:
-        return f"{task.id}: the tests pass with {answer.name}: they do not test it (a weak oracle)."
-    return (
-        f"{task.id}: {answer.name} solves the task: its tests prove nothing. "
+        return _Problem(text=f"{task.id}: the tests pass with {answer.name}: they do not test it (a weak oracle).")
+    return _Problem(
+        text=f"{task.id}: {answer.name} solves the task: its tests prove nothing. "
         "Add cases that only a right implementation passes."
     )
 
 
-def _violation_problem(task: Task, answer: Answer, wrong: WrongAnswer, verdict: Verdict, repeat: str) -> str:
+def _unsolved_problem(task: Task, check: Check, answer: Answer, verdict: Verdict, repeat: str) -> _Problem:
+    if verdict.tampering:
+        return _Problem(text=f"{task.id}: {answer.name} is taken for tampering: {'; '.join(verdict.tampering)}")
+    failed = [case for case in verdict.cases if case.outcome is not Outcome.PASSED]
+    return _Problem(
+        text=f"{task.id}: {answer.name} fails {len(failed)} of {len(verdict.cases)} cases with {repeat}. "
+        f"Correct {'the reference' if check.name == 'reference' else 'the answer'} or its tests.",
+        account=tuple(f"{case.id} ({case.interface})\n{case.message}" for case in failed),
+    )
+
+
+def _violation_problem(
+    task: Task, answer: Answer, wrong: WrongAnswer, verdict: Verdict, repeat: str
+) -> _Problem | None:
     requirement = f"{wrong.requirement!r} ({wrong.interface})"
     if verdict.solved:
-        return (
-            f"{task.id}: {answer.name} solves the task with {repeat}, although it violates {requirement}. "
+        return _Problem(
+            text=f"{task.id}: {answer.name} solves the task with {repeat}, although it violates {requirement}. "
             "Add a case that fails for it under every seed."
         )
-    failed = failing(verdict)
+    failed = [case for case in verdict.cases if case.outcome is not Outcome.PASSED]
     if any(_is_about(case, wrong) for case in failed):
-        return ""
+        return None
     wanted = f"none of {', '.join(wrong.cases)}" if wrong.cases else f"no case of {wrong.interface}"
-    return (
-        f"{task.id}: {answer.name} fails with {repeat}, but in {wanted}: it violates {requirement}, and fails "
+    return _Problem(
+        text=f"{task.id}: {answer.name} fails with {repeat}, but in {wanted}: it violates {requirement}, and fails "
         f"{', '.join(case.id for case in failed)}. Add a case about the requirement, or correct requirement.yaml."
     )
 

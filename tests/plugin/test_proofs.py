@@ -297,6 +297,51 @@ def test_the_number_of_seeds(make_task: MakeTask, recode: Run, workers: str) -> 
     assert "proofs/right/even fails 1 of 1 cases" in words(result)
 
 
+RANDOM = """\
+import random
+
+import pytest
+
+
+@pytest.mark.interface("answer.twice")
+def test_twice(candidate):
+    x = random.choice([-1.5, 1.5])
+    assert candidate.answer.twice(x) == 2 * x
+
+
+@pytest.mark.interface("answer.half")
+def test_half(candidate):
+    assert candidate.answer.half(1.5) == 0.75
+"""
+DEPENDS = (
+    r"test_answer.py::test_twice depends on the seed: it fails with seeds? (\d+, )*\d+( and \d+ more)?, "
+    r"and passes with seeds? (\d+, )*\d+( and \d+ more)?"
+)
+
+
+@pytest.mark.slow
+def test_a_case_that_depends_on_the_seed_is_named_with_the_seeds(make_task: MakeTask, recode: Run) -> None:
+    """A case detects the wrong answer for one secret number in two."""
+    requirement = REQUIREMENT.replace("test_sign", "test_twice")
+    wrong = {"tests/test_answer.py": RANDOM, "proofs/wrong/no-sign/requirement.yaml": requirement}
+    make_task(files={**PROVED, **wrong})
+    result = recode("--recode-validate", "--recode-validate-seeds=30", "-k", "wrong")
+    result.assert_outcomes(failed=1)
+    assert re.search(r"Add a case that fails for it under every seed\. " + DEPENDS, words(result))
+
+
+@pytest.mark.slow
+def test_a_case_that_depends_on_the_seed_beside_one_that_does_not(make_task: MakeTask, recode: Run) -> None:
+    """The wrong answer is detected under every seed, so that only -v lists the case."""
+    tests = RANDOM + TESTS[TESTS.index("\n\n@pytest.mark.interface('answer.twice')") :]
+    make_task(files={**PROVED, "tests/test_answer.py": tests})
+    command = ("--recode-validate", "--recode-validate-seeds=30", "-k", "wrong")
+    result = recode(*command, "-v")
+    result.assert_outcomes(passed=1)
+    assert re.search(r"tiny \(wrong\): proofs/wrong/no-sign: " + DEPENDS, words(result))
+    assert "depends on the seed" not in words(recode(*command))
+
+
 def test_the_number_of_seeds_by_ini(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     make_task(files=PROVED)
     pytester.makeini("[pytest]\nrecode_validate_seeds = 0\n")

@@ -1,0 +1,39 @@
+"""Find cases whose outcome for one answer depends on the secret seed. Pure functions of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_recode.validation.result import Difference
+from pytest_recode.verdict import Outcome, Verdict
+
+MOST_SEEDS = 3
+"""How many seeds a text names."""
+
+
+def differing(answer: str, verdicts: Sequence[Verdict]) -> list[Difference]:
+    """The cases that failed in some gradings of `answer` and passed in others, in the order of the cases."""
+    failed: dict[str, list[int]] = {}
+    passed: dict[str, list[int]] = {}
+    for verdict in verdicts:
+        for case in verdict.cases:
+            if case.ran:
+                seeds = passed if case.outcome is Outcome.PASSED else failed
+                seeds.setdefault(case.id, []).append(verdict.seed)
+    return [
+        Difference(
+            answer=answer,
+            case=case,
+            failed=tuple(failed[case]),
+            passed=tuple(passed[case]),
+            text=f"{case} depends on the seed: it fails with {_seeds(failed[case])}, and passes with {_seeds(passed[case])}",
+        )
+        for case in dict.fromkeys(case.id for verdict in verdicts for case in verdict.cases)
+        if case in failed and case in passed
+    ]
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    more = len(seeds) - MOST_SEEDS
+    named = ", ".join(map(str, seeds[:MOST_SEEDS])) + (f" and {more} more" if more > 0 else "")
+    return f"seed {named}" if len(seeds) == 1 else f"seeds {named}"
