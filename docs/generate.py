@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_recode import cli, formats, records
+from pytest_recode import cli, formats, records, render
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.plugin import hookspecs, options
 from pytest_recode.render import report_code, summary_tables, words
@@ -33,6 +33,7 @@ def pages() -> dict[str, str]:
         "hook-signatures.md": _hooks(),
         "record-fields.md": _record_fields(),
         "task-keys.md": _task_keys(),
+        "validation-json.md": _validation_fields(),
         "errors.md": _errors(),
         "table-columns.md": _columns(),
     }
@@ -81,6 +82,19 @@ def _task_keys() -> str:
         "keys and gives their defaults.",
         _table(("key", "type", "required", "description"), list(_fields(schema, schema))),
         "Machine-readable: `pytest_recode/formats/task.schema.json` (JSON Schema 2020-12).",
+    )
+
+
+def _validation_fields() -> str:
+    schema = json.loads((Path(render.__file__).parent / "validation.schema.json").read_text("utf-8"))
+    return _page(
+        "Findings of a validation as JSON",
+        "For people who write programs that read the file of `--recode-validate-json`. It is one object with these fields, which are always\n"
+        "present. Fields may be added; a change that breaks readers gets a new `version`. [How to write a task](../how-to/write-a-task.md#8-check-it-in-ci)\n"
+        "has an example.",
+        _table(("field", "type", "always present", "description"), list(_fields(schema, schema))),
+        "Machine-readable: `pytest_recode/render/validation.schema.json` (JSON Schema 2020-12). The file has only ASCII characters.\n"
+        "For the same findings it is the same, except for secret seeds and seconds, also with `-n`.",
     )
 
 

@@ -92,6 +92,7 @@ class Settings:
     test_seconds: float | None = None
     validate: bool = False
     validate_seeds: int = 3
+    validate_json: Path | None = None
     fail_under: float | None = None
     baseline: Path | None = None
     fail_on: tuple[str, ...] = ("worse",)  # conditions of `metrics/fail_on.py`

@@ -49,7 +49,10 @@ def generated() -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["options.md", "hook-signatures.md", "record-fields.md", "task-keys.md", "errors.md", "table-columns.md"],
+    [
+        *("options.md", "hook-signatures.md", "record-fields.md", "task-keys.md", "validation-json.md", "errors.md"),
+        "table-columns.md",
+    ],
 )
 def test_a_generated_page_is_current(name: str, generated: dict[str, str]) -> None:
     """If not: `python -m docs.generate`."""
@@ -61,7 +64,9 @@ def test_every_generated_page_is_compared(generated: dict[str, str]) -> None:
     assert sorted(mark.args[1]) == sorted(generated)
 
 
-@pytest.mark.parametrize("name", ["hook-signatures.md", "record-fields.md", "task-keys.md", "errors.md"])
+@pytest.mark.parametrize(
+    "name", ["hook-signatures.md", "record-fields.md", "task-keys.md", "validation-json.md", "errors.md"]
+)
 def test_every_row_of_a_generated_table_says_what_it_is(name: str, generated: dict[str, str]) -> None:
     rows = re.findall(r"^\| `.*", generated[name], re.MULTILINE)
     assert len(rows) > 6

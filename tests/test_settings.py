@@ -44,6 +44,7 @@ OF_THE_RUN = {
     "resume",
     "validate",
     "validate_seeds",
+    "validate_json",
     "fail_under",
     "baseline",
     "fail_on",

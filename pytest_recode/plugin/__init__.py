@@ -83,10 +83,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
         preflight.check_options(run_of(config))
         if not hasattr(config, "workerinput"):
-            from pytest_recode.plugin import live_traces, progress
+            from pytest_recode.plugin import live_traces, progress, validation_file
 
             progress.watch(run_of(config))
             live_traces.watch(run_of(config))
+            validation_file.watch(run_of(config))
         preflight.start_gateway(run_of(config))
     if config.getoption("htmlpath", None):
         from pytest_recode.plugin.html_report import HtmlReport

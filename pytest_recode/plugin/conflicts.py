@@ -82,6 +82,12 @@ _CONFLICTS = (
         {"validate_seeds": 3},
     ),
     Conflict(
+        ("validate-json",),
+        lambda run: not run.validate,
+        "--recode-validate-json requires --recode-validate: add it, or leave out --recode-validate-json",
+        {"validate_json": None},
+    ),
+    Conflict(
         ("validate-seeds",),
         lambda run: run.seed is not None,
         "--recode-seed sets a single seed: leave out --recode-validate-seeds, or leave out --recode-seed",

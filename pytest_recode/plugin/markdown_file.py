@@ -6,10 +6,8 @@ Called by `report.py` in the controlling process, at the end of the session.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.faults import UserError
 from pytest_recode.plugin import github
 from pytest_recode.plugin.summary import in_order
 
@@ -17,13 +15,6 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.gate import Conclusion
     from pytest_recode.plugin.session import Run
     from pytest_recode.records.episode_summary import EpisodeSummary
-
-
-def check(path: Path | None) -> None:
-    """Raise `UserError` if no file can be written at `path`."""
-    if path is not None and (path.is_dir() or not path.parent.is_dir()):
-        wrong = "is a directory" if path.is_dir() else f"there is no directory {path.parent}"
-        raise UserError(f"--recode-markdown={path}: {wrong}: name a file in a directory that exists")
 
 
 def write(run: Run, records: Sequence[EpisodeSummary], conclusions: Sequence[Conclusion], wanted: int) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_recode.faults import RecordsError, SandboxError, UserError
-from pytest_recode.plugin import against_baseline, directory, live_traces, markdown_file, terminal
+from pytest_recode.plugin import against_baseline, directory, live_traces, output_file, terminal
 from pytest_recode.plugin.casting import model_table
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def check_options(run: Run) -> None:
         _check_person(run)
         if run.worker is None:
             against_baseline.load(run)
-            markdown_file.check(settings.markdown)
+            output_file.check("markdown", settings.markdown)
+            output_file.check("validate-json", settings.validate_json)
             live_traces.check(settings.otel)
 
 

@@ -25,12 +25,12 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> lis
     """
     rows = [("task", "check", "finding", "slowest s")]
     for fact in facts:
-        finding = "error" if fact["error"] else "problem" if fact["problem"] else "weak" if fact["warning"] else "ok"
+        found = finding(fact)
         if fact.get("tried"):
-            finding = f"{fact['noticed']} of {fact['tried']} detected" + (", problem" if fact["problem"] else "")
-        elif finding == "ok" and not fact["answers"]:
+            found = f"{fact['noticed']} of {fact['tried']} detected" + (", problem" if fact["problem"] else "")
+        elif found == "ok" and not fact["answers"]:
             continue
-        rows.append((fact["task"], _check_name(fact["check"]), finding, f"{fact.get('seconds', 0):.2f}"))
+        rows.append((fact["task"], _check_name(fact["check"]), found, f"{fact.get('seconds', 0):.2f}"))
     weak = [f"{fact['task']} ({fact['check']}): {fact['warning']}" for fact in facts if fact.get("warning")]
     noticed, tried = (sum(fact.get(key, 0) for fact in facts) for key in ("noticed", "tried"))
     survivors = [
@@ -52,6 +52,11 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> lis
     ]
     lines = [*table(rows), *weak, *seeds, *survivors, *blind, *_cases_without_proof(by_task(facts)), *share]
     return [legible(line, keep="\t") for line in lines]
+
+
+def finding(check: Mapping[str, Any]) -> str:
+    """The finding of a check in one word."""
+    return "error" if check["error"] else "problem" if check["problem"] else "weak" if check["warning"] else "ok"
 
 
 def _cases_without_proof(tasks: Sequence[TaskFindings]) -> list[str]:

@@ -324,6 +324,9 @@ CASES = {
     "validate-seeds": Case(
         session="seeds", values=("4",), effect=lambda seen: (seen.root / "gradings").read_text("utf-8") == 4 * "x"
     ),
+    "validate-json": Case(
+        session="seeds", values=("found.json",), effect=lambda seen: (seen.root / "found.json").is_file()
+    ),
     "resume": Case(
         session="resumed",
         values=("true",),

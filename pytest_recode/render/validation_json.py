@@ -1,0 +1,51 @@
+"""The findings of `--recode-validate` as JSON: `validation.schema.json`, docs/reference/validation-json.md. Pure functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_recode.metrics.validation import Check, TaskFindings, by_task
+from pytest_recode.render.validation_summary import finding
+
+VERSION = 1
+_RESULTS = ("problem", "warning", "seconds", "isolation", "answers", "right", "seeds", "noticed", "tried")
+"""Fields of a check that are null if it did not end."""
+
+
+def text(checks: Sequence[Check], unreadable: Mapping[str, str]) -> str:
+    """The file. Tasks are sorted by id, their checks are in the order of the task. `unreadable`: messages by node id.
+
+    Only ASCII, so that texts of a task cannot write to a terminal that shows the file.
+    """
+    document = {
+        "version": VERSION,
+        "tasks": [_task(found) for found in by_task(checks)],
+        "unreadable": [{"nodeid": nodeid, "message": unreadable[nodeid]} for nodeid in sorted(unreadable)],
+    }
+    return json.dumps(document, indent=2).replace("\x7f", "\\u007f") + "\n"
+
+
+def _task(found: TaskFindings) -> dict[str, Any]:
+    mutants, wrong = found.mutants, found.wrong
+    return {
+        "task": found.task,
+        "mutants": None if mutants is None else {"detected": mutants[0], "tried": mutants[1]},
+        "wrong_answers": None if wrong is None else {"detected": wrong[0], "tried": wrong[1]},
+        "seeds": found.seeds,
+        "never_failed": None if found.never_failed is None else list(found.never_failed),
+        "not_run": list(found.not_run),
+        "checks": [_check(check) for check in found.checks],
+    }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    return {
+        "check": check["check"],
+        "finding": finding(check),
+        "error": check["error"],
+        **{name: check.get(name) for name in _RESULTS},
+        "survivors": check.get("survivors", []),
+        "differences": check.get("differences", []),
+    }
