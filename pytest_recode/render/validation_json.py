@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_recode.metrics.validation import Check, TaskFindings, by_task
-from pytest_recode.render.validation_summary import finding
+from pytest_recode.render.validation_summary import finding, in_one_line
 
 VERSION = 1
 _RESULTS = ("problem", "warning", "seconds", "isolation", "answers", "right", "seeds", "noticed", "tried")
@@ -31,6 +31,7 @@ def _task(found: TaskFindings) -> dict[str, Any]:
     mutants, wrong = found.mutants, found.wrong
     return {
         "task": found.task,
+        "line": in_one_line(found),
         "mutants": None if mutants is None else {"detected": mutants[0], "tried": mutants[1]},
         "wrong_answers": None if wrong is None else {"detected": wrong[0], "tried": wrong[1]},
         "seeds": found.seeds,

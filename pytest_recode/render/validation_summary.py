@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_recode.metrics.validation import TaskFindings, by_task
 from pytest_recode.render.summary_tables import table
+from pytest_recode.render.words import plural
 from pytest_recode.verdict import legible
 
 MOST_CASES = 3
@@ -50,13 +51,29 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> lis
         for each in fact.get("differences", ())
         if verbose and not fact["problem"]
     ]
-    lines = [*table(rows), *weak, *seeds, *survivors, *blind, *_cases_without_proof(by_task(facts)), *share]
+    tasks = by_task(facts)
+    numbers = [f"{task.task}: {line}" for task in tasks if (line := in_one_line(task))]
+    lines = [*table(rows), *weak, *seeds, *survivors, *blind, *_cases_without_proof(tasks), *share, *numbers]
     return [legible(line, keep="\t") for line in lines]
 
 
 def finding(check: Mapping[str, Any]) -> str:
     """The finding of a check in one word."""
     return "error" if check["error"] else "problem" if check["problem"] else "weak" if check["warning"] else "ok"
+
+
+def in_one_line(task: TaskFindings) -> str:
+    """The numbers of a task for its documentation: of the mutants, wrong answers and seeds, those that are known; "" without the first two."""
+    parts = []
+    if task.mutants is not None:
+        detected, tried = task.mutants
+        parts.append(f"mutants {100 * detected // tried} % of {tried}" if tried else "no mutants")
+    if task.wrong is not None:
+        detected, tried = task.wrong
+        parts.append(("" if detected == tried else f"{detected} of ") + plural(tried, "wrong answer"))
+    if parts and task.seeds is not None:
+        parts.append(plural(task.seeds, "seed"))
+    return ", ".join(parts)
 
 
 def _cases_without_proof(tasks: Sequence[TaskFindings]) -> list[str]:

@@ -42,6 +42,7 @@ def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
         mutants = re.search(rf"tiny mutants of answer.{interface} (\d+) of (\d+) detected", text)
         assert mutants
         assert 0 < int(mutants[1]) <= int(mutants[2])
+    assert "tiny: mutants 100 % of 9, 1 wrong answer, 3 seeds ===" in text
 
 
 def test_a_check_without_anything_to_grade_has_no_row(make_task: MakeTask, recode: Run) -> None:

@@ -56,3 +56,34 @@ def test_every_line_is_escaped() -> None:
     survivor = {**SURVIVOR, "name": hostile, "place": hostile, "diff": hostile, "cases": [hostile]}
     lines = summary([check(survivors=[survivor], warning=hostile, task=hostile)])
     assert all(line.isprintable() for line in lines)
+
+
+def numbered(check: str, **facts: Any) -> dict[str, Any]:
+    found = {"task": "tiny", "check": check, "checks": ["reference", "right", "wrong", "mutants-a.f", "mutants-a.g"]}
+    found |= {"error": None, "problem": "", "warning": "", "answers": 2, "right": 2, "seeds": 50, "cases": ["t"]}
+    return {**found, "failed": None if check in ("reference", "right") else ["t"], **facts}
+
+
+SEEDED = [numbered("reference"), numbered("right")]
+WRONG = numbered("wrong", answers=12, right=12)
+MUTANTS = [numbered("mutants-a.f", noticed=199, tried=200), numbered("mutants-a.g", noticed=40, tried=40)]
+
+
+@pytest.mark.parametrize(
+    ("checks", "line"),
+    [
+        ([*MUTANTS, WRONG, *SEEDED], "tiny: mutants 99 % of 240, 12 wrong answers, 50 seeds"),
+        ([*MUTANTS, {**WRONG, "seeds": 1}], "tiny: mutants 99 % of 240, 12 wrong answers"),
+        ([*SEEDED, {**WRONG, "right": 11, "problem": "x"}], "tiny: 11 of 12 wrong answers"),
+        ([*SEEDED, {**WRONG, "answers": 1, "right": 1}], "tiny: 1 wrong answer, 50 seeds"),
+        ([*SEEDED, {**WRONG, "answers": 0, "right": 0}], "tiny: 0 wrong answers, 50 seeds"),
+        ([MUTANTS[0], WRONG], "tiny: 12 wrong answers"),
+        ([MUTANTS[0], {**MUTANTS[1], "failed": None}], None),
+        ([{**each, "tried": 0, "noticed": 0} for each in MUTANTS], "tiny: no mutants"),
+        (SEEDED, None),
+    ],
+)
+def test_the_numbers_of_a_task_are_its_last_line(checks: list[dict[str, Any]], line: str | None) -> None:
+    """A part of them is left out if not all of its checks ended; a share is never rounded up to 100 %."""
+    lines = summary(checks)
+    assert lines[-1] == line if line else not any(each.startswith("tiny:") for each in lines)
