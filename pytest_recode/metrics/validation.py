@@ -18,7 +18,7 @@ class TaskFindings:
     mutant and no wrong answer; None if that is not known, because not all of these were graded. `detects`: whether any of them was.
 
     `mutants`: how many were detected, and of how many; `wrong`: the same of the wrong answers; `seeds`: under how many seeds the reference
-    and all right and wrong answers got the verdict that they must get. Each is None if a check that it needs has not ended, or if the
+    and all right and wrong answers got the verdict that they must get; `unquoted`: the sentences of the instruction that no wrong answer quotes. Each is None if a check that it needs has not ended, or if the
     task has none.
     """
 
@@ -30,6 +30,7 @@ class TaskFindings:
     mutants: tuple[int, int] | None
     wrong: tuple[int, int] | None
     seeds: int | None
+    unquoted: tuple[str, ...] | None
 
 
 def by_task(checks: Sequence[Check]) -> list[TaskFindings]:
@@ -56,6 +57,7 @@ def _findings(task: str, checks: Sequence[Check]) -> TaskFindings:
         mutants=(_sum(mutated, "noticed"), _sum(mutated, "tried")) if mutated else None,
         wrong=(_sum(wrong, "right"), _sum(wrong, "answers")) if wrong else None,
         seeds=min((check["seeds"] for check in seeded), default=None) if seeded and _right(seeded) else None,
+        unquoted=next((tuple(check["unquoted"]) for check in checks if check.get("unquoted") is not None), None),
     )
 
 

@@ -66,6 +66,7 @@ class ValidationData(TypedDict, total=False):
     differences: list[DifferenceData]
     cases: list[str]
     failed: list[str] | None
+    unquoted: list[str] | None
 
 
 def validation_data(found: Validation) -> ValidationData:

@@ -36,6 +36,7 @@ def _task(found: TaskFindings) -> dict[str, Any]:
         "wrong_answers": None if wrong is None else {"detected": wrong[0], "tried": wrong[1]},
         "seeds": found.seeds,
         "never_failed": None if found.never_failed is None else list(found.never_failed),
+        "unquoted": None if found.unquoted is None else list(found.unquoted),
         "not_run": list(found.not_run),
         "checks": [_check(check) for check in found.checks],
     }

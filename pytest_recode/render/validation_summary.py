@@ -22,7 +22,8 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> lis
     """A row per task and check, with the seconds of its slowest grading; then weak findings, and results of mutants.
 
     A check that had nothing to grade has no row: a task without right answers, an interface without mutants. `verbose`: also lines on
-    wrong answers that the tests detect, but not in the same cases under every seed.
+    wrong answers that the tests detect, but not in the same cases under every seed, and the sentences of the instruction that no wrong
+    answer quotes.
     """
     rows = [("task", "check", "finding", "slowest s")]
     for fact in facts:
@@ -52,8 +53,24 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> lis
         if verbose and not fact["problem"]
     ]
     tasks = by_task(facts)
+    sentences = [
+        line
+        for task in tasks
+        if verbose and task.unquoted
+        for line in (f"{task.task}: no wrong answer quotes:", *(f"    {sentence}" for sentence in task.unquoted))
+    ]
     numbers = [f"{task.task}: {line}" for task in tasks if (line := in_one_line(task))]
-    lines = [*table(rows), *weak, *seeds, *survivors, *blind, *_cases_without_proof(tasks), *share, *numbers]
+    lines = [
+        *table(rows),
+        *weak,
+        *seeds,
+        *survivors,
+        *blind,
+        *_cases_without_proof(tasks),
+        *sentences,
+        *share,
+        *numbers,
+    ]
     return [legible(line, keep="\t") for line in lines]
 
 

@@ -43,6 +43,7 @@ class Validation:
     `answers` counts what was graded because of the check, `right` those of them whose verdicts were as they must be; `noticed` and
     `tried` count mutants. `seeds`: under how many secret seeds each answer is graded. `differences` between these seeds.
 
+    `unquoted`: the sentences of the instruction that no wrong answer quotes; None if the check does not tell, or there is no wrong answer.
     `failed`: the cases, of all `cases` of the task, that failed for a mutant or a wrong answer; None if the check does not tell.
     """
 
@@ -60,3 +61,4 @@ class Validation:
     differences: tuple[Difference, ...] = ()
     cases: tuple[str, ...] = ()
     failed: tuple[str, ...] | None = None
+    unquoted: tuple[str, ...] | None = None

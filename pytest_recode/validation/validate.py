@@ -16,6 +16,7 @@ from pytest_recode.validation.mutation_check import check_mutants
 from pytest_recode.validation.requirements import unmet
 from pytest_recode.validation.result import Difference, Validation
 from pytest_recode.validation.seeds import differing
+from pytest_recode.validation.sentences import unquoted
 from pytest_recode.verdict import Case, Outcome, Verdict, legible
 
 ENOUGH = 3
@@ -78,6 +79,9 @@ def validate(
         differences=tuple(differences),
         cases=tuple(outcomes),
         failed=tuple(case for case in outcomes if outcomes[case]) if check.name == "wrong" else None,
+        unquoted=unquoted(parts.instruction, [wrong.requirement for wrong in proofs.wrong])
+        if check.name == "wrong" and proofs.wrong
+        else None,
     )
 
 

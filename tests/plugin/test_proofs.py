@@ -368,3 +368,14 @@ def test_requirements_that_the_interpreter_does_not_meet(
     text = words(result)
     assert says in text
     assert ("asks for" in text) == bool(says)
+
+
+@pytest.mark.slow
+def test_sentences_of_the_instruction_that_no_wrong_answer_quotes(make_task: MakeTask, recode: Run) -> None:
+    make_task(files=PROVED)
+    text = words(recode("--recode-validate", "-k", "wrong", "-v"))
+    assert (
+        "tiny: no wrong answer quotes: Write answer.py with twice(x) and half(x). `half` is exact. tiny: 1 wrong"
+        in text
+    )
+    assert "no wrong answer quotes:" not in words(recode("--recode-validate", "-k", "wrong"))
