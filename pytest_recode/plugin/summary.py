@@ -291,7 +291,7 @@ def write(
         terminal.line(words.unread(unreadable), red=True)
     if validations:
         terminal.section("recode: validation", sep="=")
-        for line in validation_summary.summary(validations, verbose=run.config.option.verbose > 0):
+        for line in validation_summary.summary(validations, verbosity=run.config.option.verbose):
             terminal.line(line)
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)

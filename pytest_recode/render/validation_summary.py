@@ -18,12 +18,12 @@ MOST_CASES = 3
 """How many cases a line names."""
 
 
-def summary(facts: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> list[str]:
+def summary(facts: Sequence[Mapping[str, Any]], *, verbosity: int = 0) -> list[str]:
     """A row per task and check, with the seconds of its slowest grading; then weak findings, and results of mutants.
 
-    A check that had nothing to grade has no row: a task without right answers, an interface without mutants. `verbose`: also lines on
-    wrong answers that the tests detect, but not in the same cases under every seed, and the sentences of the instruction that no wrong
-    answer quotes.
+    A check that had nothing to grade has no row: a task without right answers, an interface without mutants. `verbosity`: from 1 on also
+    wrong answers that the tests detect, but not in the same cases under every seed; from 2 on also the sentences of the instruction
+    that no wrong answer quotes.
     """
     rows = [("task", "check", "finding", "slowest s")]
     for fact in facts:
@@ -50,13 +50,13 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> lis
         f"{fact['task']} ({fact['check']}): {each['answer']}: {each['text']}"
         for fact in facts
         for each in fact.get("differences", ())
-        if verbose and not fact["problem"]
+        if verbosity > 0 and not fact["problem"]
     ]
     tasks = by_task(facts)
     sentences = [
         line
         for task in tasks
-        if verbose and task.unquoted
+        if verbosity > 1 and task.unquoted
         for line in (f"{task.task}: no wrong answer quotes:", *(f"    {sentence}" for sentence in task.unquoted))
     ]
     numbers = [f"{task.task}: {line}" for task in tasks if (line := in_one_line(task))]
@@ -104,8 +104,8 @@ def _cases_without_proof(tasks: Sequence[TaskFindings]) -> list[str]:
     unknown = [task.task for task in tasks if task.never_failed is None]
     if unknown:
         lines.append(
-            f"cases that prove nothing: not known for {', '.join(unknown)}, because not all mutants and wrong answers were graded"
-            " (leave out -k and -m)"
+            f"cases that prove nothing: not known for {', '.join(unknown)}, because not all mutants and wrong answers were graded:"
+            " run every check to its end, without -k and -m"
         )
     return lines
 
