@@ -179,11 +179,13 @@ def _targets(given: argparse.Namespace, task: Task, parts: Parts) -> tuple[str, 
         )
         return f"the answer in {path}", about, targets
     from pytest_recode.validation.checks import proofs_of
+    from pytest_recode.validation.mutant_diff import unified_diff
     from pytest_recode.validation.mutants import chosen, mutants
 
     found = mutants(parts.reference, task.interfaces)
     number, mutant = chosen(found, given.mutant)
     line = proofs_of(task).equivalent.get(mutant.name)
-    about = [mutant.diff(), f"    {mutant.name}"]
+    reference, changed = (each.decode("utf-8", "replace") for each in (parts.reference[mutant.path], mutant.source))
+    about = [unified_diff(mutant.path, reference, changed), f"    {mutant.name}"]
     about += [f"equivalent.txt:{line} lists it as equivalent to the reference."] if line else []
     return f"mutant {number} of {len(found)} of the reference", about, {**parts.reference, mutant.path: mutant.source}

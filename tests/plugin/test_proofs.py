@@ -376,9 +376,9 @@ def test_requirements_that_the_interpreter_does_not_meet(
 @pytest.mark.slow
 def test_sentences_of_the_instruction_that_no_wrong_answer_quotes(make_task: MakeTask, recode: Run) -> None:
     make_task(files=PROVED)
-    text = words(recode("--recode-validate", "-k", "wrong", "-v"))
+    text = words(recode("--recode-validate", "-k", "wrong", "-vv"))
     assert (
         "tiny: no wrong answer quotes: Write answer.py with twice(x) and half(x). `half` is exact. tiny: 1 wrong"
         in text
     )
-    assert "no wrong answer quotes:" not in words(recode("--recode-validate", "-k", "wrong"))
+    assert "no wrong answer quotes:" not in words(recode("--recode-validate", "-k", "wrong", "-v"))
