@@ -187,7 +187,7 @@ class _SeparateGrading:
             except TimeoutError:
                 self._grader_ended(f"the test did not end within {self.limits.test_seconds:g} s", "timeout")
             except (EOFError, ConnectionError):
-                how = how_it_ended(self.sandbox, grader) or "closed its pipe"
+                how = how_it_ended(grader) or "closed its pipe"
                 self._grader_ended(f"the grader {how}", "died")
             except frames.WireError as error:
                 self._grader_ended(f"the grader sent a malformed message ({error})", "died")

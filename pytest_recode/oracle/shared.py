@@ -43,7 +43,7 @@ def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, 
     while True:
         connection = _launch_judge(task, parts, sandbox)
         try:
-            grading.follow(sandbox, connection, files)
+            grading.follow(connection, files)
         finally:
             connection.kill()
         if not grading.continues():
@@ -128,7 +128,7 @@ class _SharedGrading:
     start: float = 0.0
     since: float = 0.0  # when the running case began
 
-    def follow(self, sandbox: Sandbox, connection: Connection, targets: Files) -> None:
+    def follow(self, connection: Connection, targets: Files) -> None:
         """Read what one judge reports about all cases without an outcome. Raises `GraderError`, `SandboxError`."""
         self.begin(connection, targets)
         self.since = time.monotonic()
@@ -139,7 +139,7 @@ class _SharedGrading:
         except TimeoutError:
             self.unreported = ("timeout", self._too_slow(), None)
         except (ConnectionError, EOFError):
-            how = how_it_ended(sandbox, connection) or "closed its pipe"
+            how = how_it_ended(connection) or "closed its pipe"
             self.unreported = ("died", f"the process of the candidate and its tests ended: {how}", None)
         except frames.WireError as error:
             self._tampered(f"the process sent garbage instead of a result ({error})")

@@ -222,7 +222,7 @@ class Switchboard:
         return NoAnswerError("timeout", f"the candidate did not answer within {seconds} s")
 
     def _ended(self, candidate: Connection) -> NoAnswerError:
-        how = how_it_ended(self.sandbox, candidate)
+        how = how_it_ended(candidate)
         if not how:
             return NoAnswerError("died", "the candidate closed its pipe in the middle of a call")
         if how.startswith("out of memory"):
@@ -239,10 +239,11 @@ def launch(sandbox: Sandbox, program: Program, environment: Environment, limits:
         raise SandboxError(f"a sandbox for the {program.name} could not be started: {error}") from error
 
 
-def how_it_ended(sandbox: Sandbox, connection: Connection) -> str:
-    """Describe how a program ended that should still run. Raises `SandboxError` where nothing inside can be the cause."""
+def how_it_ended(connection: Connection) -> str:
+    """Describe how a program ended that should still run. Raises `SandboxError` where this program cannot be the cause, or need not be:
+    a warm parent takes the programs of all workers along."""
     how = connection.kill()
-    if sandbox.isolation == "separate" and how in (WITH_PARENT, FROM_OUTSIDE):
+    if how in (WITH_PARENT, FROM_OUTSIDE):
         what = f"{how}, which was {FROM_OUTSIDE}" if how == WITH_PARENT else f"was {how}"
         raise SandboxError(
             f"a sandbox {what}: the kernel does this when the machine runs out of memory; give it more, or use fewer workers"

@@ -11,7 +11,7 @@ from pytest_recode.sandboxes import waiting
 
 ENDING_SECONDS = 1.0  # between a program's end and the message about it
 WITH_PARENT = "ended together with its warm parent"
-"""How a launch ended whose warm parent was killed. In an isolated sandbox, no program inside can cause it."""
+"""How a launch ended whose warm parent was killed. In an isolated sandbox, no program inside can cause it; in another one, that of any worker."""
 
 
 class LocalConnection:
