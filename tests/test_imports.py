@@ -22,7 +22,7 @@ MAY = {
     "values": set(),
     "inside": set(),
     "records": set(),
-    "sandboxes": {"records"},
+    "sandboxes": {"inside", "records"},
     "oracle": {"sandboxes", "inside"},
     "models": {"records"},
     "gateway": {"models", "records"},

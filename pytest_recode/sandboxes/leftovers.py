@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+from pytest_recode.inside.runtime import removal
 
 MARK = "PYTEST_RECODE_OWNER"  # in the environment of warm parents
 PREFIX = "pytest-recode-"  # of directories
@@ -62,7 +63,7 @@ def reap_directories() -> None:
         if directory.is_dir() and directory.stat().st_uid == os.getuid():
             name = directory.name.removeprefix(PREFIX)
             if name.count(".") >= 2 and not alive(name):
-                shutil.rmtree(directory, ignore_errors=True)
+                removal.remove(str(directory))
 
 
 def _kill(pid: int) -> None:

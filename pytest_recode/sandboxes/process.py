@@ -8,12 +8,12 @@ memory, processes, file size and descriptors, and all its processes end with it.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 import threading
 from pathlib import Path
 
+from pytest_recode.inside.runtime import removal
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
 from pytest_recode.sandboxes.fork_server_pool import Parents
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
@@ -47,7 +47,7 @@ class Process:
     def close(self) -> None:
         self._parents.close()
         if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            removal.remove(str(self._directory))
             self._directory = None
 
     def _home(self) -> Path:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import time
 from collections.abc import Callable
 from typing import Any, Optional
 
-from . import launch, linux_isolation
+from . import launch, linux_isolation, removal
 
 KEEPER_SECONDS = 5.0  # how long a keeper may take to end its processes before it is killed
 Second = Callable[[int, int, launch.Limits], None]
@@ -53,7 +52,7 @@ class Parent:
         self._main = main
         self._second = second
         self._namespaces = namespaces
-        self._second_parents: set[int] = set()
+        self._others: set[int] = set()  # children that are not launches: second parents, and what removes a directory
         self._jobs: dict[int, _Job] = {}  # by the descriptor of its report
 
     def serve(self) -> None:
@@ -86,11 +85,10 @@ class Parent:
             self._jobs[job.report] = job
             poll.register(job.report, select.POLLIN)
         elif "prepare" in order:
-            self._reap_second_parents()
             pid = os.fork()
             if pid == 0:
                 self._second(wires[0], wires[1], launch.Limits(**order["limits"]))
-            self._second_parents.add(pid)
+            self._others.add(pid)
             for fd in wires:
                 os.close(fd)
         else:
@@ -156,16 +154,29 @@ class Parent:
             how = linux_isolation.ending(os.waitpid(job.pid, 0)[1])
         if not self._namespaces:
             self._end_strays()
-            shutil.rmtree(job.directory, ignore_errors=True)
+            self._remove(job.directory)
+        self._reap_others()
         return how
 
-    def _reap_second_parents(self) -> None:
-        self._second_parents = {pid for pid in self._second_parents if not os.waitpid(pid, os.WNOHANG)[0]}
+    def _remove(self, directory: str) -> None:
+        """Remove what a killed keeper left, in another process: a candidate may have made millions of files."""
+        if os.path.exists(directory):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    linux_isolation.close_all_but(0, 1, 2)
+                    removal.remove(directory)
+                finally:
+                    os._exit(0)
+            self._others.add(pid)
+
+    def _reap_others(self) -> None:
+        self._others = {pid for pid in self._others if not os.waitpid(pid, os.WNOHANG)[0]}
 
     def _end_strays(self) -> None:
-        """End the processes that a killed keeper left to this process: every child that is not a keeper."""
+        """End the processes that a killed keeper left to this process: every other child."""
         while True:
-            keepers = {job.pid for job in self._jobs.values()} | self._second_parents
+            keepers = {job.pid for job in self._jobs.values()} | self._others
             strays = [pid for pid in linux_isolation.children(os.getpid()) if pid not in keepers]
             if not strays:
                 return
@@ -200,13 +211,15 @@ class Parent:
             _kill(job.pid)
         jobs, self._jobs = self._jobs, {}
         limit = time.monotonic() + KEEPER_SECONDS
-        while self._second_parents and time.monotonic() < limit:  # the host has closed their sockets before this one
+        while (
+            self._others and time.monotonic() < limit
+        ):  # the host has closed the second parents' sockets before this one
             time.sleep(0.01)
-            self._reap_second_parents()
-        self._second_parents.clear()
+            self._reap_others()
+        self._others.clear()
         self._end_strays()
         for job in jobs.values():
-            shutil.rmtree(job.directory, ignore_errors=True)
+            removal.remove(job.directory)
 
     def _send(self, message: dict[str, Any]) -> None:
         try:

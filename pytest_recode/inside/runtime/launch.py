@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import linux_isolation, seccomp, socket_memory, unprivileged
+from . import linux_isolation, removal, seccomp, socket_memory, unprivileged
 
 Main = Callable[[Any, Any], Any]
 
@@ -159,9 +158,9 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         gone = lambda: linux_isolation.hung_up(watched)  # noqa: E731
         how = watch(pid, limits, lambda: linux_isolation.descendants(me), gone=gone, user=user)
         linux_isolation.end_descendants()
+        write_report(report, "how", how)  # before the removal, which may take longer than a keeper may
         os.chdir("/")
-        shutil.rmtree(limits.directory, ignore_errors=True)
-        write_report(report, "how", how)
+        removal.remove(limits.directory)
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001
         _fail(report, exc)
