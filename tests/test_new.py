@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,27 @@ def test_a_new_task_validates_as_the_command_says(run: Run, tmp_path: Path, chec
     assert {re.sub(" of .*", "", name) for name, *_ in findings} == kinds
     assert (tmp_path / "bench/own-task/proofs/equivalent.txt").is_file()
     assert [path.name for path in (tmp_path / "bench/own-task").rglob("*.txt")] == ["equivalent.txt"]
+
+
+@pytest.mark.parametrize("name", ["inner", "tests/deep/inner", "../outer/inner"])
+def test_no_task_is_written_into_another(run: Run, tmp_path: Path, name: str) -> None:
+    assert run("pytest_recode.cli", "new", "outer").returncode == 0
+    before = sorted(tmp_path.rglob("*"))
+    refused = run("pytest_recode.cli", "new", f"outer/{name}")
+    assert refused.returncode == 2
+    assert_message(
+        refused.stderr.removeprefix("pytest-recode: error: "), f"outer/{name}", str(tmp_path / "outer"), "outside of it"
+    )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_guide_that_it_names_is_a_page_of_the_site(run: Run) -> None:
+    page = run("pytest_recode.cli", "new", "own").stdout.strip().splitlines()[-1]
+    root = Path(__file__).resolve().parents[1]
+    site = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Documentation"]
+    place = page.removeprefix(f"{site}/en/latest/")
+    assert place != page
+    assert (root / "docs" / place).with_suffix(".md").is_file()
 
 
 @pytest.mark.parametrize("name", ["123", "no", "1e5", "2026-11-25", "Own.task_2"])

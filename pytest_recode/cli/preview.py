@@ -17,6 +17,7 @@ AGENT = "recode"
 OF_PROMPTS = ("agent", "protocol")
 OF_GRADINGS = ("sandbox", "seed")
 SEEDS = 2**64
+OWN = ("proofs", "reference", "repo")
 
 
 def add_to(commands: Commands) -> None:
@@ -139,9 +140,8 @@ def _answer(given: argparse.Namespace, task: Task) -> str:
     seed = _seed(given.seed)
     parts = task.load()
     name, about, targets = _targets(given, task, parts)
-    own = given.answer is None or (task.manifest.parent / "proofs").resolve() in given.answer.resolve().parents
     try:
-        with opened(given.sandbox or "auto", task, own=own) as sandbox:
+        with opened(given.sandbox or "auto", task, own=_is_own(given.answer, task)) as sandbox:
             found = graded(task, parts, targets, sandbox, seed=seed)
     except (GraderError, SandboxError, UserError) as error:
         raise UserError(f"{task.id}: {advice(str(error))}") from error
@@ -155,6 +155,14 @@ def _answer(given: argparse.Namespace, task: Task) -> str:
         mark=MARK,
     )
     return answer_text(view)
+
+
+def _is_own(answer: Path | None, task: Task) -> bool:
+    """Whether the answer is code of the task's author: a mutant (None), or a directory in `proofs/`, `reference/` or `repo/`."""
+    if answer is None:
+        return True
+    root, places = task.manifest.parent, [answer.resolve(), *answer.resolve().parents]
+    return any((root / name).resolve() in places for name in OWN)
 
 
 def _seed(text: str | None) -> int | None:
@@ -171,7 +179,10 @@ def _targets(given: argparse.Namespace, task: Task, parts: Parts) -> tuple[str, 
         from pytest_recode.formats.directory.proofs import read_answer
 
         path: Path = given.answer
-        targets, wrong = read_answer(path, task.manifest.parent, task.targets, task.interfaces, task.limits.disk_mb)
+        texts = {"instruction.md": parts.instruction, "paper.md": parts.paper or ""}
+        delivered = {**{name: text.encode() for name, text in texts.items()}, **parts.repo}
+        root = task.manifest.parent
+        targets, wrong = read_answer(path, root, task.targets, task.interfaces, task.limits.disk_mb, delivered)
         about = (
             [f"It violates, according to its requirement.yaml: {wrong.requirement} ({wrong.interface})"]
             if wrong

@@ -21,11 +21,11 @@ def opened(name: str, task: Task, *, own: bool) -> Iterator[Sandbox]:
     """The sandbox with this name, or for `auto` the one that a run would use.
 
     `own`: the answer is part of the task, so that `auto` means the same as in a validation. Another answer may be a model's, and needs an
-    isolated sandbox. Raises `UserError`.
+    isolated sandbox. It is ready for the task's environment. Raises `UserError`, `SandboxError`.
     """
     from pytest_recode import built_in
     from pytest_recode.sandboxes import SandboxContext, SandboxKind
-    from pytest_recode.sandboxes.choose import choose
+    from pytest_recode.sandboxes.choose import AUTO, choose
     from pytest_recode.sandboxes.hiding import hidden
 
     kinds: dict[str, SandboxKind] = built_in.loaded(built_in.SANDBOXES)
@@ -34,11 +34,20 @@ def opened(name: str, task: Task, *, own: bool) -> Iterator[Sandbox]:
         python=sys.executable,
         hide=hidden([task.manifest], [], Path.cwd(), sys.executable),
     )
-    kind = kinds[choose(name, context, kinds, all_offline=own)]
+    chosen = choose(name, context, kinds, all_offline=own)
+    kind = kinds[chosen]
     _check(task.environment)
     kind.reap(context)
     sandbox = kind.make(context)
     try:
+        try:
+            sandbox.ready(task.environment)
+        except UserError as error:
+            if name != AUTO or chosen != "docker" or task.environment.image or task.environment.dockerfile:
+                raise
+            raise UserError(
+                f"{error}; or use --sandbox=bubblewrap, which needs no image (auto chose docker, because its daemon answers)"
+            ) from None
         yield sandbox
     finally:
         sandbox.close()

@@ -28,8 +28,7 @@ class GradedAnswer:
 
 
 def graded(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, seed: int | None = None) -> GradedAnswer:
-    """Grade `targets` once, as the first turn of an episode. Raises `GraderError`, `SandboxError`, `UserError`."""
-    sandbox.ready(task.environment)
+    """Grade `targets` once, as the first turn of an episode. `sandbox` is ready. Raises `GraderError`, `SandboxError`, `UserError`."""
     verdict = judge(task, parts, targets, sandbox, seed=seed)
     if verdict.solved:
         return GradedAnswer(verdict=verdict)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +226,15 @@ BAD = {
         "every target",
         "answer.py",
     ),
-    "other files": (["bench/tiny", "--answer=bench/tiny/repo"], "constants.py", "is not a target", "answer.py"),
+    "answer with other files": (
+        ["bench/tiny", "--answer=other"],
+        "other",
+        "constants.py",
+        "mine.py",
+        "not targets",
+        "copy",
+        "answer.py",
+    ),
     "no such mutant": (["bench/tiny", "--mutant=99"], "mutant '99'", "a number from 1 to 9", "--recode-validate"),
     "number zero": (["bench/tiny", "--mutant=0"], "mutant '0'", "a number from 1 to 9"),
     "unknown mutant": (
@@ -249,6 +260,9 @@ def test_bad_input_is_one_line(case: str, make_task: MakeTask, command: Command,
     make_task()
     (pytester.path / "damaged").mkdir()
     (pytester.path / "damaged/task.yaml").write_text("schema: 9\n")
+    (pytester.path / "other").mkdir()
+    for name in ("answer.py", "constants.py", "mine.py"):
+        (pytester.path / "other" / name).write_text("")
     arguments, subject, *rest = BAD[case]
     done = command(pytester.path, "preview", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
@@ -284,6 +298,81 @@ def test_auto_isolates_an_answer_that_is_no_part_of_the_task(
     assert_message(
         refused.stderr.removeprefix("pytest-recode: error: "), "no sandbox", "bubblewrap", "--sandbox=process"
     )
+
+
+def test_unchanged_files_of_the_repository_may_stand_beside_the_targets(
+    make_task: MakeTask, answers: Write, command: Command, pytester: pytest.Pytester
+) -> None:
+    """As in the directory in which a person works on the task."""
+    task, theirs = make_task(), answers("theirs", RIGHT)
+    for name in ("repo/constants.py", "paper.md", "instruction.md"):
+        shutil.copy(task / name, theirs)
+    done = command(pytester.path, "preview", task, "--answer", theirs, "--sandbox=process")
+    assert done.returncode == 0, done.stderr
+    assert "all 2 hidden tests pass" in done.stdout
+    (theirs / "constants.py").write_text("TWO = 3\n")
+    refused = command(pytester.path, "preview", task, "--answer", theirs, "--sandbox=process")
+    assert refused.returncode == 2
+    assert_message(refused.stderr.removeprefix("pytest-recode: error: "), "theirs", "constants.py", "copy", "answer.py")
+    assert "paper.md" not in refused.stderr
+
+
+class _NoImages(BaseHTTPRequestHandler):
+    """A Docker daemon that has no image, and reaches no registry."""
+
+    def do_GET(self) -> None:
+        of_daemon = {"version": {"ApiVersion": "1.44", "MinAPIVersion": "1.24"}, "json": []}
+        name = self.path.partition("?")[0].rpartition("/")[2]
+        self._send(404 if "/images/" in self.path else 200, of_daemon.get(name, {"message": "no such image"}))
+
+    def do_POST(self) -> None:
+        self._send(500, {"message": "no route to the registry"})
+
+    def _send(self, status: int, body: object) -> None:
+        data = json.dumps(body if status == 200 else {"message": "no such image"}).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def daemon_without_images(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _NoImages) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{server.server_port}")
+        yield
+        server.shutdown()
+
+
+def test_docker_without_an_image_names_bubblewrap(
+    make_task: MakeTask, answers: Write, command: Command, pytester: pytest.Pytester, daemon_without_images: None
+) -> None:
+    task = make_task()
+    theirs = answers("theirs", RIGHT)
+    refused = command(pytester.path, "preview", task, "--answer", theirs)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    pull, error = refused.stderr.splitlines()
+    assert "pulling" in pull
+    assert_message(error.removeprefix("pytest-recode: error: "), "tiny", "image", "--sandbox=bubblewrap")
+    named = command(pytester.path, "preview", task, "--answer", theirs, "--sandbox=docker")
+    assert named.returncode == 2
+    assert "auto" not in named.stderr
+
+
+@pytest.mark.parametrize("place", ["reference", pytest.param("repo", marks=SLOW)])
+def test_reference_and_repository_are_graded_as_proofs_are(
+    place: str, make_task: MakeTask, command: Command, pytester: pytest.Pytester, daemon_without_images: None
+) -> None:
+    """Without docker, which `auto` would choose for a model's answer."""
+    task = make_task()
+    done = command(pytester.path, "preview", task, "--answer", task / place)
+    assert done.returncode == 0, done.stderr
+    assert ("all 2 hidden tests pass" in done.stdout) == (place == "reference")
 
 
 def test_no_text_of_a_task_controls_the_terminal(

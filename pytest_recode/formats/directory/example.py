@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.directory.manifest import ID, ID_WORDS
+from pytest_recode.formats.directory.manifest import ID, ID_WORDS, MANIFEST
 
 _FILES = Path(__file__).with_name("new_task")
 _NAMED = "id: moments\n"
@@ -20,11 +20,17 @@ _NAMED = "id: moments\n"
 def write(task: Path) -> list[str]:
     """Write the example to the new directory `task`, with its name as the id. Returns the paths of the files within it.
 
-    Raises `UserError` for a name that cannot be an id, an existing path, and a directory that cannot be written.
+    Raises `UserError` for a name that cannot be an id, an existing path, a directory within a task, and one that cannot be written.
     """
     name = task.resolve().name
     if not re.fullmatch(ID, name):
         raise UserError(f"{task}: its last part becomes the task's id, which is {ID_WORDS}")
+    above = next((each for each in task.resolve().parents if (each / MANIFEST).is_file()), None)
+    if above:
+        raise UserError(
+            f"{task}: is within the task {above}, whose files are not searched for further tasks: give a directory outside of it,"
+            f" such as {above.parent / name}"
+        )
     files = {}
     for path in sorted(_FILES.rglob("*.txt")):
         text = path.read_text("utf-8")

@@ -55,15 +55,31 @@ def read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...
 
 
 def read_answer(
-    path: Path, root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int
+    path: Path, root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int, delivered: Files
 ) -> tuple[Files, WrongAnswer | None]:
-    """The targets in the directory `path`, for the task in `root`; with a `requirement.yaml`, those of this wrong answer. Raises `UserError`."""
+    """The targets in the directory `path`, for the task in `root`; with a `requirement.yaml`, those of this wrong answer.
+
+    Files of `delivered`, which an agent finds in its workspace, are ignored if they are unchanged. Raises `UserError`.
+    """
     if not path.is_dir():
-        raise UserError(f"{path}: no such directory; give one that contains the targets: {', '.join(targets)}")
+        what = "is a file" if path.exists() else "no such directory"
+        raise UserError(f"{path}: {what}; give a directory that contains the targets: {', '.join(targets)}")
     if not (path / REQUIREMENT).is_file():
-        return _answer(path, targets, disk_mb), None
+        found = files_below(path, disk_mb)
+        others = [name for name, data in found.items() if name not in targets and delivered.get(name) != data]
+        if others and all(target in found for target in targets):
+            raise UserError(
+                f"{path}: contains files that are not targets and differ from the task's: {_some(others)}; copy the targets"
+                f" ({', '.join(targets)}) to a directory of their own, and give that one"
+            )
+        beside = tuple(name for name in found if name not in targets)
+        return _answer(path, targets, disk_mb, beside), None
     wrong = _wrong(path, targets, interfaces, _stated(root), root / "reference", disk_mb)
     return wrong.targets, wrong
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _stated(root: Path) -> str:
