@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,24 @@ def test_one_number_of_attempts_and_another_seed(command: Command, place: Path) 
     assert "to be independent" not in command(place, "power", "--tasks", "tasks", "--attempts=1").stdout
 
 
+def test_several_numbers_of_attempts(command: Command, place: Path) -> None:
+    done = command(place, "power", "--tasks", "tasks", "--attempts", "1", "3", "--attempts=1", "--format=json")
+    assert [row["attempts"] for row in tables(done.stdout)] == [1, 3]
+
+
+def test_points_ask_for_the_smallest_number_of_attempts(command: Command, place: Path) -> None:
+    [row] = tables(command(place, "power", "--tasks", "tasks", "--points=56", "--format=json").stdout)
+    assert (row["attempts"], row["episodes"], row["points"]) == (3, 24, 56)
+    [fewer] = tables(command(place, "power", "--tasks", "tasks", "--attempts=2", "--format=json").stdout)
+    assert fewer["points"] > 56
+    assert_line(command(place, "power", "--tasks", "tasks", "--points=56").stdout, "--points=56", "3 attempts")
+    some = command(place, "power", "--tasks", "tasks", "--points=5").stdout
+    assert_line(some, "--points=5", "50 attempts", "more tasks are needed")
+    assert "at least 6" not in some
+    few = command(place, "power", "--tasks", "tasks/bpe", "--points=100").stdout
+    assert_line(few, "--points=100", "more tasks are needed", "at least 6")
+
+
 def test_recorded_runs_give_difficulties_and_costs(command: Command, place: Path) -> None:
     done = command(place, "power", "--runs", "compare", "--format=json")
     for row in tables(done.stdout):
@@ -94,8 +113,10 @@ def test_simulated_and_published_episodes_have_no_cost(command: Command, tmp_pat
     run(tmp_path / "sim", episodes(["a", "b", "c", "d", "e", "f", "g"], model="sim/expert", simulated=True))
     done = command(tmp_path, "power", "--runs", "sim")
     assert "$" not in done.stdout
-    assert_line(done.stdout, "cost", "unknown", "--runs RUN")
-    assert_line(done.stdout, "* simulated", "nothing about real models")
+    assert_line(done.stdout, "cost", "unknown", "simulated")
+    assert "add --runs" not in done.stdout
+    assert_line(done.stdout, "* simulated", "solve rates", "nothing about real models", "runs of real ones")
+    assert done.stdout.count("* simulated:") == 1
     (tmp_path / "overall_stats.json").write_text(json.dumps(stats()))
     theirs = command(tmp_path, "power", "--runs", "overall_stats.json", "--attempts=1")
     assert "test by 20 papers" in theirs.stdout
@@ -120,7 +141,7 @@ def test_few_tasks_find_nothing(command: Command, place: Path) -> None:
     assert [
         row["points"] for row in tables(command(place, "power", "--tasks", "tasks/bpe", "--format=json").stdout)
     ] == [None] * 3
-    assert_line(done.stdout, "points -", "no difference is found", "not below 0.05")
+    assert_line(done.stdout, "points -", "no difference is found", "not below 0.05", "add tasks: at least 6")
     assert "test by 2 tasks" in done.stdout
 
 
@@ -129,7 +150,14 @@ def test_few_tasks_find_nothing(command: Command, place: Path) -> None:
     [
         ([], "power needs tasks", ("--tasks DIR", "--runs RUN")),
         (["--tasks", "empty"], "empty", ("contains no tasks", "task.yaml")),
-        (["--tasks", "broken"], "--tasks=broken", ("no task that can run",)),
+        (["--tasks", "broken"], "broken/one/task.yaml", ("not valid YAML",)),
+        (["--tasks", "tasks", "broken"], "broken/one/task.yaml", ("not valid YAML",)),
+        (["--tasks", "tasks", "copy"], "task id 'bpe'", ("already used by", "one directory at a time")),
+        (["--tasks", "tasks/bp"], "tasks/bp", ("did you mean tasks/bpe", "give a directory")),
+        (["tasks"], "tasks", ("--tasks tasks", "--runs tasks")),
+        (["--tasks", "tasks", "--points=9", "--attempts=9"], "--points", ("--attempts", "leave out one")),
+        (["--tasks", "tasks", "--points=101"], "--points=101", ("from 1 to 100",)),
+        (["--tasks", "tasks", "--attempts", "1", "51"], "--attempts=51", ("from 1 to 50",)),
         (["--tasks", "tasks", "--attempts=51"], "--attempts=51", ("from 1 to 50",)),
         (["--runs", "errors"], "--runs=errors", ("no episode has a verdict", "--tasks alone")),
         (["--tasks", "tasks", "--runs", "others"], "--runs=others", ("no episode of --tasks", "--tasks alone")),
@@ -142,12 +170,30 @@ def test_a_fault_is_one_line(
     (place / "empty").mkdir()
     (place / "broken/one").mkdir(parents=True)
     (place / "broken/one/task.yaml").write_text("schema: 1\nid: [\n")
+    shutil.copytree(ROOT / "tasks/bpe", place / "copy/bpe")
     run(place / "errors", [record("a", (), outcome="error")])
     run(place / "others", [record("another")])
     done = command(place, "power", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert_message(done.stderr.strip().splitlines()[-1], subject, *more)
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject", "more"),
+    [
+        (["--seed=x"], "--seed", ("'x' is not a whole number",)),
+        (["--attempts=1,3"], "--attempts", ("'1,3'", "--attempts 1 3")),
+        (["--attempt-s=1"], "unrecognized arguments", ("--attempt-s=1",)),
+    ],
+)
+def test_a_wrong_argument_is_a_line_below_the_usage_of_the_command(
+    command: Command, place: Path, arguments: list[str], subject: str, more: tuple[str, ...]
+) -> None:
+    done = command(place, "power", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: pytest-recode power ")
+    assert_message(done.stderr.splitlines()[-1], subject, *more)
 
 
 def test_what_is_left_out_is_said(command: Command, place: Path) -> None:
@@ -192,10 +238,9 @@ def test_the_figures_of_the_bundled_tasks_are_current(command: Command, place: P
     assert "\n".join(rows) in text
     assert len(rows) == 5
     points = [row.split("|")[3].strip() for row in rows[2:]]
-    assert f"With eight tasks, a difference below {points[0]} points is noise" in page("reference/bundled-tasks.md")
-    assert f"below {points[1]} with three attempts, and below {points[2]} with five" in page(
-        "reference/bundled-tasks.md"
-    )
+    said = page("reference/bundled-tasks.md")
+    assert f"misses a difference below {points[0]} points more often than one time in five" in said
+    assert f"below {points[1]} with three attempts, and below {points[2]} with five" in said
 
 
 def test_the_table_of_tasks_and_attempts_is_current() -> None:
@@ -204,6 +249,14 @@ def test_the_table_of_tasks_and_attempts_is_current() -> None:
         tasks = task_set({f"t{number}": None for number in range(count)}, {})
         cells = [str(smallest(tasks, attempts)) for attempts in (1, 3, 5)]
         assert f"| {count} | {' | '.join(cells)} |" in text
+
+
+def test_the_number_of_attempts_that_the_guide_names_is_current(command: Command, place: Path) -> None:
+    [(points, attempts)] = re.findall(
+        r"`--points (\d+)` .*? bundled tasks need (\d+) attempts", page("how-to/compare-models.md")
+    )
+    [row] = tables(command(place, "power", "--tasks", "tasks", f"--points={points}", "--format=json").stdout)
+    assert row["attempts"] == int(attempts)
 
 
 def test_the_costs_of_the_recommended_commands_are_current() -> None:

@@ -27,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import argcomplete
 
         argcomplete.autocomplete(parser)  # ends the process
-    given = parser.parse_args(arguments)
+    given, unknown = parser.parse_known_args(arguments)
+    if unknown:  # with the usage of the subcommand, which has its options
+        given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         made = given.command(given)
         text, status = made if isinstance(made, tuple) else (made, 0)
@@ -51,4 +53,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in (report, show, html, plot, export, bless, gate, power, merge, new, preview):
         command.add_to(commands)
+    for each in commands.choices.values():
+        each.set_defaults(parser=each)
     return parser

@@ -54,12 +54,57 @@ def add_to(commands: Commands) -> None:
     )
     power.add_argument(
         "--attempts",
-        type=count,
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_attempts,
         metavar="K",
-        help=f"attempts of each model at each task; default: {', '.join(map(str, _ATTEMPTS))}",
+        help=f"attempts of each model at each task, one number or several; default: {' '.join(map(str, _ATTEMPTS))}",
     )
-    power.add_argument("--seed", type=int, metavar="N", help="seed of the simulation; default: always the same one")
+    power.add_argument(
+        "--points",
+        type=count,
+        metavar="P",
+        help="instead of --attempts: find the smallest number of attempts that finds a difference of P percentage points",
+    )
+    power.add_argument("given", nargs="*", help=argparse.SUPPRESS)  # not an option: `_power` says which one is meant
+    power.add_argument("--seed", type=_seed, metavar="N", help="seed of the simulation; default: always the same one")
     power.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
+
+
+def _attempts(value: str) -> int:
+    if "," in value:
+        raise argparse.ArgumentTypeError(
+            f"{value!r} is not one number: give several as --attempts {' '.join(value.split(','))}"
+        )
+    return count(value)
+
+
+def _seed(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{value!r} is not a whole number") from None
+
+
+def _check(given: argparse.Namespace) -> None:
+    """Raises `UserError` for arguments that do not fit together."""
+    from pytest_recode.metrics.power import MOST_ATTEMPTS
+
+    if given.given:
+        path = given.given[0]
+        raise UserError(f"{path}: give tasks as --tasks {path}, and runs as --runs {path}")
+    if not given.tasks and not given.runs:
+        raise UserError(
+            "power needs tasks: give --tasks DIR, or --runs RUN for the tasks and solve rates of recorded runs"
+        )
+    if given.points and given.attempts:
+        raise UserError("--points finds the number of attempts, so it excludes --attempts: leave out one of the two")
+    for number in given.attempts:
+        if number > MOST_ATTEMPTS:
+            raise UserError(f"--attempts={number}: give numbers from 1 to {MOST_ATTEMPTS}")
+    if given.points and given.points > 100:
+        raise UserError(f"--points={given.points}: give percentage points from 1 to 100")
 
 
 def _power(given: argparse.Namespace) -> str:
@@ -69,12 +114,7 @@ def _power(given: argparse.Namespace) -> str:
     from pytest_recode.render import report, report_power
     from pytest_recode.render.words import plural
 
-    if not given.tasks and not given.runs:
-        raise UserError(
-            "power needs tasks: give --tasks DIR, or --runs RUN for the tasks and solve rates of recorded runs"
-        )
-    if given.attempts and given.attempts > power.MOST_ATTEMPTS:
-        raise UserError(f"--attempts={given.attempts}: give a number from 1 to {power.MOST_ATTEMPTS}")
+    _check(given)
     found = report_tables.rows_of(given.runs) if given.runs else None
     played = [one for group in found.everything.values() for one in group if one.played] if found else []
     notes = list(found.notes) if found else []
@@ -95,24 +135,32 @@ def _power(given: argparse.Namespace) -> str:
             notes.append(f"--runs: no verdict on {plural(unknown, 'task')}, whose difficulty is assumed")
         tokens = mean_tokens(its_own)
         costs = {model: tokens.cost_usd(price) for model, price in _prices().items()} if tokens else {}
-        for number in [given.attempts] if given.attempts else _ATTEMPTS:
-            episodes = number * len(its)
+        chosen = given.attempts or _ATTEMPTS
+        fewest = power.fewest_attempts(whole, given.points, seed=seed) if given.points else None
+        if given.points:
+            chosen = [fewest or power.MOST_ATTEMPTS]
+        for number in dict.fromkeys(chosen):
+            episodes, points = number * len(its), power.smallest(whole, number, seed=seed)
+            if fewest and points:  # both are simulated, and may differ by a point
+                points = min(points, given.points)
             answers.append(
                 report_power.Detectable(
                     format=task_format,
                     units=whole.units,
                     attempts=number,
                     episodes=episodes,
-                    points=power.smallest(whole, number, seed=seed),
+                    points=points,
                     tokens=tokens,
                     costs={model: cost and episodes * cost for model, cost in costs.items()},
+                    asked=given.points,
                 )
             )
     if other := len({(one.row.format, one.task) for one in played} - {(one.row.format, one.task) for one in of_tasks}):
         notes.append(f"--runs: {plural(other, 'task')} not below --tasks, and omitted")
-    if found and found.simulated:
+    simulated = bool(of_tasks) and all(one.row.simulated for one in of_tasks)
+    if found and found.simulated and not simulated:
         notes.append(report_tables.SIMULATED)
-    table = report_power.table(answers, seed=seed, recorded=_recorded(of_tasks))
+    table = report_power.table(answers, seed=seed, recorded=_recorded(of_tasks), simulated=simulated)
     if given.format == "json":
         return report.as_json([table], notes)
     if given.format == "markdown":
@@ -121,12 +169,14 @@ def _power(given: argparse.Namespace) -> str:
 
 
 def _tasks(paths: Sequence[Path], notes: list[str]) -> Tasks:
-    """The tasks below these paths that can run. Raises `UserError` if there is none; appends to `notes` which cannot."""
+    """The tasks below these paths that can run; appends to `notes` which cannot. Raises `UserError` if there is none, or if one cannot be read."""
     from pytest_recode.formats.discovery import find
     from pytest_recode.metrics.record_attempts import snippet_of, task_key
 
     found = find(paths, task_key)
-    notes += [f"--tasks: {note}" for note in found.notes]
+    if found.errors:  # the answer depends on the number of tasks
+        more = f" (and {len(found.errors) - 1} more)" if len(found.errors) > 1 else ""
+        raise UserError(f"{found.errors[0]}{more}")
     notes += [f"--tasks: {name} is omitted: {task.fault}" for (_, name), task in found.tasks.items() if task.fault]
     tasks: dict[str, dict[str, Snippet | None]] = {}
     for (task_format, name), task in found.tasks.items():

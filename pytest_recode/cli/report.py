@@ -126,7 +126,7 @@ def _report(given: argparse.Namespace) -> str:
     found = report_tables.rows_of(given.files, given.model)
     notes = list(found.notes)
     tasks = _tasks(given.tasks)
-    notes += [f"--tasks: {note}" for note in tasks.notes]
+    notes += [f"--tasks: its tasks are omitted: {error}" for error in tasks.errors]
     if given.common:
         before = len(found.notes)
         found = report_tables.only_common(found)

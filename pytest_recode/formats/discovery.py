@@ -1,7 +1,8 @@
-"""Find tasks on disk without pytest. Used by `pytest-recode report --tasks`."""
+"""Find tasks on disk without pytest. Used by `pytest-recode report --tasks`, `power` and `preview`."""
 
 from __future__ import annotations
 
+import difflib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +18,10 @@ from pytest_recode.task import Files, Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Tasks by format and by their name in reports, and a note for each manifest that cannot be read."""
+    """Tasks by format and by their name in reports, and the error of each manifest that cannot be read."""
 
     tasks: Mapping[tuple[str, str], Task] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
     @property
     def names(self) -> dict[str, set[str]]:
@@ -43,25 +44,42 @@ class Found:
 def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) -> Found:
     """Find the tasks of these manifests, and of manifests at any depth below these directories, in the project's own formats.
 
-    `named` computes a task's name from its id and facts. Raises `UserError` for a path that neither is nor contains a manifest.
+    `named` computes a task's name from its id and facts. Raises `UserError` for a path that neither is nor contains a manifest, and for a
+    name that two manifests use.
     """
     known = own_formats() if paths else {}
     tasks: dict[tuple[str, str], Task] = {}
-    notes = []
+    errors = []
     for path in paths:
         found = list(_manifests(path, known))
         if not found:
-            raise UserError(
-                f"{path}: {'contains no tasks' if path.exists() else 'no such file'}; give a directory with {' or '.join(sorted(known))}"
-            )
+            what = "contains no tasks" if path.exists() else f"no such file or directory{similar(path)}"
+            raise UserError(f"{path}: {what}; give a directory with {' or '.join(sorted(known))}")
         for manifest in found:
             try:
-                tasks |= {
-                    (task.format, named(task.id, task.facts)): task for task in known[manifest.name].load(manifest)
-                }
+                loaded = known[manifest.name].load(manifest)
             except UserError as error:
-                notes.append(f"its tasks are omitted: {error}")
-    return Found(tasks=tasks, notes=tuple(notes))
+                errors.append(str(error))
+                continue
+            for task in loaded:
+                name = named(task.id, task.facts)
+                first = tasks.setdefault((task.format, name), task)
+                if first.manifest.resolve() != task.manifest.resolve():
+                    raise UserError(
+                        f"{task.manifest}: task id {name!r} is already used by {first.manifest}: change one of the two ids,"
+                        " or give one directory at a time"
+                    )
+    return Found(tasks=tasks, errors=tuple(errors))
+
+
+def similar(path: Path) -> str:
+    """A guess at what was meant by a path that does not exist, as words behind it; "" without one."""
+    try:
+        names = [each.name for each in path.parent.iterdir() if each.is_dir() and not each.name.startswith(".")]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, 1)
+    return f" (did you mean {path.parent / near[0]}?)" if near else ""
 
 
 def own_formats() -> dict[str, Format]:

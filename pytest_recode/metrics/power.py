@@ -26,6 +26,8 @@ WANTED = Fraction(4, 5)
 SIMULATIONS = 2000
 SEED = 20250602
 MOST_ATTEMPTS = 50
+LEAST_UNITS = 6
+"""With fewer units no difference is found: even if all of them change, p is 2 / 2**5 > 0.05."""
 _BLOCK = 200
 """A simulation ends after a multiple of this, if it is clear on which side of WANTED its share lies."""
 
@@ -67,6 +69,18 @@ def smallest(tasks: TaskSet, attempts: int, *, seed: int = SEED) -> int | None:
     while enough - few > 1:
         middle = (few + enough) // 2
         few, enough = (few, middle) if _suffices(tasks, attempts, middle, draws) else (middle, enough)
+    return enough
+
+
+def fewest_attempts(tasks: TaskSet, points: int, *, seed: int = SEED) -> int | None:
+    """The smallest number of attempts with which this difference is found with a probability of at least WANTED; None: MOST_ATTEMPTS do not suffice."""
+    draws = _draws(len(tasks.unit), seed)
+    if not _suffices(tasks, MOST_ATTEMPTS, points, draws):
+        return None
+    few, enough = 0, MOST_ATTEMPTS
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if _suffices(tasks, middle, points, draws) else (middle, enough)
     return enough
 
 

@@ -17,7 +17,7 @@ class Detectable:
     """The answer for one benchmark and number of attempts. `points`: whole percentage points; None: no difference is found.
 
     `tokens`: of an episode of this benchmark; None: unknown. `costs`: model -> US dollars of its episodes, if the tokens are known;
-    None: its price is unknown.
+    None: its price is unknown. `asked`: the points for which `attempts` is the smallest number; None: the attempts were given.
     """
 
     format: str
@@ -27,10 +27,11 @@ class Detectable:
     points: int | None
     tokens: EpisodeTokens | None
     costs: Mapping[str, float | None]
+    asked: int | None = None
 
 
-def table(found: Sequence[Detectable], *, seed: int, recorded: str) -> Table:
-    """`recorded`: where recorded difficulties are from; "": all are assumed."""
+def table(found: Sequence[Detectable], *, seed: int, recorded: str, simulated: bool) -> Table:
+    """`recorded`: where recorded difficulties are from; "": all are assumed. `simulated`: all are from simulated models."""
     several = len({one.format for one in found}) > 1
     priced = dict.fromkeys(model for one in found for model, cost in one.costs.items() if cost is not None)
     return Table(
@@ -54,24 +55,45 @@ def table(found: Sequence[Detectable], *, seed: int, recorded: str) -> Table:
             }
             for one in found
         ),
-        notes=tuple(legible(note, keep="") for note in _notes(found, seed, recorded)),
+        notes=tuple(legible(note, keep="") for note in _notes(found, seed, recorded, simulated)),
     )
 
 
-def _notes(found: Sequence[Detectable], seed: int, recorded: str) -> Iterator[str]:
-    if any(one.points is None for one in found):
-        yield "points -: no difference is found; even if one model solves everything and the other nothing, p is not below 0.05"
+def _notes(found: Sequence[Detectable], seed: int, recorded: str, simulated: bool) -> Iterator[str]:
+    several = len({one.format for one in found}) > 1
+    yield from (_on_asked(one, f" of {one.format}" if several else "") for one in found if one.asked is not None)
+    for noun in dict.fromkeys(_noun(one) for one in found if one.points is None):
+        yield (
+            f"points -: no difference is found, because even if one model solves everything and the other nothing, p is not below 0.05;"
+            f" add {noun}: at least {power.LEAST_UNITS} are needed"
+        )
     yield (
         f"found: the verdict of pytest-recode gate is better (p < 0.05, one comparison); {power.SIMULATIONS:,} simulated comparisons"
         f" for each difference, seed {seed}"
     )
     yield f"difficulties: {recorded or _assumed()}"
+    if simulated:
+        yield "* simulated: solve rates of simulated models say nothing about real models, and so neither do these points; use runs of real ones"
     if any(one.attempts > 1 for one in found):
         yield (
             "attempts: assumed to be independent, given the model and the task; the more they agree, the closer the points come to"
             " those of one attempt"
         )
-    yield from _cost_notes(found)
+    yield from _cost_notes(found, simulated)
+
+
+def _noun(one: Detectable) -> str:
+    """What the test counts, in the plural."""
+    return one.units.rpartition(" ")[2].removesuffix("s") + "s"
+
+
+def _on_asked(one: Detectable, of: str) -> str:
+    if one.points is None or one.points > (one.asked or 0):
+        return (
+            f"--points={one.asked}{of}: is not found with up to {power.MOST_ATTEMPTS} attempts: more {_noun(one)} are needed"
+            + (f", at least {power.LEAST_UNITS}" if one.points is None else ", or a larger difference")
+        )
+    return f"--points={one.asked}{of}: {plural(one.attempts, 'attempt')} at each task, the smallest number that finds this difference"
 
 
 def _assumed() -> str:
@@ -82,7 +104,7 @@ def _assumed() -> str:
     )
 
 
-def _cost_notes(found: Sequence[Detectable]) -> Iterator[str]:
+def _cost_notes(found: Sequence[Detectable], simulated: bool) -> Iterator[str]:
     tokens = {one.format: one.tokens for one in found}
     for name, its in tokens.items():
         if its is not None:
@@ -97,4 +119,7 @@ def _cost_notes(found: Sequence[Detectable]) -> Iterator[str]:
         yield f"cost of {listed(unknown, 'and')}: unknown, because the price is unknown"
     if lacking := [name for name, its in tokens.items() if its is None]:
         of = f" of {listed(lacking, 'and')}" if len(lacking) < len(tokens) else ""
-        yield f"cost{of}: unknown, because no recorded episode of a real model is given: add --runs RUN"
+        if simulated:
+            yield f"cost{of}: unknown, because tokens of simulated models are no measure of those of real ones"
+        else:
+            yield f"cost{of}: unknown, because no recorded episode of a real model is given: add --runs RUN"

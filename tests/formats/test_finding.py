@@ -23,7 +23,7 @@ def test_the_formats_are_those_that_the_plugin_registers() -> None:
 
 def test_every_bundled_task_with_its_reference() -> None:
     found = find([BUNDLED], task_key)
-    assert found.notes == ()
+    assert found.errors == ()
     assert found.names == {"directory": {path.parent.name for path in BUNDLED.glob("*/task.yaml")}}
     expected = (BUNDLED / "sinkhorn/reference/sinkhorn.py").read_bytes()
     assert found.reference("directory", "sinkhorn") == {"sinkhorn.py": expected}
@@ -57,7 +57,7 @@ def test_what_cannot_be_read_is_noted_and_stops_no_other(tmp_path: Path) -> None
     (tmp_path / "bad/task.yaml").write_text("schema: 1\nid: bad\n")
     found = find([tmp_path], task_key)
     assert found.names == {"directory": {"sinkhorn"}}
-    [note] = found.notes
+    [note] = found.errors
     assert "bad/task.yaml" in note
     assert "\n" not in note
     (tmp_path / "good/feedback.yaml").write_text("- [")
@@ -65,11 +65,28 @@ def test_what_cannot_be_read_is_noted_and_stops_no_other(tmp_path: Path) -> None
         find([tmp_path / "good"], task_key).reference("directory", "sinkhorn")
 
 
-@pytest.mark.parametrize(("name", "message"), [("empty", "contains no tasks"), ("nowhere", "no such file")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("empty", "contains no tasks"), ("nowhere", "no such file or directory")]
+)
 def test_a_path_without_tasks_is_one_line(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=rf"{name}: {message}; give a directory with .*task\.yaml"):
         find([tmp_path / name], task_key)
+
+
+def test_a_misspelt_path_names_the_nearest_directory() -> None:
+    with pytest.raises(
+        UserError, match=r"sinkhron: no such file or directory \(did you mean .*tasks/sinkhorn\?\); give"
+    ):
+        find([BUNDLED / "sinkhron"], task_key)
+
+
+def test_two_tasks_of_one_id_are_refused_and_one_that_is_named_twice_is_not(tmp_path: Path) -> None:
+    for place in ("a", "b"):
+        shutil.copytree(BUNDLED / "sinkhorn", tmp_path / place / "sinkhorn")
+    assert len(find([tmp_path / "a", tmp_path / "a/sinkhorn"], task_key).tasks) == 1
+    with pytest.raises(UserError, match=r"b/sinkhorn/task\.yaml: task id 'sinkhorn' is already used by .*a/sinkhorn/"):
+        find([tmp_path / "a", tmp_path / "b"], task_key)
 
 
 def test_nothing_named_is_nothing_found() -> None:
