@@ -51,6 +51,11 @@ def add_to(commands: Commands) -> None:
         metavar="N",
         help="grade this mutant of the reference: its number, from 1, or its name in the report of --recode-validate",
     )
+    answers.add_argument(
+        "--mutants",
+        action="store_true",
+        help="list the mutants of the reference, with number, line and name; nothing is graded",
+    )
     preview.add_argument(
         "--sandbox",
         metavar="NAME",
@@ -63,27 +68,44 @@ def add_to(commands: Commands) -> None:
 
 
 def _preview(given: argparse.Namespace) -> str:
-    grades = given.answer is not None or given.mutant is not None
-    for name in OF_PROMPTS if grades else OF_GRADINGS:
-        if getattr(given, name) is not None:
-            asked = "--answer" if given.answer is not None else "--mutant"
-            why = (
-                f"is about the prompt, which {asked} does not print: leave out one of the two"
-                if grades
-                else "is about a grading: name what to grade with --answer or --mutant, or leave it out"
-            )
-            raise UserError(f"--{name} {why}")
+    asked = next(
+        (f"--{name}" for name in ("answer", "mutant", "mutants") if getattr(given, name) not in (None, False)), ""
+    )
+    grades = asked in ("--answer", "--mutant")
+    _check(given, asked, grades=grades)
     task = _task(given.task)
-    text = _answer(given, task) if grades else _prompt(task, given.agent or AGENT, given.protocol or "text")
+    if grades:
+        text = _answer(given, task)
+    elif given.mutants:
+        text = _mutants(task)
+    else:
+        text = _prompt(task, given.agent or AGENT, given.protocol or "text")
     return paged(text, pager=not given.no_pager)
+
+
+def _check(given: argparse.Namespace, asked: str, *, grades: bool) -> None:
+    """Raises `UserError` for an option that what is asked for does not use."""
+    for name in (*(OF_PROMPTS if asked else ()), *(() if grades else OF_GRADINGS)):
+        if getattr(given, name) is not None:
+            if name in OF_PROMPTS:
+                why = f"is about the prompt, which {asked} does not print: leave out one of the two"
+            else:
+                why = "is about a grading: name what to grade with --answer or --mutant, or leave it out"
+            raise UserError(f"--{name} {why}")
 
 
 def _task(path: Path) -> Task:
     from pytest_recode.formats.directory import FORMAT
+    from pytest_recode.formats.directory.proofs import some
+    from pytest_recode.formats.discovery import similar
 
     manifest = path / FORMAT.manifest if path.is_dir() else path
     if manifest.name != FORMAT.manifest or not manifest.is_file():
-        what = "contains no task.yaml" if path.is_dir() else "is no task.yaml" if path.exists() else "does not exist"
+        if below := sorted(str(each.parent) for each in path.glob(f"*/{FORMAT.manifest}")):
+            raise UserError(f"{path}: is no task but a set of tasks: give one of them: {some(below)}")
+        what = "contains no task.yaml" if path.is_dir() else "is no task.yaml"
+        if not path.exists():
+            what = f"does not exist{similar(path)}"
         raise UserError(f"{path}: {what}: give the directory of a task, or its task.yaml")
     [task] = FORMAT.load(manifest)
     return task
@@ -155,6 +177,16 @@ def _answer(given: argparse.Namespace, task: Task) -> str:
         mark=MARK,
     )
     return answer_text(view)
+
+
+def _mutants(task: Task) -> str:
+    from pytest_recode.render.preview import mutants_text
+    from pytest_recode.validation.checks import proofs_of
+    from pytest_recode.validation.mutants import mutants
+
+    found, equivalent = mutants(task.load().reference, task.interfaces), proofs_of(task).equivalent
+    rows = [(each.place, each.name, equivalent.get(each.name)) for each in found]
+    return mutants_text(task.id, rows)
 
 
 def _is_own(answer: Path | None, task: Task) -> bool:

@@ -51,6 +51,16 @@ def _sizes(rows: Sequence[tuple[str, int, int]]) -> Iterator[str]:
         yield f"{name:<{width}}  {characters:>10,}  {tokens:>17,}"
 
 
+def mutants_text(task: str, rows: Sequence[tuple[str, str, int | None]]) -> str:
+    """The mutants in their order: number, place and name of each, and the line of `equivalent.txt` that lists it, if one does."""
+    width = max((len(legible(place, keep="")) for place, _, _ in rows), default=0)
+    lines = [f"{task}: {plural(len(rows), 'mutant')} of the reference; --mutant N grades one", WARNING, ""]
+    for number, (place, name, line) in enumerate(rows, 1):
+        listed = f"  (equivalent.txt:{line})" if line else ""
+        lines.append(f"{number:>4}  {legible(place, keep=''):<{width}}  {legible(name, keep='')}{listed}")
+    return "\n".join(lines) + "\n"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerView:
     """`about`: lines on the answer. `cuts`: interface, field, reasons and passage of each cut of the audit. `sandbox`: its name."""

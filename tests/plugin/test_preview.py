@@ -200,6 +200,15 @@ def test_a_mutant_is_the_validations_by_name_and_number(
     shown = command(pytester.path, "preview", task, "--mutant", f"  {names[0]}\n", "--sandbox=process").stdout
     assert "equivalent.txt:2 lists it as equivalent" in shown
     [count] = {int(n) for n in re.findall(r"mutant \d+ of (\d+) of the reference", shown)}
+    listed = command(pytester.path, "preview", task, "--mutants").stdout
+    assert WARNING in listed
+    rows = re.findall(
+        r"^ +(\d+)  answer\.py:\d+ in \w+ +(answer\.py .*?)(?:  \(equivalent\.txt:2\))?$", listed, re.MULTILINE
+    )
+    assert [int(number) for number, _ in rows] == list(range(1, count + 1))
+    assert listed.count("(equivalent.txt:2)") == 1
+    for number, name in rows if every else rows[:1]:
+        assert preview(number)[0] == name
     found = dict(map(preview, range(1, count + 1 if every else 2)))
     assert {name for name, what in found.items() if what == "survives"} == {name for name in names if name in found}
     assert not every or (len(found) == count and set(names) < set(found))
@@ -207,7 +216,9 @@ def test_a_mutant_is_the_validations_by_name_and_number(
 
 BAD = {
     "no task": (["nowhere"], "nowhere", "does not exist", "task.yaml"),
-    "no task in it": (["bench"], "bench", "contains no task.yaml"),
+    "misspelt task": (["bench/tniy"], "bench/tniy", "does not exist", "did you mean bench/tiny", "task.yaml"),
+    "set of tasks": (["bench"], "bench", "set of tasks", "bench/tiny"),
+    "no task in it": (["other"], "other", "contains no task.yaml"),
     "no directory": (["bench/tiny/paper.md"], "bench/tiny/paper.md", "is no task.yaml", "directory of a task"),
     "damaged task": (["damaged"], "damaged/task.yaml", "schema"),
     "unknown agent": (["bench/tiny", "--agent=recoder"], "--agent=recoder", "recode, recode-h, one-shot"),
@@ -219,7 +230,28 @@ BAD = {
         "--agent=recode",
     ),
     "no answer": (["bench/tiny", "--answer=nowhere"], "nowhere", "no such directory", "answer.py"),
-    "answer is a file": (["bench/tiny", "--answer=bench/tiny/paper.md"], "bench/tiny/paper.md", "answer.py"),
+    "answer is a file": (
+        ["bench/tiny", "--answer=bench/tiny/paper.md"],
+        "bench/tiny/paper.md",
+        "is a file",
+        "answer.py",
+    ),
+    "no such proof": (
+        ["bench/tiny", "--answer=proofs/x"],
+        "proofs/x",
+        "no such directory",
+        "bench/tiny/proofs/right/good",
+    ),
+    "answer relative to the task": (
+        ["bench/tiny", "--answer=proofs/right/good"],
+        "proofs/right/good",
+        "did you mean bench/tiny/proofs/right/good",
+    ),
+    "misspelt proof": (
+        ["bench/tiny", "--answer=bench/tiny/proofs/right/goood"],
+        "goood",
+        "did you mean bench/tiny/proofs/right/good",
+    ),
     "no target": (
         ["bench/tiny", "--answer=bench/tiny/tests"],
         "bench/tiny/tests/answer.py",
@@ -235,7 +267,13 @@ BAD = {
         "copy",
         "answer.py",
     ),
-    "no such mutant": (["bench/tiny", "--mutant=99"], "mutant '99'", "a number from 1 to 9", "--recode-validate"),
+    "no such mutant": (
+        ["bench/tiny", "--mutant=99"],
+        "mutant '99'",
+        "a number from 1 to 9",
+        "--recode-validate",
+        "--mutants",
+    ),
     "number zero": (["bench/tiny", "--mutant=0"], "mutant '0'", "a number from 1 to 9"),
     "unknown mutant": (
         ["bench/tiny", "--mutant=answer.py twice: x"],
@@ -251,6 +289,8 @@ BAD = {
     ),
     "no seed": (["bench/tiny", "--mutant=1", "--seed=-1"], "--seed=-1", "whole number"),
     "seed of no grading": (["bench/tiny", "--seed=1"], "--seed", "--answer or --mutant"),
+    "seed of a list": (["bench/tiny", "--mutants", "--seed=1"], "--seed", "--answer or --mutant"),
+    "agent of a list": (["bench/tiny", "--mutants", "--agent=recode"], "--agent", "--mutants", "leave out"),
     "agent of a grading": (["bench/tiny", "--mutant=1", "--agent=recode"], "--agent", "--mutant", "leave out"),
 }
 
@@ -258,6 +298,8 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_line(case: str, make_task: MakeTask, command: Command, pytester: pytest.Pytester) -> None:
     make_task()
+    if "proof" in " ".join(BAD[case][0]):
+        (pytester.path / "bench/tiny/proofs/right/good").mkdir(parents=True)
     (pytester.path / "damaged").mkdir()
     (pytester.path / "damaged/task.yaml").write_text("schema: 9\n")
     (pytester.path / "other").mkdir()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,14 +63,14 @@ def read_answer(
     Files of `delivered`, which an agent finds in its workspace, are ignored if they are unchanged. Raises `UserError`.
     """
     if not path.is_dir():
-        what = "is a file" if path.exists() else "no such directory"
+        what = "is a file" if path.exists() else f"no such directory{_advice(path, root)}"
         raise UserError(f"{path}: {what}; give a directory that contains the targets: {', '.join(targets)}")
     if not (path / REQUIREMENT).is_file():
         found = files_below(path, disk_mb)
         others = [name for name, data in found.items() if name not in targets and delivered.get(name) != data]
         if others and all(target in found for target in targets):
             raise UserError(
-                f"{path}: contains files that are not targets and differ from the task's: {_some(others)}; copy the targets"
+                f"{path}: contains files that are not targets and differ from the task's: {some(others)}; copy the targets"
                 f" ({', '.join(targets)}) to a directory of their own, and give that one"
             )
         beside = tuple(name for name in found if name not in targets)
@@ -78,8 +79,18 @@ def read_answer(
     return wrong.targets, wrong
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+def some(names: Sequence[str], most: int = 10) -> str:
+    """The first names of a list in words, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _advice(path: Path, root: Path) -> str:
+    """What to give instead of a directory that does not exist: the proof that was meant, or the proofs that there are."""
+    proofs = sorted(str(each) for each in (root / DIRECTORY).glob("*/*") if each.is_dir())
+    near = [str(root / path)] if (root / path).is_dir() else difflib.get_close_matches(str(path), proofs, 1, 0.9)
+    if near:
+        return f" (did you mean {near[0]}?)"
+    return f"; the task's proofs are {some(proofs, 5)}" if proofs else ""
 
 
 def _stated(root: Path) -> str:
