@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import inspect
 import io
@@ -36,6 +37,7 @@ def pages() -> dict[str, str]:
         "validation-json.md": _validation_fields(),
         "errors.md": _errors(),
         "table-columns.md": _columns(),
+        "commands.md": _commands(),
     }
 
 
@@ -90,7 +92,7 @@ def _validation_fields() -> str:
     return _page(
         "Findings of a validation as JSON",
         "For people who write programs that read the file of `--recode-validate-json`. It is one object with these fields, which are always\n"
-        "present. Fields may be added; a change that breaks readers gets a new `version`. [How to write a task](../how-to/write-a-task.md#8-check-it-in-ci)\n"
+        "present. Fields may be added; a change that breaks readers gets a new `version`. [How to write a task](../how-to/write-a-task.md#9-check-it-in-ci)\n"
         "has an example.",
         _table(("field", "type", "always present", "description"), list(_fields(schema, schema))),
         "Machine-readable: `pytest_recode/render/validation.schema.json` (JSON Schema 2020-12). The file has only ASCII characters.\n"
@@ -180,6 +182,35 @@ def _columns() -> str:
         f"The summary at the end of a run has {heads}, and `{lines_only}` for tasks with counted lines. A replay has {replay_heads}. "
         "[Concepts](../explanation/concepts.md#what-the-summarys-columns-say) explains them.",
         *blocks,
+    )
+
+
+_EXPLAINED = {
+    "report": "[Reports](report.md)",
+    "show": "[How to read a transcript](../how-to/read-a-transcript.md)",
+    "html": "[How to share a report](../how-to/share-a-report.md)",
+    "plot": "[Figures for a paper or a slide](../how-to/share-a-report.md#figures-for-a-paper-or-a-slide)",
+    "export": "[How to export to other tools](../how-to/export-to-other-tools.md)",
+    "bless": "[How to gate a pull request](../how-to/gate-a-pull-request.md)",
+    "gate": "[How to gate a pull request](../how-to/gate-a-pull-request.md)",
+    "power": "[How to compare two models](../how-to/compare-models.md#before-you-pay)",
+    "merge": "[How to run in shards](../how-to/run-in-shards.md)",
+    "new": "[How to write a task](../how-to/write-a-task.md)",
+    "preview": "[Preview of a task](preview.md)",
+}
+"""Where each command is explained."""
+
+
+def _commands() -> str:
+    [commands] = [each for each in cli._parser()._actions if isinstance(each, argparse._SubParsersAction)]
+    rows = [
+        (f"`pytest-recode {each.dest}`", each.help or "", _EXPLAINED[each.dest]) for each in commands._choices_actions
+    ]
+    return _page(
+        "Commands",
+        "For people who look for a command. `pytest` plays tasks and validates them, with the options `--recode-…` ([Options](options.md)).\n"
+        "`pytest-recode` has the commands below, which play nothing. `pytest-recode COMMAND --help` prints the options of each.",
+        _table(("command", "what it is for", "explained in"), rows),
     )
 
 

@@ -52,6 +52,7 @@ def generated() -> dict[str, str]:
     [
         *("options.md", "hook-signatures.md", "record-fields.md", "task-keys.md", "validation-json.md", "errors.md"),
         "table-columns.md",
+        "commands.md",
     ],
 )
 def test_a_generated_page_is_current(name: str, generated: dict[str, str]) -> None:
@@ -65,12 +66,20 @@ def test_every_generated_page_is_compared(generated: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["hook-signatures.md", "record-fields.md", "task-keys.md", "validation-json.md", "errors.md"]
+    "name",
+    ["hook-signatures.md", "record-fields.md", "task-keys.md", "validation-json.md", "errors.md", "commands.md"],
 )
 def test_every_row_of_a_generated_table_says_what_it_is(name: str, generated: dict[str, str]) -> None:
     rows = re.findall(r"^\| `.*", generated[name], re.MULTILINE)
     assert len(rows) > 6
     assert [row for row in rows if row.endswith("|  |")] == []
+
+
+def test_the_page_that_explains_a_command_names_it(generated: dict[str, str]) -> None:
+    rows = re.findall(r"^\| `(pytest-recode \w+)` \|.*\]\(([^)#]+)", generated["commands.md"], re.MULTILINE)
+    assert len(rows) == generated["commands.md"].count("| `pytest-recode")
+    for command, page in rows:
+        assert command in (ROOT / "docs/reference" / page).read_text("utf-8"), f"{page} does not explain {command}"
 
 
 def test_every_kind_of_error_is_told() -> None:
