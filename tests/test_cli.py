@@ -467,7 +467,7 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
         (["recode-out/L0", "--table=comparisons"], "these files have no data for it"),
         (["recode-out/L0", "--table=code"], "the tables are episodes, curves, levels"),
         (["recode-out/L0", "--table=code"], "; code needs --tasks"),
-        (["recode-out/L0", "--tasks", "nowhere"], "nowhere: no such file; give a directory with"),
+        (["recode-out/L0", "--tasks", "nowhere"], "nowhere: no such file or directory; give a directory with"),
         (["recode-out/L0", "--tasks", "recode-out"], "recode-out: contains no tasks; give a directory with"),
         (["recode-out/L0", "--codebertscore"], "--codebertscore requires the references: add --tasks DIR"),
     ],
