@@ -97,6 +97,29 @@ def test_without_a_directory_an_id_is_one_of_the_latest_run(played: Path, show: 
     assert show(played, "recode-out/first/results.jsonl", "one").stdout == show(played, "one").stdout
 
 
+def test_the_latest_run_is_the_one_that_was_started_last_whatever_its_name(project: Path, show: Show) -> None:
+    runs = project / "recode-out"
+    for name in ("zzz", "aaa"):
+        shutil.copytree(runs / "first", runs / name)
+
+    def started(**stamps: str) -> None:
+        for name, stamp in stamps.items():
+            (runs / name / "controller.lock").write_text(f"{stamp}-abc123\n")
+
+    started(zzz="20260101-100000", aaa="20260102-100000", first="20251231-235959")
+    os.utime(runs / "zzz/results.jsonl")  # copied later
+    assert_message(show(project, "-k", "three").stderr, "-k 'three'", "recode-out/aaa", "without -k")
+    started(first="20260102-100001")
+    assert "pytest-recode show recode-out/first" in show(project).stdout
+    for name in ("zzz", "aaa", "first"):
+        (runs / name / "controller.lock").unlink()  # as in a merged run
+        os.utime(runs / name / "results.jsonl", (1e9, 1e9))
+    os.utime(runs / "aaa/results.jsonl", (1e9 + 1, 1e9 + 1))
+    assert "pytest-recode show recode-out/aaa" in show(project).stdout
+    os.utime(runs / "aaa/results.jsonl", (1e9, 1e9))
+    assert "pytest-recode show recode-out/zzz" in show(project).stdout
+
+
 def test_a_task_with_several_episodes_lists_their_ids_and_how_to_choose(project: Path, show: Show) -> None:
     results = project / "recode-out/first/results.jsonl"
     records = lines(results)
@@ -302,7 +325,11 @@ def test_lines_of_an_agent_with_other_fields(project: Path, show: Show) -> None:
         (["tasks"], "tasks: contains no episode", "give the directory of a run"),
         (["recode-out"], "recode-out: contains no episode", "did you mean recode-out/first?"),
         (["recode-out/first", "three"], "three: no such episode", "the tasks are one, two"),
-        (["recode-out/first", "-k", "three"], "-k 'three': matches no episode", "without -k, all are listed"),
+        (
+            ["recode-out/first", "-k", "three"],
+            "-k 'three': matches no episode of recode-out/first",
+            "without -k, all are listed",
+        ),
         (["recode-out/first", "-k", "one and"], "-k 'one and'", "write words with and, or, not and parentheses"),
         (["recode-out/first", "one", "--turn=7"], "--turn=7", "its turns are 1, 2"),
         (["tasks/one/task.yaml"], "tasks/one/task.yaml: is not a transcript", "give a file of DIR/episodes/"),

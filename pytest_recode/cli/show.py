@@ -60,7 +60,7 @@ def _show(given: argparse.Namespace) -> str:
                 f"{ids[0]}: no such file or directory, and no such episode in {run}; the tasks are {tasks(episodes)};"
                 " give the directory of a run, the path of a transcript, or a task"
             )
-        found = choose(episodes, ids, given.expression)
+        found = choose(run, episodes, ids, given.expression)
         if len(found) > 1:
             return paged(painted(listed(found, str(run)), colour=_colour()), pager=not given.no_pager)
         path = found[0].path

@@ -6,6 +6,7 @@ Called by `pytest-recode show` and `pytest-recode html`, also during the run.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import cast
 from pytest_recode.faults import UserError
 from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import latest
-from pytest_recode.records.run_directory import RESULTS, reading
+from pytest_recode.records.run_directory import CONTROLLER, RESULTS, reading
 from pytest_recode.records.transcript_reader import first_line
 
 RUNS = "recode-out"
@@ -36,12 +37,33 @@ class Chosen:
 
 
 def latest_run(place: Path) -> Path:
-    """The latest run below `place`/recode-out. Raises `UserError` if there is none."""
+    """The run below `place`/recode-out that was started or resumed last. Raises `UserError` if there is none."""
     with reading(place):
-        runs = sorted(path.parent for path in (place / RUNS).glob(f"*/{EPISODES}"))
-    if not runs:
-        raise UserError(f"{place / RUNS}: contains no run; give the directory of a run, or the path of a transcript")
-    return runs[-1]
+        runs = [path.parent for path in (place / RUNS).glob(f"*/{EPISODES}")]
+        if not runs:
+            raise UserError(
+                f"{place / RUNS}: contains no run; give the directory of a run, or the path of a transcript"
+            )
+        return max(runs, key=_started)
+
+
+_RUN_ID = re.compile(rb"(\d{8}-\d{6})-\w+\s*")
+
+
+def _started(run: Path) -> tuple[str, int, str]:
+    """When the latest session of a run started, for comparisons, then what decides between equal times.
+
+    The id of the session has this time, also in a copy of the directory. A merged run has no id: the time of its results counts.
+    """
+    results = run / RESULTS
+    changed = (results if results.exists() else run / EPISODES).stat().st_mtime_ns
+    try:
+        with (run / CONTROLLER).open("rb") as file:
+            found = _RUN_ID.fullmatch(file.read(200))
+    except OSError:
+        found = None
+    stamp = found[1].decode() if found else time.strftime("%Y%m%d-%H%M%S", time.gmtime(changed // 10**9))
+    return stamp, changed, run.name
 
 
 def episodes_of(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
@@ -60,8 +82,12 @@ def episodes_of(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
         if path not in known and (facts := first_line(path)) is not None:
             found.append(Chosen(path=path, facts=cast("EpisodeFacts", facts), record=None))
     if not found:
-        below = sorted(path.parent.parent for path in run.glob(f"*/{EPISODES}/*.jsonl"))
-        hint = f"; did you mean {below[-1]}?" if below else "; give the directory of a run, or the path of a transcript"
+        below = {path.parent.parent for path in run.glob(f"*/{EPISODES}/*.jsonl")}
+        hint = (
+            f"; did you mean {max(below, key=_started)}?"
+            if below
+            else "; give the directory of a run, or the path of a transcript"
+        )
         raise UserError(f"{run}: contains no episode{hint}")
     return found
 
@@ -72,22 +98,23 @@ def _recorded(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
     return [Chosen(path=run / record["transcript"], facts=record, record=record) for record in records]
 
 
-def choose(episodes: Sequence[Chosen], ids: Sequence[str], expression: str) -> list[Chosen]:
-    """Those that one of `ids` names and that match `expression`; "" and no ids: all. Raises `UserError` if nothing is left.
+def choose(run: Path, episodes: Sequence[Chosen], ids: Sequence[str], expression: str) -> list[Chosen]:
+    """Those of `episodes`, of `run`, that one of `ids` names and that match `expression`; "" and no ids: all. Raises `UserError` if nothing is
+    left.
 
     An id is a node id, the part of it behind `::`, a task, or the name of a transcript.
     """
     found = list(episodes)
     for given in ids:
         if not any(given in names(each) for each in episodes):
-            raise UserError(f"{given}: no such episode in this run; the tasks are {tasks(episodes)}")
+            raise UserError(f"{given}: no such episode in {run}; the tasks are {tasks(episodes)}")
     if ids:
         found = [each for each in found if any(given in names(each) for given in ids)]
     if expression:
         matches = matcher(expression)
         found = [each for each in found if matches(each.nodeid)]
         if not found:
-            raise UserError(f"-k {expression!r}: matches no episode of this run; without -k, all are listed")
+            raise UserError(f"-k {expression!r}: matches no episode of {run}; without -k, all are listed")
     return found
 
 
