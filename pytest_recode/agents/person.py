@@ -5,13 +5,13 @@ person submits.
 
 Its transcript events: `message` (turn, step, role, content: what the terminal showed), `step` (turn, step, changed: the paths written or
 removed since the turn before, seconds: from the display to the submission), its `result` (turn, step, number, kind: "submit" or
-"give up", ok, text), and `refused` (turn, step, text: the problems of a submission that was not accepted).
+"give up", ok, text), and `refused` (turn, step, text: the problems of a submission that was not accepted, or was held back once).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,10 +19,11 @@ from typing import Any
 
 from pytest_recode.agents import AgentContext, AgentKind, Refused, Terminal, Workspace, person_directory
 from pytest_recode.agents.prompts import brief_text, feedback_text
+from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.episode import Episode, Feedback, Move, Stop
-from pytest_recode.faults import UserError
+from pytest_recode.faults import Stopped
 from pytest_recode.records.checkpoint import typed_field
-from pytest_recode.task import Brief, brief_files
+from pytest_recode.task import Brief, Files, brief_files
 from pytest_recode.verdict import legible
 
 SUBMIT, GIVE_UP = "submit", "give up"
@@ -64,7 +65,7 @@ class Person:
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """Show the brief or the feedback, and wait until the person submits.
 
-        Raises `UserError` if the input ends, because nothing was submitted.
+        Raises `Stopped` if the input ends, because nothing was submitted.
         """
         self.turn += 1
         first = self.directory is None
@@ -78,7 +79,8 @@ class Person:
         with self.terminal.opened():
             title = f"{brief.task}, turn {self.turn} of {self.context.turns}"
             self._say("\n\n".join([f"\n{'=' * 20} {title} {'=' * 20}", *texts]))
-            answer, changed = self._submission(brief, workspace, directory)
+            graded = None if feedback is None else workspace.targets()
+            answer, changed = self._submission(brief, workspace, directory, graded)
             self._say("Grading ...")
         self._log("step", {"changed": changed, "seconds": round(time.monotonic() - began, 3)})
         self._log("result", {"number": 1, "kind": answer, "ok": True, "text": ""})
@@ -138,25 +140,39 @@ class Person:
                 continue
         return files
 
-    def _submission(self, brief: Brief, workspace: Workspace, directory: Path) -> tuple[str, list[str]]:
-        """Wait for an answer, and make the directory the content of the workspace. Returns the answer, and the paths that changed."""
+    def _submission(
+        self, brief: Brief, workspace: Workspace, directory: Path, graded: Files | None
+    ) -> tuple[str, list[str]]:
+        """Wait for an answer, and make the directory the content of the workspace. Returns the answer, and the paths that changed.
+
+        `graded`: the targets of the last verdict; None without one.
+        """
+        every: dict[str, None] = {}
+        said: set[str] = set()
         while True:
             try:
                 answer = " ".join(self.terminal.read(PROMPT).split()).lower()
             except EOFError:
-                raise UserError(
-                    f"{self.context.episode}: the input ended before a submission: continue with --recode-resume; the files remain in"
-                    f" {directory}"
-                ) from None
+                raise Stopped("stopped by the end of the input (Ctrl-D)") from None
             if answer not in (SUBMIT, GIVE_UP):
                 if answer:
                     self._say(f"type {SUBMIT} or {GIVE_UP}; your files are in {directory}")
                 continue
             changed, problems = self._taken(brief, workspace, directory)
-            if not problems or answer == GIVE_UP:
-                return answer, changed
-            self._log("refused", {"text": "\n".join(problems)})
-            self._say("\n".join([*problems, f"Nothing was submitted: correct this, and type {SUBMIT} again."]))
+            every |= dict.fromkeys(changed)
+            if answer == GIVE_UP:
+                return answer, list(every)
+            doubts = [] if problems else _doubts(brief.targets, workspace.targets(), graded)
+            if not problems and said.issuperset(doubts):
+                return answer, list(every)
+            said.update(doubts)
+            how = (
+                f"correct this, and type {SUBMIT} again"
+                if problems
+                else f"type {SUBMIT} again to submit anyway, which takes this turn"
+            )
+            self._log("refused", {"text": "\n".join([*problems, *doubts])})
+            self._say("\n".join([*problems, *doubts, f"Nothing was submitted: {how}."]))
 
     def _taken(self, brief: Brief, workspace: Workspace, directory: Path) -> tuple[list[str], list[str]]:
         """Make the directory the content of the workspace. Returns the paths that changed, and the problems of targets."""
@@ -194,6 +210,19 @@ class Person:
 
     def _log(self, kind: str, fields: Mapping[str, Any]) -> None:
         self.context.log(kind, {"turn": self.turn, "step": 1, **fields})
+
+
+def _doubts(targets: Sequence[str], files: Files, graded: Files | None) -> list[str]:
+    """Why a submission would probably waste its turn, a line each. `graded`: the targets of the last verdict; None without one."""
+    if graded is not None and files == graded:
+        return [f"{', '.join(targets)} {'is' if len(targets) == 1 else 'are'} unchanged since the last verdict."]
+    found = []
+    for path in targets:
+        if path not in files:
+            found.append(f"{path} is missing.")
+        elif path.endswith(".py") and (wrong := syntax_error(files[path].decode(errors="replace"))):
+            found.append(f"{path} does not parse: {wrong}.")
+    return found
 
 
 def _delivered(brief: Brief) -> dict[str, bytes]:

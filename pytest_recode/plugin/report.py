@@ -199,7 +199,8 @@ class Reporter:
         self._session = session
         log_filter = LogToWarnings(self.run.config)
         LOG.addFilter(log_filter)
-        signals = self.run.stops.signals(self._outside, self._print) if self.run.calls_models else nullcontext()
+        orderly = self.run.calls_models or self.run.person_plays
+        signals = self.run.stops.signals(self._outside, self._print) if orderly else nullcontext()
         try:
             with signals:
                 return (yield)

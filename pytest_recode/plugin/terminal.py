@@ -26,8 +26,18 @@ def of_agent(config: pytest.Config) -> Terminal:
 def check(config: pytest.Config, option: str, instead: str) -> None:
     """Raise `UserError` if standard input or output is not a terminal. `option` needs one; `instead` is the other choice."""
     with uncaptured(config):
-        there = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
-    if not there:
+        reads, writes = (stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    if reads and not writes:
+        raise UserError(
+            f"{option} needs a terminal, and the output of this run is piped or redirected: start it without `| …` and `> …`, or"
+            f" {instead}"
+        )
+    if writes and not reads:
+        raise UserError(
+            f"{option} needs a terminal, and the input of this run is piped or redirected: start it without `… |` and `< …`, or"
+            f" {instead}"
+        )
+    if not reads:
         raise UserError(f"{option} needs a terminal, and this run has none: start it in one, or {instead}")
 
 

@@ -14,7 +14,7 @@ import pytest
 from pytest_recode.agents import AgentContext, Log, Terminal, person, person_directory
 from pytest_recode.agents.workspace import MAX_TARGET, SandboxWorkspace
 from pytest_recode.episode import Feedback, Move
-from pytest_recode.faults import UserError
+from pytest_recode.faults import Stopped, UserError
 from pytest_recode.task import Files
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO, Logged, a_brief
@@ -136,7 +136,7 @@ def test_a_target_that_was_removed_is_absent_and_can_come_back(open_walled: Open
         return "submit"
 
     workspace = open_walled()
-    agent = made(Typist([removes, wrote("solver.py", REPO["solver.py"])]), shared)
+    agent = made(Typist([removes, submits, wrote("solver.py", REPO["solver.py"])]), shared)
     agent.act(a_brief(), None, workspace)
     assert workspace.targets() == {}
     agent.act(a_brief(), Feedback(level=0, text="It fails.", turn=1), workspace)
@@ -253,7 +253,7 @@ def test_another_process_goes_on_in_the_same_directory(open_walled: Open, shared
     agent = made(first, shared)
     agent.act(a_brief(), None, open_walled())
     (first.directory / "draft.txt").write_text("not submitted")
-    second = Typist([submits])
+    second = Typist([submits, submits])
     other = made(second, shared)
     other.restore(agent.state())
     workspace = open_walled()
@@ -275,7 +275,7 @@ def test_a_directory_that_is_gone_is_filled_from_the_workspace(open_walled: Open
     agent, workspace = made(first, shared), open_walled()
     agent.act(a_brief(), None, workspace)
     person_directory.remove(first.directory)
-    second = Typist([submits])
+    second = Typist([submits, submits])
     other, restored = made(second, shared), open_walled()
     other.restore(agent.state())
     restored.lay(workspace.changes())
@@ -305,9 +305,55 @@ def test_a_place_that_others_can_write_to_is_refused(open_walled: Open, shared: 
 
 
 def test_an_input_that_ends_is_no_submission(open_walled: Open, shared: Path) -> None:
-    with pytest.raises(UserError) as ended:
+    with pytest.raises(Stopped, match="end of the input"):
         submitted(shared, open_walled())
-    assert_message(str(ended.value), "tiny-1", "input ended", "--recode-resume")
+
+
+def removes(directory: Path) -> str:
+    (directory / "solver.py").unlink()
+    return "submit"
+
+
+@pytest.mark.parametrize(
+    ("does", "doubt"),
+    [
+        (removes, "solver.py is missing"),
+        (wrote("solver.py", b"x = 1\n\ndef f(:\n"), "solver.py does not parse: line 3: "),
+        (submits, "solver.py is unchanged since the last verdict"),
+    ],
+)
+def test_a_submission_that_would_waste_its_turn_is_held_back_once(
+    open_walled: Open, shared: Path, does: Does, doubt: str
+) -> None:
+    first = Typist([wrote("solver.py", b"x = 1\n")])
+    logged = Logged()
+    agent, workspace = made(first, shared, logged), open_walled()
+    agent.act(a_brief(), None, workspace)
+    first.does += [does, submits]
+    assert agent.act(a_brief(), Feedback(level=0, text="It fails.", turn=1), workspace) == Move(steps=1)
+    assert not first.does
+    [held] = [text for text in first.shown if "Nothing was submitted" in text]
+    assert doubt in held
+    assert "type submit again to submit anyway" in held
+    assert [doubt in line["text"] for line in logged.of("refused")] == [True]
+
+
+def test_another_doubt_after_a_change_is_another_question(open_walled: Open, shared: Path) -> None:
+    _, targets, shown = submitted(
+        shared, open_walled(), wrote("solver.py", b"def f(:\n"), removes, wrote("solver.py", b"x = 2\n")
+    )
+    assert targets == {"solver.py": b"x = 2\n"}
+    assert shown.count("Nothing was submitted") == 2
+
+
+def test_giving_up_is_never_held_back(open_walled: Open, shared: Path) -> None:
+    def gives_up(directory: Path) -> str:
+        removes(directory)
+        return "give up"
+
+    move, _, shown = submitted(shared, open_walled(), gives_up)
+    assert move.gave_up
+    assert "Nothing was submitted" not in shown
 
 
 def test_control_characters_do_not_reach_the_terminal(open_walled: Open, shared: Path) -> None:

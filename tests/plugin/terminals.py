@@ -15,9 +15,9 @@ from pathlib import Path
 
 
 class Terminal:
-    """A session of pytest in a terminal, and the person in front of it."""
+    """A session of pytest in a terminal, and the person in front of it. `piped`: standard output goes nowhere, and only errors are seen."""
 
-    def __init__(self, cwd: Path, *args: str, width: int = 120) -> None:
+    def __init__(self, cwd: Path, *args: str, width: int = 120, piped: bool = False) -> None:
         self._end, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (40, width))
         self.process = subprocess.Popen(
@@ -26,7 +26,7 @@ class Terminal:
             env={key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
             | {"PYTHONPATH": str(cwd), "TERM": "dumb"},
             stdin=theirs,
-            stdout=theirs,
+            stdout=subprocess.DEVNULL if piped else theirs,
             stderr=theirs,
             start_new_session=True,
             preexec_fn=lambda: _control(theirs),
@@ -74,8 +74,8 @@ def _control(theirs: int) -> None:
 
 
 @contextmanager
-def terminal(cwd: Path, *args: str, width: int = 120) -> Iterator[Terminal]:
-    started = Terminal(cwd, *args, width=width)
+def terminal(cwd: Path, *args: str, width: int = 120, piped: bool = False) -> Iterator[Terminal]:
+    started = Terminal(cwd, *args, width=width, piped=piped)
     try:
         yield started
     finally:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Command
-from tests.messages import assert_message
+from tests.messages import assert_line, assert_message
 
 from .conftest import FILES
 from .terminals import Terminal, terminal
@@ -133,6 +133,10 @@ def test_ctrl_c_keeps_what_was_graded_and_resume_goes_on(
         person.ctrl_c()
         assert person.end() == pytest.ExitCode.INTERRUPTED
         assert "INTERNALERROR" not in person.seen
+        assert "KeyboardInterrupt" not in person.seen
+        assert "stopped by Ctrl-C" in person.seen
+        assert "interrupted: 1 of 1 episodes" in person.seen
+        assert_line(person.seen, "to resume", "--recode-resume")
     assert results() == []
     with terminal(pytester.path, *KEPT, "--recode-feedback=L1", "--recode-resume") as person:
         assert directory(person) == place
@@ -146,22 +150,32 @@ def test_ctrl_c_keeps_what_was_graded_and_resume_goes_on(
 
 
 @pytest.mark.slow
-def test_an_input_that_ends_is_an_error_that_can_be_resumed(
+def test_an_input_that_ends_is_an_interruption(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results
 ) -> None:
     make_task()
     with terminal(pytester.path, *KEPT) as person:
         place = directory(person)
         person.type("\x04")
-        person.end()
-    [record] = results()
-    assert (record["outcome"], record["error"]["kind"]) == ("error", "user")
-    assert_message(record["error"]["message"], "input ended", "--recode-resume")
+        assert person.end() == pytest.ExitCode.INTERRUPTED
+        assert "stopped by the end of the input (Ctrl-D)" in person.seen
+        assert "KeyboardInterrupt" not in person.seen
+        assert "interrupted: 1 of 1 episodes" in person.seen
+        assert_line(person.seen, "to resume", "--recode-resume")
+        assert "(user)" not in person.seen
+    assert results() == []
     with terminal(pytester.path, *KEPT, "--recode-resume") as person:
         assert directory(person) == place
         (place / "answer.py").write_text(RIGHT)
         person.type("submit\n")
         assert person.end() == pytest.ExitCode.OK
+
+
+def test_a_piped_output_is_named(make_task: MakeTask, pytester: pytest.Pytester) -> None:
+    make_task()
+    with terminal(pytester.path, *KEPT, piped=True) as person:
+        assert person.end() == pytest.ExitCode.USAGE_ERROR
+        assert_line(person.seen, "--recode-agent=person", "the output of this run is piped", "another --recode-agent")
 
 
 def test_nothing_hidden_is_shown_below_l4(make_task: MakeTask, pytester: pytest.Pytester, temporary: Path) -> None:
@@ -175,6 +189,10 @@ def test_nothing_hidden_is_shown_below_l4(make_task: MakeTask, pytester: pytest.
         (place / "answer.py").write_text("def twice(x):\n    return x\n\n\ndef half(x):\n    return x\n")
         person.type("submit\n")
         person.until(PROMPT)
+        person.type("submit\n")
+        shown = person.until(PROMPT)
+        assert "answer.py is unchanged since the last verdict" in shown
+        assert "type submit again to submit anyway" in shown
         person.type("submit\n")
         assert person.end() == pytest.ExitCode.TESTS_FAILED
     beside = [path for path in temporary.rglob("*") if path.is_file()]
