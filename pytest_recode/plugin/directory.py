@@ -310,6 +310,7 @@ def _resume(
     notify: Callable[[str], None],
     shard: ShardFile | None,
 ) -> set[str]:
+    from pytest_recode.plugin import open_episodes
     from pytest_recode.records.results import read
 
     wait_until_unused(out, notify)
@@ -321,6 +322,8 @@ def _resume(
         check(record)
     for facts in _cut_off(out, set(ids) - {record["nodeid"] for record in found}):
         check(facts)
+    if line := open_episodes.notice(out, ids, {record["nodeid"] for record in found}):
+        notify(line)
     if shard is not None:
         shard_file.write(out, shard)
     return {record["nodeid"] for record in found if record["outcome"] == "error" and record["nodeid"] in ids}

@@ -18,7 +18,7 @@ from pytest_recode.records.checkpoint_file import stored_episode
 from pytest_recode.records.run_directory import in_use
 from tests import nursery
 from tests.made_once import made_once
-from tests.messages import assert_message
+from tests.messages import assert_line, assert_message
 
 from .conftest import words
 
@@ -752,3 +752,26 @@ def test_a_directory_that_cannot_be_resumed_is_refused_before_the_gateway_starts
         assert told in words(result)
         assert "GATEWAY STARTED" not in words(result)
     assert "GATEWAY STARTED" in words(recode(*paid, "--recode-out=other", "-s"))
+
+
+def test_interrupted_episodes_that_are_not_resumed_are_named(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester
+) -> None:
+    for task in ("one", "two"):
+        make_task(task)
+    agent = ("--recode-agent=noop", "--recode-turns=1", "--recode-out=out")
+    recode(*agent, "--recode-feedback=L1")
+    results = pytester.path / "out/results.jsonl"
+    [one, two] = results.read_text().splitlines(keepends=True)
+    results.write_text(one)  # as if the other one had been interrupted
+    told = "not part of this session"
+    result = recode(*agent, "--recode-feedback=L0", "--recode-resume")
+    assert_line(
+        result.stdout.str(),
+        told,
+        f"{json.loads(two)['task']} (--recode-agent=noop --recode-feedback=L1)",
+        "to resume them",
+    )
+    assert result.stdout.str().count(told) == 1
+    assert told not in recode(*agent, *("--recode-feedback=L0", "--recode-feedback=L1"), "--recode-resume").stdout.str()
+    assert told not in recode(*agent, "--recode-feedback=L0", "--recode-resume").stdout.str()

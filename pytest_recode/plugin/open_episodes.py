@@ -1,0 +1,38 @@
+"""The notice that a resumed run leaves interrupted episodes of its directory as they are. In the controller, when it claims the directory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from pytest_recode.records.transcript import name
+from pytest_recode.records.transcript_reader import first_line
+from pytest_recode.verdict import legible
+
+_MOST_SHOWN = 5
+
+
+def notice(out: Path, ids: Collection[str], recorded: Collection[str]) -> str:
+    """A line on episodes in `out` that an earlier run began, that have no record, and that are not among `ids`; "" if there are none.
+
+    `recorded`: the ids of episodes with a record.
+    """
+    known = set(map(name, {*ids, *recorded}))
+    found: Counter[str] = Counter()
+    with suppress(OSError):  # a notice stops no run
+        for path in sorted((out / "episodes").glob("*.jsonl")):
+            if path.name not in known and (facts := first_line(path)) is not None:
+                model = facts.get("model")
+                who = f"--recode-model={model}" if model else f"--recode-agent={facts.get('agent')}"
+                found[f"{facts.get('task')} ({who} --recode-feedback={facts.get('feedback')})"] += 1
+    if not found:
+        return ""
+    shown = [f"{count} of {what}" if count > 1 else what for what, count in found.items()]
+    more = f" and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
+    return legible(
+        f"{out}: interrupted episodes that are not part of this session: {', '.join(shown[:_MOST_SHOWN])}{more}; to resume them:"
+        " the same command with these options, and a selection that includes them",
+        keep="",
+    )
