@@ -421,6 +421,20 @@ def test_a_note_on_costs_needs_a_column_of_costs(tmp_path: Path) -> None:
     assert "no cost is shown" in text
 
 
+def test_without_cost_and_tokens_there_is_no_figure_of_costs(tmp_path: Path, command: Command) -> None:
+    free = {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0}
+    person = samples.record("a", (4,), model=None, agent="person", usage=free)
+    text = squeezed(overview(tmp_path / "person", person).text)
+    assert 'No figure "Cost and solved episodes": no row has a cost or tokens above 0.' in text
+    assert "no other row is cheaper" not in text
+    done = command(tmp_path, "plot", "person/run", "-o", "figures")
+    assert_message(done.stderr, "Cost and solved episodes", "no row has a cost or tokens above 0")
+    assert sorted(done.stdout.split()) == ["figures/solved.png", "figures/solved.svg"]
+    text = squeezed(overview(tmp_path / "both", person, samples.record("a", (4,), model="m")).text)
+    assert "no other row is cheaper" in text
+    assert "No figure" not in text
+
+
 def test_the_overview_says_what_was_spent_and_when(played: Path, page: Page) -> None:
     records = lines(played / "run/results.jsonl")
     paid = {path.name: lines(path) for path in transcripts(played)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ def add_to(commands: Commands) -> None:
 def _plot(given: argparse.Namespace) -> str:
     need_packages("pytest-recode plot", FIGURES, "html")
     from pytest_recode.cli.report_tables import makers, rows_of
-    from pytest_recode.render.html.charts import TABLES, charts
+    from pytest_recode.render.html.charts import TABLES, charts, left_out
     from pytest_recode.render.html.figure_files import png, svg
     from pytest_recode.render.html.names import labels
 
@@ -46,4 +47,6 @@ def _plot(given: argparse.Namespace) -> str:
             path = given.output / f"{chart.name}{suffix}"
             write_file(path, data)
             written.append(path)
+    if line := left_out(rows.own):
+        print(f"pytest-recode: {line}", file=sys.stderr)  # standard output has paths only
     return "".join(f"{path}\n" for path in written)

@@ -12,7 +12,7 @@ from pytest_recode.metrics.episodes import episodes as totals
 from pytest_recode.metrics.transcripts import ReadTranscripts
 from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
 from pytest_recode.render.html.answer import answers
-from pytest_recode.render.html.charts import charts
+from pytest_recode.render.html.charts import charts, left_out
 from pytest_recode.render.html.episode_view import episode_view, without_transcript
 from pytest_recode.render.html.matrix import matrix
 from pytest_recode.render.html.names import Pages, episode_key, labels
@@ -45,6 +45,7 @@ def report(
         overview=table_view(_overview(rows, names)),
         spent=spent(rows, episodes.times),
         charts=charts(rows, names, {table.name: table for table in tables}),
+        left_out=left_out(rows),
         matrix=matrix(rows, names, pages),
         pairs=pair_views(rows, names, pages),
         provenance=(table_view(settings_table(rows, names, episodes.times)), table_view(tasks_table(rows))),

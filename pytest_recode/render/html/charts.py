@@ -41,18 +41,36 @@ TABLES = (
 """The tables of the report that the papers' figures draw."""
 
 
+_COST = "Cost and solved episodes"
+
+
 def charts(rows: Rows, names: Mapping[Row, str], tables: Mapping[str, Table]) -> tuple[Chart, ...]:
     """The figures of the user's own rows, then those of the papers, for which `tables`, by name, have data."""
     return (*_own(rows, names), *snippet_charts(tables), *recode_h_charts(tables))
 
 
-def _own(rows: Rows, names: Mapping[Row, str]) -> tuple[Chart, ...]:
+def left_out(rows: Rows) -> str:
+    """A line on the figure that `charts` leaves out for these rows, and why; "" if it leaves out none."""
+    found = _played(rows)
+    if not found or any(_costs(found)[1].values()):
+        return ""
+    return f'no figure "{_COST}": no row has a cost or tokens above 0'
+
+
+def _played(rows: Rows) -> dict[Row, Episodes]:
+    """The rows with episodes that ended without an error."""
     found = {row: episodes(attempts) for row, attempts in rows.items()}
-    found = {row: one for row, one in found.items() if one.played}
+    return {row: one for row, one in found.items() if one.played}
+
+
+def _own(rows: Rows, names: Mapping[Row, str]) -> tuple[Chart, ...]:
+    found = _played(rows)
     if not found:
         return ()
     shown = {row: short(names[row]) for row in found}
-    drawn = [_solved(found, shown), _pareto(found, shown)]
+    drawn = [_solved(found, shown)]
+    if any(_costs(found)[1].values()):
+        drawn.append(_pareto(found, shown))
     if max(one.turns for one in found.values()) > 1:
         drawn += [by_turn(rows, found, shown), by_level(rows, found, shown)]
     return tuple(drawn)
@@ -108,9 +126,7 @@ def _solved(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
 
 
 def _pareto(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
-    """Cost is in dollars if every price is known and something was paid, else in tokens."""
-    dollars = all(one.cost_usd is not None for one in found.values()) and any(one.cost_usd for one in found.values())
-    cost = {row: _cost(one, dollars=dollars) for row, one in found.items()}
+    dollars, cost = _costs(found)
     share = {row: 100 * (one.recall[-1] if one.recall else 0.0) for row, one in found.items()}
     best = [
         row
@@ -141,7 +157,7 @@ def _pareto(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
 
     return Chart(
         name="cost",
-        title="Cost and solved episodes",
+        title=_COST,
         description=f"Each row's solved share over its cost in {unit} per episode. A dotted line joins the rows that no other row beats"
         " in both.",
         panels=(Panel(height=2.9 + 0.21 * len(found), draw=draw),),
@@ -167,6 +183,12 @@ def _pareto(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
             ),
         ),
     )
+
+
+def _costs(found: Mapping[Row, Episodes]) -> tuple[bool, dict[Row, float]]:
+    """Each row's cost per episode: in dollars (True) if every price is known and something was paid, else in tokens."""
+    dollars = all(one.cost_usd is not None for one in found.values()) and any(one.cost_usd for one in found.values())
+    return dollars, {row: _cost(one, dollars=dollars) for row, one in found.items()}
 
 
 def _cost(one: Episodes, *, dollars: bool) -> float:

@@ -36,7 +36,7 @@ INDEX, EPISODES = "index.html", "episodes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The contents of a report, without its episodes."""
+    """The contents of a report, without its episodes. `left_out`: which figure is missing, and why, or ""."""
 
     title: str
     answers: tuple[Answer, ...]
@@ -44,6 +44,7 @@ class Report:
     overview: TableView
     spent: str
     charts: tuple[Chart, ...]
+    left_out: str
     matrix: Matrix
     pairs: tuple[Pair, ...]
     provenance: tuple[TableView, ...]
