@@ -90,6 +90,7 @@ def test_points_ask_for_the_smallest_number_of_attempts(command: Command, place:
     assert_line(few, "--points=100", "more tasks are needed", "at least 6")
 
 
+@pytest.mark.slow
 def test_recorded_runs_give_difficulties_and_costs(command: Command, place: Path) -> None:
     done = command(place, "power", "--runs", "compare", "--format=json")
     for row in tables(done.stdout):

@@ -49,7 +49,7 @@ def parts(text: str) -> dict[str, str]:
         ("recode", "tools"),
         pytest.param("recode", "text", marks=SLOW),
         pytest.param("recode-h", "text", marks=SLOW),
-        ("one-shot", "text"),
+        pytest.param("one-shot", "text", marks=SLOW),
     ],
 )
 def test_the_prompt_is_what_a_run_sends(
@@ -139,6 +139,7 @@ def failing(text: str) -> list[str]:
     return re.findall(r"^  (?:failed|error) +(\S+)  ", text, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_verdict_is_that_of_a_validation(
     make_task: MakeTask, recode: Run, answers: Write, command: Command, pytester: pytest.Pytester
 ) -> None:
@@ -342,6 +343,7 @@ def test_auto_isolates_an_answer_that_is_no_part_of_the_task(
     )
 
 
+@pytest.mark.slow
 def test_unchanged_files_of_the_repository_may_stand_beside_the_targets(
     make_task: MakeTask, answers: Write, command: Command, pytester: pytest.Pytester
 ) -> None:
