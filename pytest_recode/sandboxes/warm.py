@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import select
-import signal
 import socket
-import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.sandboxes import waiting
 from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
-from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
+from pytest_recode.sandboxes.root import KILL_SECONDS, Root
+from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message
 from pytest_recode.task import Limits
 
 WARM_SECONDS = 300.0  # for the imports of a warm parent
 START_SECONDS = 120.0  # launches of other workers may be before it
-KILL_SECONDS = 60.0  # the kernel of a busy machine takes seconds to free what a killed process had
 
 Mode = Literal["nested", "alone", "plain"]
 
@@ -41,100 +37,23 @@ class WallsError(SandboxError):
         super().__init__(f"a sandbox could not be set up: {fault}")
 
 
-class Root:
-    """The process of a first warm parent, and of all parents that were forked from it."""
-
-    def __init__(self, argv: Sequence[str], boot: bytes, env: Mapping[str, str], pass_fds: Sequence[int]) -> None:
-        """Start `argv`, which ends with an interpreter, and send `boot` to `inside/runtime/bootstrap.py`. Does not wait for imports."""
-        self._inner: int | None = None  # pidfd of the process inside bwrap
-        self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
-        try:
-            with tempfile.TemporaryFile() as script:
-                script.write(boot)
-                script.flush()
-                script.seek(0)
-                self._process = subprocess.Popen(
-                    [*argv, "-s", "-B", "-c", source("runtime.bootstrap")],
-                    cwd="/",
-                    env=dict(env),
-                    stdin=script,
-                    stdout=subprocess.DEVNULL,
-                    stderr=self.stderr,
-                    pass_fds=pass_fds,
-                    start_new_session=True,  # so that Ctrl-C in a terminal reaches only the host
-                )
-        except OSError as exc:
-            self.stderr.close()
-            raise SandboxError(f"cannot start {argv[0]}: {exc}") from exc
-
-    def find_inner(self) -> None:
-        """Open the process that bwrap waits for."""
-        with suppress(OSError, ValueError):
-            children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
-            self._inner = os.pidfd_open(int(children))
-
-    def kill(self) -> None:
-        """Kill the process. bwrap has dropped its privileges and cannot kill its child, so the child is killed too."""
-        self._process.kill()
-        if self._inner is not None:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._inner, signal.SIGKILL)
-
-    def wait_gone(self) -> None:
-        """Wait until all processes inside bwrap have ended. Raises `SandboxError` if that takes too long.
-
-        The kernel reports the end of the first process of a pid namespace after all its other processes have been reaped.
-        """
-        if self._inner is not None:
-            poll = select.poll()
-            poll.register(self._inner, select.POLLIN)
-            if not poll.poll(KILL_SECONDS * 1000):
-                raise SandboxError(f"a warm parent and its launches did not end within {KILL_SECONDS:g} s")
-
-    def close(self) -> None:
-        """Wait for the end of the process, whose control socket must be closed; idempotent."""
-        if self.stderr.closed:
-            return
-        try:
-            self._process.wait(KILL_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self._process.wait()
-        if self._inner is not None:
-            inner, self._inner = self._inner, None
-            os.close(inner)
-        self.stderr.close()
-
-    def stderr_size(self) -> int:
-        """The number of bytes that the process has written to stderr."""
-        return 0 if self.stderr.closed else os.fstat(self.stderr.fileno()).st_size
-
-    def last_words(self, since: int = 0) -> str:
-        """The last output on stderr after the first `since` bytes, for messages."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)
-        if self.stderr.closed:
-            return "it was closed"
-        # not `seek`, because the process shares the offset
-        text = (
-            os.pread(self.stderr.fileno(), 2000, max(self.stderr_size() - 2000, since))
-            .decode("utf-8", "replace")
-            .strip()
-        )
-        status = self._process.returncode
-        return text or f"{'it ended' if status is None else f'exit status {status}'}, nothing on its stderr"
-
-
 class WarmParent:
     """The host's side of a process of `inside/runtime/fork_server.py`. Thread-safe."""
 
     def __init__(
-        self, control: socket.socket, root: Root, *, mode: Mode, persistent: bool, each: Mapping[str, Any], base: bool
+        self,
+        control: socket.socket,
+        root: Root,
+        *,
+        mode: Mode,
+        persistent: bool,
+        each: Mapping[str, Any],
+        first: tuple[WarmParent, int] | None = None,
     ) -> None:
-        """`base`: it is the root's own process, not one forked from it. `each`: as in `start_parent`."""
+        """`first`: of a second parent, the one from which it was forked, and its number there. `each`: as in `start_parent`."""
         self._control = control
         self._root = root
-        self._base = base
+        self._first = first
         self._changed = threading.Condition()  # protects what follows; notified after each message
         self._hearing = False  # whether a thread waits for a message; the others wait for that thread
         self._each = each
@@ -146,7 +65,7 @@ class WarmParent:
         self._mode: Mode = mode
         self._persistent = persistent
         self._since = root.stderr_size()  # output before this parent's
-        self.live = 0  # launches not yet ended
+        self.live: set[int] = set()  # launches that have not ended yet
 
     def prepare(self, preparation: bytes, limits: Limits, directory: str = "") -> WarmParent:
         """Fork a second parent that calls `prepare(preparation)`. Does not wait for it. Raises `ParentGone`."""
@@ -156,13 +75,17 @@ class WarmParent:
                 file.write(preparation)
                 file.flush()
                 file.seek(0)
-                message = json.dumps({"prepare": True, "limits": self._limits(limits, directory)}).encode()
                 with self._changed:
+                    self._numbers += 1
+                    number = self._numbers
+                    message = json.dumps({"prepare": number, "limits": self._limits(limits, directory)}).encode()
                     socket.send_fds(self._control, [message], [theirs.fileno(), file.fileno()])
         except OSError as exc:
             ours.close()
             raise ParentGone(self.last_words()) from exc
-        return WarmParent(ours, self._root, mode=self._mode, persistent=self._persistent, each=self._each, base=False)
+        return WarmParent(
+            ours, self._root, mode=self._mode, persistent=self._persistent, each=self._each, first=(self, number)
+        )
 
     def wait_ready(self) -> None:
         """Wait for the imports. Raises `ParentGone`, `TimeoutError`, and an `ImportError` with the `name` of a failed module."""
@@ -170,7 +93,7 @@ class WarmParent:
             self._hear_until(lambda: self._ready or self._fault is not None, WARM_SECONDS)
         if self._fault is not None:
             raise ImportError(self._fault["fault"], name=self._fault["module"])
-        if self._mode != "plain" and self._base:
+        if self._mode != "plain" and self._first is None:
             self._root.find_inner()
 
     def launch(self, limits: Limits, directory: str = "") -> LocalConnection:
@@ -186,10 +109,16 @@ class WarmParent:
                         socket.send_fds(self._control, [message], [theirs.fileno()])
                     except OSError as exc:
                         raise ParentGone(self.last_words()) from exc
-                self._hear_until(lambda: number in self._up or number in self._ended, START_SECONDS)
+                self.live.add(number)
+                try:
+                    self._hear_until(lambda: number in self._up or number in self._ended, START_SECONDS)
+                except TimeoutError:
+                    self._order("kill", number)  # it may come up later
+                    raise
                 self._up.discard(number)
                 fault = self._ended.get(number, {}).get("fault")
-                self.live += fault is None
+                if fault is not None:
+                    self.live.discard(number)
             if fault is not None:
                 raise WallsError(fault)
         except BaseException:
@@ -207,22 +136,48 @@ class WarmParent:
 
         A launch that is ending has `grace` seconds to report how.
         """
-        with self._changed:
-            self.live -= 1
-            try:
+        try:
+            with self._changed:
                 with suppress(TimeoutError):
                     self._hear_until(lambda: number in self._ended, grace)
                 if number not in self._ended and self._mode != "alone":
-                    self._control.send(json.dumps({"kill": number}).encode())
+                    self._order("kill", number)
                     self._hear_until(lambda: number in self._ended, KILL_SECONDS)
-            except TimeoutError:
-                self._root.kill()
-                self._root.wait_gone()
-            except (ParentGone, OSError):
+        except TimeoutError:
+            self._root.kill()
+            self._root.wait_gone()
+        except ParentGone:
+            if number not in self._ended:
+                self._wait_gone()
+                return WITH_PARENT
+        finally:
+            self.live.discard(number)  # until now, nothing may close this parent
+        return str(self._ended.pop(number, {}).get("how", ""))
+
+    def _order(self, what: str, number: int) -> None:
+        try:
+            self._control.send(json.dumps({what: number}).encode())
+        except OSError as exc:
+            raise ParentGone(self.last_words()) from exc
+
+    def _wait_gone(self) -> None:
+        """Wait until no launch of this parent, which has ended, is left. Those of a second parent are the first one's children now."""
+        if self._first is None or not self._first[0].end_second(self._first[1]):
+            self._root.wait_gone()
+
+    def end_second(self, number: int) -> bool:
+        """End a second parent with all its launches. Returns False if this parent has ended itself."""
+        try:
+            with self._changed:
                 if number not in self._ended:
-                    self._root.wait_gone()
-                    return WITH_PARENT
-            return str(self._ended.pop(number, {}).get("how", ""))
+                    self._order("end_second", number)
+                    self._hear_until(lambda: number in self._ended, KILL_SECONDS)
+        except ParentGone:
+            return False
+        except TimeoutError:
+            self._root.kill()
+            return False
+        return True
 
     def gone(self) -> bool:
         """Whether the parent has ended or was closed."""
@@ -236,8 +191,12 @@ class WarmParent:
     def close(self) -> None:
         """End the parent and all its launches; idempotent."""
         with self._changed:
+            with suppress(OSError):  # closed already
+                self._control.shutdown(
+                    socket.SHUT_RDWR
+                )  # wakes a thread that hears; its wait would keep the socket open
             self._control.close()
-            if self._base:
+            if self._first is None:
                 self._root.close()
 
     def last_words(self) -> str:
@@ -315,4 +274,4 @@ def start_parent(
         raise
     finally:
         theirs.close()
-    return WarmParent(ours, root, mode=mode, persistent=key.persistent, each=each, base=True)
+    return WarmParent(ours, root, mode=mode, persistent=key.persistent, each=each)

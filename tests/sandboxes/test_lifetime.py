@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -18,7 +19,7 @@ import pytest
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime import linux_isolation
-from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, bubblewrap, docker_, process
+from pytest_recode.sandboxes import Connection, Program, Sandbox, SandboxContext, bubblewrap, docker_, process
 from pytest_recode.sandboxes.conformance import Bench, marked, running, until
 from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, RUN
 from pytest_recode.sandboxes.daemon import client, host
@@ -137,6 +138,84 @@ def test_warm_parents_killed_with_all_that_were_forked_from_them_are_started_aga
     finally:
         sandbox.close()
     assert not of_run(run)
+
+
+STAYS = """
+def prepare(seed):
+    pass
+def main(reader, writer):
+    while data := reader.read(1):
+        writer.write(data)
+"""
+
+
+def second_parents(run: str) -> list[int]:
+    """The warm parents that were forked from the first one, in the order of their start."""
+    [first] = [pid for pid in of_run(run) if pid in linux_isolation.children(os.getpid())]
+    inner = linux_isolation.children(first) if Path(f"/proc/{first}/comm").read_text() == "bwrap\n" else [first]
+    return sorted(linux_isolation.children(inner[0]))
+
+
+@pytest.mark.parametrize("kind", ["process", "bubblewrap", "bubblewrap-served"])
+def test_a_second_parent_that_is_killed_takes_its_own_launches_along_and_no_others(
+    kind: str, context: SandboxContext
+) -> None:
+    usable(kind, context)
+    run = f"second-{uuid4().hex}"
+    sandbox = KINDS[kind][1](SandboxContext(run=run, python=context.python))
+
+    def launch(preparation: bytes) -> Connection:
+        program = Program(name="stays", modules={"_stays": STAYS}, entry="_stays", preparation=preparation)
+        launched = sandbox.launch(program, Environment(), LIMITS)
+        launched.send(b"x", time.monotonic() + 60)
+        assert launched.receive(1, time.monotonic() + 60) == b"x"
+        return launched
+
+    try:
+        one, other = launch(b"1"), launch(b"2")
+        killed, kept = second_parents(run)
+        below = linux_isolation.descendants(killed)
+        os.kill(killed, signal.SIGKILL)
+        assert one.kill() == "ended together with its warm parent"
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), "its launch ended")
+        other.send(b"y", time.monotonic() + 60)
+        assert other.receive(1, time.monotonic() + 60) == b"y"
+        other.kill()
+        launch(b"1").kill()
+        assert second_parents(run)[0] == kept
+        assert len(second_parents(run)) == 2, "no zombie is left"
+    finally:
+        sandbox.close()
+    assert not of_run(run)
+
+
+SILENT = """
+import os, time
+def main(reader, writer):
+    for each in (reader, writer):
+        each.close()
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("kind", ["process", "bubblewrap"])
+def test_a_warm_parent_is_not_idle_while_a_launch_of_it_ends(kind: str, context: SandboxContext) -> None:
+    """A program that has closed its wire may be about to report how it ends."""
+    usable(kind, context)
+    sandbox = KINDS[kind][1](SandboxContext(run=f"ending-{uuid4().hex}", python=context.python))
+    assert isinstance(sandbox, process.Process | bubblewrap.Bubblewrap)
+    try:
+        launched = sandbox.launch(
+            Program(name="silent", modules={"_silent": SILENT}, entry="_silent"), Environment(), LIMITS
+        )
+        assert launched.receive(1, time.monotonic() + 60) == b""
+        with ThreadPoolExecutor(1) as pool:
+            how = pool.submit(launched.kill)
+            while not how.done():
+                sandbox._parents.close_idle(time.monotonic() + 2 * IDLE_SECONDS)
+        assert how.result() == ""
+    finally:
+        sandbox.close()
 
 
 @pytest.mark.parametrize("kind", ["process", "bubblewrap"])

@@ -1,6 +1,6 @@
 """Loader that installs a program's modules from standard input: the code of `python -c` in every sandbox.
 
-Runs in the first Python process of a sandbox. Started by the host (`sandboxes/warm.py`, `sandboxes/containers.py`).
+Runs in the first Python process of a sandbox. Started by the host (`sandboxes/root.py`, `sandboxes/containers.py`).
 Must not read beyond its message: what follows on standard input belongs to the program.
 
 Standard input starts with eight bytes of length and a JSON object: `modules` (name and source, in the order of

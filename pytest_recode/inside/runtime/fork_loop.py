@@ -52,7 +52,8 @@ class Parent:
         self._main = main
         self._second = second
         self._namespaces = namespaces
-        self._others: set[int] = set()  # children that are not launches: second parents, and what removes a directory
+        self._seconds: dict[int, int] = {}  # second parents: process by number
+        self._removing: set[int] = set()  # processes that remove a directory
         self._jobs: dict[int, _Job] = {}  # by the descriptor of its report
 
     def serve(self) -> None:
@@ -88,9 +89,11 @@ class Parent:
             pid = os.fork()
             if pid == 0:
                 self._second(wires[0], wires[1], launch.Limits(**order["limits"]))
-            self._others.add(pid)
+            self._seconds[order["prepare"]] = pid
             for fd in wires:
                 os.close(fd)
+        elif "end_second" in order:
+            self._end_second(order["end_second"])
         else:
             for job in self._jobs.values():
                 if job.number == order["kill"]:
@@ -168,16 +171,26 @@ class Parent:
                     removal.remove(directory)
                 finally:
                     os._exit(0)
-            self._others.add(pid)
+            self._removing.add(pid)
 
     def _reap_others(self) -> None:
-        self._others = {pid for pid in self._others if not os.waitpid(pid, os.WNOHANG)[0]}
+        self._seconds = {number: pid for number, pid in self._seconds.items() if not os.waitpid(pid, os.WNOHANG)[0]}
+        self._removing = {pid for pid in self._removing if not os.waitpid(pid, os.WNOHANG)[0]}
+
+    def _end_second(self, number: int) -> None:
+        """End a second parent with its launches, which are children of this process as soon as it has ended."""
+        pid = self._seconds.pop(number, None)
+        if pid is not None:
+            _kill(pid)
+            os.waitpid(pid, 0)
+        self._end_strays()
+        self._send({"ended": number, "how": ""})
 
     def _end_strays(self) -> None:
-        """End the processes that a killed keeper left to this process: every other child."""
+        """End the processes that a killed keeper or second parent left to this process: every other child."""
         while True:
-            keepers = {job.pid for job in self._jobs.values()} | self._others
-            strays = [pid for pid in linux_isolation.children(os.getpid()) if pid not in keepers]
+            known = {job.pid for job in self._jobs.values()} | {*self._seconds.values()} | self._removing
+            strays = [pid for pid in linux_isolation.children(os.getpid()) if pid not in known]
             if not strays:
                 return
             for pid in strays:
@@ -212,11 +225,12 @@ class Parent:
         jobs, self._jobs = self._jobs, {}
         limit = time.monotonic() + KEEPER_SECONDS
         while (
-            self._others and time.monotonic() < limit
-        ):  # the host has closed the second parents' sockets before this one
+            self._seconds or self._removing
+        ) and time.monotonic() < limit:  # the host has closed the second parents' sockets before this one
             time.sleep(0.01)
             self._reap_others()
-        self._others.clear()
+        self._seconds.clear()
+        self._removing.clear()
         self._end_strays()
         for job in jobs.values():
             removal.remove(job.directory)

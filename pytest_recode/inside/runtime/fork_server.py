@@ -4,8 +4,9 @@ Runs in the first process of a bubblewrap or process sandbox. `bootstrap.py` cal
 `warm`, `prepare`, `settle` and `serve_within`. Must not run candidate code: every launch inherits its state.
 
 It talks over a control socket (SOCK_SEQPACKET, a JSON object a message). From the host: `{"launch": n, "limits": …}`
-with the wire's descriptor, `{"kill": n}`, and `{"prepare": true, "limits": …}` with a control socket and a file: a
-second warm parent is forked, calls the program's `prepare` with the contents of the file, and serves that socket. To the host:
+with the wire's descriptor, `{"kill": n}`, and `{"prepare": n, "limits": …}` with a control socket and a file: a
+second warm parent is forked, calls the program's `prepare` with the contents of the file, and serves that socket. `{"end_second": n}`
+ends it, or what is left of its launches after it was killed; the answer is `ended`. To the host:
 `{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, and `{"ended": n, "how": …}` or with `fault` where the
 process could not be isolated. When the host closes the socket, this process and everything below it end.
 
