@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from pytest_recode.sandboxes import Connection, Program, SandboxContext, Sandbox
 from pytest_recode.sandboxes.bwrap_mounts import view
 from pytest_recode.sandboxes.fork_server_pool import Parents, ready
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
-from pytest_recode.sandboxes.leftovers import MARK, mark, reap_processes
+from pytest_recode.sandboxes.leftovers import MARK, mark, reap_directories, reap_processes
 from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.sandboxes.warm import WallsError, WarmParent, start_parent
@@ -54,11 +55,11 @@ class Bubblewrap:
         try:
             connection = self._parents.launch(key, limits)
         except WallsError:
-            if self._cold is not None:
+            if self._cold is False:  # it is possible here; another launch may have found out meanwhile that it is not
                 raise
             connection = self._launch_cold(key, limits)
             self._cold = True
-            self._parents.close()
+            self._parents.close_idle(math.inf)
         else:
             self._cold = False
         return connection
@@ -170,6 +171,7 @@ def check(context: SandboxContext) -> str | None:
 def reap(context: SandboxContext) -> None:
     del context
     reap_processes()
+    reap_directories()
 
 
 def make(context: SandboxContext) -> Bubblewrap:

@@ -71,8 +71,9 @@ class Parents:
             self.close_idle(time.monotonic())
 
     def close(self) -> None:
-        self._closed.set()
+        """End all parents; nothing is launched any more."""
         with self._lock:
+            self._closed.set()
             # second parents first, because a first parent waits for them
             for key in sorted(self._warm, key=lambda key: not key.preparation):
                 self._close(key)
@@ -96,12 +97,20 @@ class Parents:
             starting = self._starting.setdefault(key, Lock())
         with starting:
             with self._lock:
+                self._check_open()
                 if key in self._warm:
                     return self._in_use(key)
             parent = self._second(key, limits) if key.preparation else self._first(key)
             with self._lock:
                 self._warm[key] = parent
+                if self._closed.is_set():  # meanwhile
+                    self._close(key)
+                self._check_open()
                 return self._in_use(key)
+
+    def _check_open(self) -> None:
+        if self._closed.is_set():
+            raise SandboxError("the sandbox is closed: nothing is launched any more")
 
     def _in_use(self, key: WarmKey) -> WarmParent:
         self._warm.move_to_end(key)

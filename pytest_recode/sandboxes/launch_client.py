@@ -52,9 +52,12 @@ class LaunchClient:
                 raise _error(refused)
             wire = socket.socket(fileno=recv_handle(server))
             wire.set_inheritable(False)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, RuntimeError) as error:  # `RuntimeError`: no descriptor is left for the wire
             server.close()
-            raise SandboxError(f"the controlling process ended while it launched {program.name}: {error}") from error
+            lost = "it ended, or one of both has too many open files or threads"
+            raise SandboxError(
+                f"the controlling process did not launch {program.name}: {str(error) or lost}"
+            ) from error
         except BaseException:
             server.close()  # which ends the program
             raise

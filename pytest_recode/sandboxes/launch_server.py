@@ -14,13 +14,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 from multiprocessing.reduction import send_handle
 from secrets import token_bytes
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, SandboxKind
-from pytest_recode.sandboxes.leftovers import make_socket_directory
+from pytest_recode.sandboxes.leftovers import make_directory
 from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.task import Environment, Limits
 
@@ -65,11 +65,11 @@ class LaunchServer:
         self._workers = workers
         self._sandboxes: dict[tuple[str, SandboxContext], Sandbox] = {}
         self._lock = threading.Lock()
-        self._directory = make_socket_directory()
-        secret = token_bytes(32)
+        self._directory = make_directory(short=True)
+        self._secret = token_bytes(32)
         path = str(self._directory / "socket")
-        self._listener = Listener(path, "AF_UNIX", backlog=_WAITING, authkey=secret)
-        self.address = LaunchAddress(socket=path, secret=secret.hex())
+        self._listener = Listener(path, "AF_UNIX", backlog=_WAITING)
+        self.address = LaunchAddress(socket=path, secret=self._secret.hex())
         self._closed = threading.Event()
         threading.Thread(target=self._accept, name="recode-launches", daemon=True).start()
 
@@ -91,16 +91,19 @@ class LaunchServer:
         while not self._closed.is_set():
             try:
                 connection = self._listener.accept()
-            except (ConnectionError, EOFError, AuthenticationError):  # of a worker that ended, or of somebody else
-                continue
             except OSError:  # too many open files, until some launches have ended
                 self._closed.wait(0.1)
                 continue
-            threading.Thread(target=self._serve, args=[connection], name="recode-launch", daemon=True).start()
+            try:
+                threading.Thread(target=self._serve, args=[connection], name="recode-launch", daemon=True).start()
+            except RuntimeError:  # too many threads; the worker reports the error
+                connection.close()
 
     def _serve(self, connection: Connection) -> None:
-        """One launch, from the request to its end. A worker that is gone ends it."""
-        with connection, suppress(OSError, EOFError):
+        """One launch, from the request to its end. A worker that is gone ends it, and one that is stopped delays no other."""
+        with connection, suppress(OSError, EOFError, AuthenticationError):
+            deliver_challenge(connection, self._secret)
+            answer_challenge(connection, self._secret)
             launched = self._launch(connection.recv())
             if isinstance(launched, Refused):
                 connection.send(launched)
@@ -123,7 +126,7 @@ class LaunchServer:
             launched = self._sandbox(asked).launch(asked.program, asked.environment, asked.limits)
         except UserError as error:
             return Refused(message=str(error), user=True)
-        except SandboxError as error:
+        except (SandboxError, OSError) as error:
             return Refused(message=str(error), user=False)
         assert isinstance(launched, LocalConnection)  # of a kind that is `local`
         return launched

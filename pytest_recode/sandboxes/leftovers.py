@@ -13,7 +13,8 @@ from pytest_recode.inside.runtime import removal
 MARK = "PYTEST_RECODE_OWNER"  # in the environment of warm parents
 PREFIX = "pytest-recode-"  # of directories
 _LONGEST = 40
-"""Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
+"""Bytes of the path of a directory with directories for sockets: the system allows some 100 for the whole path of a socket."""
+_SHORT = "/tmp"
 
 
 def owner() -> str:
@@ -31,17 +32,13 @@ def alive(mark: str) -> bool:
     return pid.isdigit() and _start_time(int(pid)) == rest.partition(".")[0]
 
 
-def make_directory(parent: str | None = None) -> Path:
-    """Create a directory for the files of this process's sandboxes; its name identifies this process as the owner.
+def make_directory(*, short: bool = False) -> Path:
+    """Create a directory that only this user can enter, for the files of this process's sandboxes; its name identifies this process as the owner.
 
-    `parent`: None is the directory for temporary files.
+    `short`: for sockets, whose paths the system limits.
     """
-    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}.", dir=parent))
-
-
-def make_socket_directory() -> Path:
-    """As `make_directory`, for a Unix socket, whose path must be short."""
-    return make_directory("/tmp" if len(os.fsencode(tempfile.gettempdir())) > _LONGEST else None)
+    here = not short or len(os.fsencode(tempfile.gettempdir())) <= _LONGEST
+    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}.", dir=None if here else _SHORT))
 
 
 def reap_processes() -> None:
@@ -59,11 +56,17 @@ def reap_processes() -> None:
 
 
 def reap_directories() -> None:
-    for directory in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        if directory.is_dir() and directory.stat().st_uid == os.getuid():
-            name = directory.name.removeprefix(PREFIX)
-            if name.count(".") >= 2 and not alive(name):
-                removal.remove(str(directory))
+    for place in {tempfile.gettempdir(), _SHORT}:
+        for directory in Path(place).glob(f"{PREFIX}*"):
+            with suppress(FileNotFoundError):  # another run removes it
+                name = directory.name.removeprefix(PREFIX)
+                if (
+                    name.count(".") >= 2
+                    and directory.is_dir()
+                    and directory.stat().st_uid == os.getuid()
+                    and not alive(name)
+                ):
+                    removal.remove(str(directory))
 
 
 def _kill(pid: int) -> None:

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime import removal
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
 from pytest_recode.sandboxes.fork_server_pool import Parents
@@ -36,6 +37,7 @@ class Process:
         self._parents = Parents(self._start, lambda: tempfile.mkdtemp(dir=self._home()), workers=context.workers)
         self._directory: Path | None = None
         self._making = threading.Lock()
+        self._closed = False
 
     def ready(self, environment: Environment) -> None:
         interpreter(environment.python or self._context.python)
@@ -46,12 +48,16 @@ class Process:
 
     def close(self) -> None:
         self._parents.close()
-        if self._directory is not None:
-            removal.remove(str(self._directory))
-            self._directory = None
+        with self._making:
+            self._closed = True
+            if self._directory is not None:
+                removal.remove(str(self._directory))
+                self._directory = None
 
     def _home(self) -> Path:
         with self._making:
+            if self._closed:
+                raise SandboxError("the sandbox is closed: nothing is launched any more")
             if self._directory is None:
                 self._directory = make_directory()
                 self._directory.chmod(0o711)  # a launch's user enters the directory of the launch

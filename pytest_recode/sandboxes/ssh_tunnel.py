@@ -20,7 +20,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from pytest_recode.sandboxes import waiting
-from pytest_recode.sandboxes.leftovers import make_socket_directory
+from pytest_recode.sandboxes.leftovers import make_directory
 
 OPEN_SECONDS = 60.0
 _OPTIONS = (
@@ -126,7 +126,7 @@ class Tunnel:
 
     def __init__(self, address: str, socket: str) -> None:
         """Connect, and forward `path` to `socket` on the other machine. Raises `SshError`."""
-        self._directory = make_socket_directory()
+        self._directory = make_directory(short=True)
         self.path = self._directory / "docker.sock"
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._process: subprocess.Popen[bytes] | None = None

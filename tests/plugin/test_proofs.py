@@ -255,7 +255,6 @@ def test_cases_that_fail_for_no_mutant_and_no_wrong_answer_are_named(
 
 
 @pytest.mark.parametrize("selected", ["wrong", "mutants", "wrong or mutants-answer.half"])
-@pytest.mark.mostly_slow(one_in=2)
 @pytest.mark.mostly_slow(one_in=3)
 def test_with_a_part_of_the_checks_it_is_not_known_which_cases_prove_nothing(
     make_task: MakeTask, recode: Run, selected: str

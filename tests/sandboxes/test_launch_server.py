@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import venv
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +24,7 @@ from pytest_recode.sandboxes import SandboxContext
 from pytest_recode.sandboxes.conformance import Bench, marked, running, until
 from pytest_recode.sandboxes.launch_client import LaunchClient
 from pytest_recode.sandboxes.launch_server import LaunchServer
+from pytest_recode.sandboxes.leftovers import PREFIX
 from pytest_recode.task import Environment, Limits
 from tests.sandboxes.conftest import LOCAL, usable
 from tests.sandboxes.test_lifetime import of_run
@@ -147,6 +151,57 @@ def test_who_has_not_the_secret_launches_nothing(site: Site) -> None:
         assert probe.ask("result = 1") == 1
 
 
+def test_a_worker_that_is_stopped_while_it_connects_delays_no_other(site: Site) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(site.server.address.socket)
+        with site.bench().probe() as probe:
+            assert probe.ask("result = 1") == 1
+        site.server.close()
+
+
+def test_a_thread_that_cannot_start_is_an_error_of_one_launch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def fails_once(thread: threading.Thread) -> None:
+        if thread.name == "recode-launch":
+            monkeypatch.setattr(threading.Thread, "start", start)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", fails_once)
+    with pytest.raises(SandboxError):
+        site.bench().probe().__enter__()
+    with site.bench().probe() as probe:
+        assert probe.ask("result = 1") == 1
+
+
+@pytest.mark.parametrize("kind", LOCAL)
+def test_the_next_run_removes_the_directory_of_a_server_that_was_killed(kind: str, context: SandboxContext) -> None:
+    usable(kind, context)
+    script = (
+        "import os\n"
+        "from pytest_recode.sandboxes.launch_server import LaunchServer\n"
+        "print(LaunchServer({}.__getitem__, workers=1).address.socket, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    directory = Path(done.stdout.strip()).parent
+    assert directory.exists()
+    LOCAL[kind].reap(context)
+    assert not directory.exists()
+
+
+def test_the_path_of_the_directory_for_temporary_files_may_be_long(
+    tmp_path: Path, context: SandboxContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usable("process", context)
+    place = tmp_path / ("long" * 25)
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    Site("process", context.python).server.close()
+    assert not list(place.iterdir())
+
+
 def test_the_end_of_the_server_ends_all(site: Site) -> None:
     with site.bench().probe() as probe:
         site.server.close()
@@ -154,16 +209,22 @@ def test_the_end_of_the_server_ends_all(site: Site) -> None:
         assert not of_run(site.context.run)
 
 
-def test_others_launch_while_a_warm_parent_imports(
-    tmp_path: Path, context: SandboxContext, request: pytest.FixtureRequest
-) -> None:
+def importing(tmp_path: Path, source: str) -> Site:
+    """A site whose interpreter has a module `endless` with this source."""
     venv.create(tmp_path / "venv", symlinks=True)
     packages = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
-    (packages / "endless.py").write_text("import time\ntime.sleep(600)\n")
-    site = Site("process", str(tmp_path / "venv/bin/python"))
+    (packages / "endless.py").write_text(source)
+    return Site("process", str(tmp_path / "venv/bin/python"))
+
+
+ENDLESS = Environment(preload=("endless",))
+
+
+def test_others_launch_while_a_warm_parent_imports(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    site = importing(tmp_path, "import time\ntime.sleep(600)\n")
     request.addfinalizer(site.server.close)
     with ThreadPoolExecutor(1) as pool:
-        endless = pool.submit(site.bench(Environment(preload=("endless",))).probe().__enter__)
+        endless = pool.submit(site.bench(ENDLESS).probe().__enter__)
         until(site.parents, "the warm parent that imports came up")
         with site.bench().probe() as probe:
             assert probe.ask("result = 1") == 1
@@ -171,3 +232,17 @@ def test_others_launch_while_a_warm_parent_imports(
             os.kill(pid, signal.SIGKILL)
         with pytest.raises(SandboxError):
             endless.result()
+
+
+def test_a_server_that_is_closed_while_a_warm_parent_imports_launches_nothing_from_it(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    site = importing(tmp_path, f"import os, time\nwhile not os.path.exists({str(go)!r}):\n    time.sleep(0.01)\n")
+    with ThreadPoolExecutor(1) as pool:
+        endless = pool.submit(site.bench(ENDLESS).probe().__enter__)
+        until(site.parents, "the warm parent that imports came up")
+        site.server.close()
+        go.touch()
+        with pytest.raises(SandboxError):
+            endless.result()
+    until(lambda: not of_run(site.context.run), "the warm parent ended")
+    assert not list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{os.getpid()}.*"))
