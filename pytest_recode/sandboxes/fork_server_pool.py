@@ -133,12 +133,11 @@ class Parents:
         first = replace(key, preparation=b"")
         try:
             return self._prepare(key, first, limits)
-        except (ParentGone, SandboxError):
-            if not self._drop_gone(first):
-                raise
-        return self._prepare(key, first, limits)  # the first parent was killed from outside: try once more
+        except ParentGone:
+            return self._prepare(key, first, limits)  # the first parent was killed from outside: try once more
 
     def _prepare(self, key: WarmKey, first: WarmKey, limits: Limits) -> WarmParent:
+        """Raises `ParentGone` if the first parent is lost, and `SandboxError` if the second one is."""
         self._drop_gone(first)
         base = self._get(first, limits)
         try:
@@ -146,6 +145,11 @@ class Parents:
             with self._lock:
                 self._bases[key] = base
             return parent
+        except (ParentGone, SandboxError) as exc:
+            if not base.gone():
+                raise
+            self._drop(first, base)
+            raise ParentGone(str(exc)) from exc
         finally:
             with self._lock:
                 self._launching[first] -= 1
@@ -167,13 +171,11 @@ class Parents:
             if self._warm.get(key) is parent:
                 self._close(key)
 
-    def _drop_gone(self, key: WarmKey) -> bool:
-        """Close the parent if it has ended. Returns whether it had."""
+    def _drop_gone(self, key: WarmKey) -> None:
+        """Close the parent if it has ended."""
         with self._lock:
-            gone = key in self._warm and self._warm[key].gone()
-            if gone:
+            if key in self._warm and self._warm[key].gone():
                 self._close(key)
-            return gone
 
     def _close(self, key: WarmKey) -> None:
         self._bases.pop(key, None)

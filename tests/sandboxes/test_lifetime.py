@@ -189,6 +189,27 @@ def test_a_second_parent_that_is_killed_takes_its_own_launches_along_and_no_othe
     assert not of_run(run)
 
 
+def test_all_that_is_prepared_when_the_first_parent_is_killed_is_prepared_again(context: SandboxContext) -> None:
+    run = f"prepared-{uuid4().hex}"
+    sandbox = process.Process(SandboxContext(run=run, python=context.python))
+    place = Path(tempfile.mkdtemp())
+    place.chmod(0o711)  # for the users of programs
+    wait = f"while not os.path.exists({str(place / 'go')!r}):\n    time.sleep(0.01)\n"
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            found = [pool.submit(grown, sandbox, f"{wait}# {number}") for number in range(3)]
+            until(lambda: of_run(run) and len(second_parents(run)) == 3, "the second parents came up")
+            [first] = [pid for pid in of_run(run) if pid in linux_isolation.children(os.getpid())]
+            for pid in [first, *second_parents(run)]:
+                os.kill(pid, signal.SIGKILL)
+            (place / "go").touch()
+            assert [each.result() for each in found] == ["x", "x", "x"]
+    finally:
+        sandbox.close()
+        (place / "go").unlink(missing_ok=True)
+        place.rmdir()
+
+
 SILENT = """
 import os, time
 def main(reader, writer):

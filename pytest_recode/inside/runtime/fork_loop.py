@@ -86,6 +86,7 @@ class Parent:
             self._jobs[job.report] = job
             poll.register(job.report, select.POLLIN)
         elif "prepare" in order:
+            self._reap_others()
             pid = os.fork()
             if pid == 0:
                 self._second(wires[0], wires[1], launch.Limits(**order["limits"]))
