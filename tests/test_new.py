@@ -31,7 +31,7 @@ def run(quick_python: tuple[str, ...], tmp_path: Path) -> Run:
     ("checks", "kinds"),
     [
         ("reference or untouched or empty", {"reference", "untouched repository", "empty target"}),
-        pytest.param("constant or answers", {"constant answers", "right answers", "wrong answers"}, marks=SLOW),
+        pytest.param("constant or right or wrong", {"constant answers", "right answers", "wrong answers"}, marks=SLOW),
         pytest.param("mutants", {"mutants"}, marks=SLOW),
     ],
 )
