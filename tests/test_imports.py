@@ -14,7 +14,19 @@ import pytest
 from pytest_recode.sandboxes.shipping import imports
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
-VALUES = {"built_in", "clock", "faults", "proofs", "settings", "slots", "stopping", "task", "usage", "verdict"}
+VALUES = {
+    "built_in",
+    "clock",
+    "faults",
+    "proofs",
+    "settings",
+    "slots",
+    "stopping",
+    "task",
+    "usage",
+    "verdict",
+    "wording",
+}
 """Modules that every package may import, as it may the values of an episode."""
 LOOP = {"assembly", "error_record", "first_prompt", "loop", "player", "recorder", "setup", "stored_turns"}
 """Modules of `episode` that are no values."""

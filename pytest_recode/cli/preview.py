@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_recode.cli.paging import paged
 from pytest_recode.faults import GraderError, SandboxError, UserError
+from pytest_recode.wording import some_of
 
 if TYPE_CHECKING:
     from pytest_recode.cli import Commands
@@ -18,6 +19,7 @@ OF_PROMPTS = ("agent", "protocol")
 OF_GRADINGS = ("sandbox", "seed")
 SEEDS = 2**64
 OWN = ("proofs", "reference", "repo")
+MOST_TASKS = 10
 
 
 def add_to(commands: Commands) -> None:
@@ -96,13 +98,12 @@ def _check(given: argparse.Namespace, asked: str, *, grades: bool) -> None:
 
 def _task(path: Path) -> Task:
     from pytest_recode.formats.directory import FORMAT
-    from pytest_recode.formats.directory.proofs import some
     from pytest_recode.formats.discovery import similar
 
     manifest = path / FORMAT.manifest if path.is_dir() else path
     if manifest.name != FORMAT.manifest or not manifest.is_file():
         if below := sorted(str(each.parent) for each in path.glob(f"*/{FORMAT.manifest}")):
-            raise UserError(f"{path}: is no task but a set of tasks: give one of them: {some(below)}")
+            raise UserError(f"{path}: is no task but a set of tasks: give one of them: {some_of(below, MOST_TASKS)}")
         what = "contains no task.yaml" if path.is_dir() else "is no task.yaml"
         if not path.exists():
             what = f"does not exist{similar(path)}"

@@ -24,6 +24,7 @@ from pytest_recode.render import (
 )
 from pytest_recode.render.report_table import Rows, Table
 from pytest_recode.render.words import plural
+from pytest_recode.wording import some_of
 
 Makers = Mapping[str, Callable[[], Table | None]]
 """Functions that create tables, by name. They return None without data."""
@@ -146,5 +147,6 @@ def _left_out(found: Sequence[Row], shown: Sequence[Row], models: Sequence[str])
     names = list(dict.fromkeys(row.model for row in found if row not in shown))
     if not names:
         return []
-    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return [f"--model={' --model='.join(models)}: {len(found) - len(shown)} of {len(found)} rows omitted: {listed}"]
+    return [
+        f"--model={' --model='.join(models)}: {len(found) - len(shown)} of {len(found)} rows omitted: {some_of(names, 5)}"
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.wording import some_of
 
 Rows = Mapping[Row, Sequence[Attempt]]
 
@@ -40,8 +41,7 @@ def differences(first: tuple[Row, Sequence[Attempt]], second: tuple[Row, Sequenc
         if key in other and one[key] != other[key]
     ]
     if changed := changed_tasks(first[1], second[1]):
-        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-        found.append(f"files of {len(changed)} task{'s' * (len(changed) > 1)} ({', '.join(changed[:3])}{more})")
+        found.append(f"files of {len(changed)} task{'s' * (len(changed) > 1)} ({some_of(changed, 3)})")
     return found
 
 

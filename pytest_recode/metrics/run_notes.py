@@ -12,6 +12,7 @@ from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import in_progress
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
+from pytest_recode.wording import some_of
 
 
 def unreadable(path: Path) -> list[str]:
@@ -21,9 +22,8 @@ def unreadable(path: Path) -> list[str]:
     tasks = list(dict.fromkeys(str(found.get("task")) for line in lines if isinstance(found := parse_json(line), dict)))
     if not tasks:
         return []
-    named = ", ".join(tasks[:5]) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
     return [
-        f"{path.parent}: tasks that could not be read during the run, not counted here: {named}; --tasks counts them as missing"
+        f"{path.parent}: tasks that could not be read during the run, not counted here: {some_of(tasks, 5)}; --tasks counts them as missing"
     ]
 
 

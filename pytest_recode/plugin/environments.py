@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.task import Environment
+from pytest_recode.wording import some_of
 
 _MOST_TASKS = 6
 _NEAR = 0.9
@@ -84,7 +85,7 @@ def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iter
         what = {"docker": "image", "": "interpreter or image"}.get(sandbox, "interpreter")
         place = {"docker": "IMAGE", "": "PATH-or-image"}.get(sandbox, "PATH")
         needs = "; ".join(
-            f"{each.name}{_other(each, sandbox)} is needed by {_listed(tasks)}" for each, tasks in missing
+            f"{each.name}{_other(each, sandbox)} is needed by {some_of(tasks, _MOST_TASKS)}" for each, tasks in missing
         )
         give = " ".join(f"--recode-env={each.name}={place}" for each, _ in missing)
         unused = _unused(
@@ -113,7 +114,7 @@ def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str)
         described += [f"{task} ({', '.join(packages)})" for task in tasks if packages]
     if not described:
         return ""
-    return f"installed packages differ from requirements.txt, so verdicts may differ: {_listed(described)}"
+    return f"installed packages differ from requirements.txt, so verdicts may differ: {some_of(described, _MOST_TASKS)}"
 
 
 def _other(environment: Environment, sandbox: str) -> str:
@@ -132,13 +133,8 @@ def _unused(names: Collection[str], missing: Sequence[str]) -> str:
         f"{name} (did you mean {near[name][0]}?)" if near[name] else name
         for name in sorted(near, key=lambda name: not near[name])
     ]
-    return f" No selected task uses {_listed(listed)}." if listed else ""
+    return f" No selected task uses {some_of(listed, _MOST_TASKS)}." if listed else ""
 
 
 def _counted(number: int) -> str:
     return "an environment" if number == 1 else f"{number} environments"
-
-
-def _listed(tasks: Sequence[str]) -> str:
-    shown = ", ".join(tasks[:_MOST_TASKS])
-    return shown if len(tasks) <= _MOST_TASKS else f"{shown} and {len(tasks) - _MOST_TASKS} more"

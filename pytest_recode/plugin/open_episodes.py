@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
 from pytest_recode.verdict import legible
+from pytest_recode.wording import some_of
 
 _MOST_SHOWN = 5
 
@@ -30,9 +31,8 @@ def notice(out: Path, ids: Collection[str], recorded: Collection[str]) -> str:
     if not found:
         return ""
     shown = [f"{count} of {what}" if count > 1 else what for what, count in found.items()]
-    more = f" and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
     return legible(
-        f"{out}: interrupted episodes that are not part of this session: {', '.join(shown[:_MOST_SHOWN])}{more}; to resume them:"
+        f"{out}: interrupted episodes that are not part of this session: {some_of(shown, _MOST_SHOWN)}; to resume them:"
         " the same command with these options, and a selection that includes them",
         keep="",
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pytest_recode.metrics.baseline import name
 from pytest_recode.metrics.gate import Gate, RowGate
 from pytest_recode.metrics.gate_verdict import ALLOWED, MOST_TASKS, Verdict
 from pytest_recode.verdict import legible
+from pytest_recode.wording import some_of
 
 _MOST_NAMES = 10
 
@@ -76,7 +77,7 @@ def details(row: RowGate, most: int = _MOST_NAMES) -> Iterator[str]:
         ("recorded values that differ (baseline / now)", row.differs),
     ):
         if tasks:
-            yield f"{label}: {listed(tasks, most)}"
+            yield f"{label}: {some_of(tasks, most)}"
             for each in tasks[:most]:
                 if reason := row.reasons.get(each):
                     yield f"{each}: {reason}"
@@ -87,8 +88,3 @@ def others(found: Gate) -> Iterator[str]:
     for label, keys in (("not in the baseline", found.new), ("only in the baseline", found.missing)):
         for key in keys:
             yield f"{name(key)}: {label}, not compared"
-
-
-def listed(tasks: Sequence[str], most: int) -> str:
-    more = f" and {len(tasks) - most} more" if len(tasks) > most else ""
-    return ", ".join(tasks[:most]) + more

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_recode.records.merge_check import Merge
 from pytest_recode.render.words import plural
+from pytest_recode.wording import some_of
 
 _MOST = 5
 
@@ -25,7 +25,7 @@ def lines(merge: Merge, out: Path) -> list[str]:
     gaps = _gaps(merge)
     found += gaps
     if others := [f"{part.path}/{name}" for part in merge.parts for name in part.others]:
-        found.append(f"not copied, because no run writes it: {_listed(others)}")
+        found.append(f"not copied, because no run writes it: {some_of(others, _MOST)}")
     found.append(f"records: {out}")
     if gaps:
         found.append(
@@ -43,17 +43,12 @@ def _gaps(merge: Merge) -> list[str]:
     found = []
     if merge.missing:
         noun = "shard" if len(merge.missing) == 1 else "shards"
-        found.append(f"missing: {noun} {_listed([str(shard) for shard in merge.missing])}")
+        found.append(f"missing: {noun} {some_of([str(shard) for shard in merge.missing], _MOST)}")
     if errors:
         kinds = ", ".join(f"{count}x {kind}" for kind, count in errors.items())
         found.append(f"errors: {plural(errors.total(), 'episode')} ({kinds})")
     if interrupted:
-        found.append(f"interrupted: {plural(len(interrupted), 'episode')}: {_listed(interrupted)}")
+        found.append(f"interrupted: {plural(len(interrupted), 'episode')}: {some_of(interrupted, _MOST)}")
     if merge.not_played:
-        found.append(f"not played: {plural(len(merge.not_played), 'episode')}: {_listed(merge.not_played)}")
+        found.append(f"not played: {plural(len(merge.not_played), 'episode')}: {some_of(merge.not_played, _MOST)}")
     return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more

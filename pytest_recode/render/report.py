@@ -11,6 +11,7 @@ from typing import Any
 from pytest_recode.render.report_table import Column, Table
 from pytest_recode.render.report_width import LEFT, Cells, aligned, in_parts, narrowed, within
 from pytest_recode.verdict import legible
+from pytest_recode.wording import some_of
 
 _LISTED = 5
 _MOST_LISTS = 6
@@ -115,16 +116,12 @@ def notes_of(table: Table) -> list[str]:
     if heads and len(table.rows) > _MOST_LISTS:
         return [*table.notes, *more, f"--format=json names the tasks: {', '.join(heads)}"]
     lists = [
-        f"{row.get('label', row[table.columns[0].key])}: {column.head} ({len(found)}): {_listed(found)}"
+        f"{row.get('label', row[table.columns[0].key])}: {column.head} ({len(found)}): {some_of(found, _LISTED)}"
         for row in table.rows
         for column in table.columns
         if column.kind == "list" and (found := row.get(column.key))
     ]
     return [*lists, *table.notes, *more]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 def _cell(column: Column, value: Any) -> str:

@@ -11,6 +11,7 @@ from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.intervals import Interval
 from pytest_recode.metrics.rows import changed_tasks
+from pytest_recode.wording import some_of
 
 Rows = Mapping[Row, Sequence[Attempt]]
 
@@ -176,8 +177,7 @@ def changed_files(rows: Rows) -> list[str]:
     for place, (row, attempts) in enumerate(rows.items()):
         for other, before in list(rows.items())[:place]:
             if other.format == row.format and (changed := changed_tasks(before, attempts)):
-                named = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
-                notes.append(f"task files differ: {named} in {name(row)} and in {name(other)}")
+                notes.append(f"task files differ: {some_of(changed, 5)} in {name(row)} and in {name(other)}")
                 break
     return notes
 

@@ -13,6 +13,7 @@ from pytest_recode.metrics.validation import TaskFindings, by_task
 from pytest_recode.render.summary_tables import table
 from pytest_recode.render.words import plural
 from pytest_recode.verdict import legible
+from pytest_recode.wording import some_of
 
 MOST_CASES = 3
 """How many cases a line names."""
@@ -129,12 +130,7 @@ def _nearest_case(survivor: Mapping[str, Any]) -> str:
     verb = "are marked with" if survivor["by_mark"] else "use"
     if not survivor["cases"]:
         return f"nearest case: none, because no cases {verb} {survivor['interface']}"
-    return f"cases that {verb} {survivor['interface']}: {_names(survivor['cases'])}"
-
-
-def _names(cases: Sequence[str]) -> str:
-    more = len(cases) - MOST_CASES
-    return ", ".join(cases[:MOST_CASES]) + (f" and {more} more" if more > 0 else "")
+    return f"cases that {verb} {survivor['interface']}: {some_of(survivor['cases'], MOST_CASES)}"
 
 
 _CHECK_NAMES = {

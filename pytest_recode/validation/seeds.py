@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pytest_recode.validation.result import Difference
 from pytest_recode.verdict import Outcome, Verdict
+from pytest_recode.wording import some_of
 
 MOST_SEEDS = 3
 """How many seeds a text names."""
@@ -34,6 +35,4 @@ def differing(answer: str, verdicts: Sequence[Verdict]) -> list[Difference]:
 
 
 def _seeds(seeds: Sequence[int]) -> str:
-    more = len(seeds) - MOST_SEEDS
-    named = ", ".join(map(str, seeds[:MOST_SEEDS])) + (f" and {more} more" if more > 0 else "")
-    return f"seed {named}" if len(seeds) == 1 else f"seeds {named}"
+    return ("seed " if len(seeds) == 1 else "seeds ") + some_of([*map(str, seeds)], MOST_SEEDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from pytest_recode.formats.fields import Check, mapping, one_of, several, text, 
 from pytest_recode.formats.files import SKIPPED, entries_of, files_below
 from pytest_recode.proofs import Proofs, WrongAnswer
 from pytest_recode.task import Files
+from pytest_recode.wording import some_of
 
 DIRECTORY = "proofs"
 REQUIREMENT = "requirement.yaml"
@@ -23,6 +24,7 @@ EQUIVALENT = "equivalent.txt"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 _CASE = r"test_\w+"
 _LARGEST = 1024 * 1024
+_MOST_NAMES = 10
 _KNOWN = ("right", "wrong", EQUIVALENT)
 
 
@@ -70,7 +72,7 @@ def read_answer(
         others = [name for name, data in found.items() if name not in targets and delivered.get(name) != data]
         if others and all(target in found for target in targets):
             raise UserError(
-                f"{path}: contains files that are not targets and differ from the task's: {some(others)}; copy the targets"
+                f"{path}: contains files that are not targets and differ from the task's: {some_of(others, _MOST_NAMES)}; copy the targets"
                 f" ({', '.join(targets)}) to a directory of their own, and give that one"
             )
         beside = tuple(name for name in found if name not in targets)
@@ -79,18 +81,13 @@ def read_answer(
     return wrong.targets, wrong
 
 
-def some(names: Sequence[str], most: int = 10) -> str:
-    """The first names of a list in words, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def _advice(path: Path, root: Path) -> str:
     """What to give instead of a directory that does not exist: the proof that was meant, or the proofs that there are."""
     proofs = sorted(str(each) for each in (root / DIRECTORY).glob("*/*") if each.is_dir())
     near = [str(root / path)] if (root / path).is_dir() else difflib.get_close_matches(str(path), proofs, 1, 0.9)
     if near:
         return f" (did you mean {near[0]}?)"
-    return f"; the task's proofs are {some(proofs, 5)}" if proofs else ""
+    return f"; the task's proofs are {some_of(proofs, 5)}" if proofs else ""
 
 
 def _stated(root: Path) -> str:
