@@ -231,7 +231,8 @@ class EpisodeItem(RecodeItem):
         if record["outcome"] == "error":
             raise Fault(words.fault(record, run.out))
         if record["outcome"] == "unsolved":
-            raise Unsolved(words.unsolved(record, run.out, run.directory.files))
+            person = run.registry.agent(record["agent"]).needs_person  # who reads the text
+            raise Unsolved(words.unsolved(record, run.out, run.directory.files, quotes=not person))
 
     def _turn_finished(self, turn: Turn) -> None:
         self.ihook.pytest_recode_turn_finished(item=self, turn=turn)

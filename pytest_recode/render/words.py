@@ -11,6 +11,7 @@ from pytest_recode.metrics.budget import BudgetEnd
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, cause
 from pytest_recode.records.run_files import LOCAL, RunFiles
+from pytest_recode.wording import some_of
 
 MOST_NAMES = 5
 _MESSAGE_LINES = 8
@@ -30,8 +31,11 @@ def status(record: Record | EpisodeSummary) -> str:
     return {"unsolved": "UNSOLVED", "error": "ERROR"}[record["outcome"]]
 
 
-def unsolved(record: Record, out: Path, files: RunFiles = LOCAL) -> str:
-    """The failure text of an unsolved episode: turns with levels, failing interfaces, findings, path of the transcript."""
+def unsolved(record: Record, out: Path, files: RunFiles = LOCAL, *, quotes: bool = True) -> str:
+    """The failure text of an unsolved episode: turns with levels, failing interfaces, findings, path of the transcript.
+
+    `quotes`: with the first failing case, whose message may quote a hidden test.
+    """
     turns = record["turns"]
     last = turns[-1] if turns else None
     why = {
@@ -56,7 +60,7 @@ def unsolved(record: Record, out: Path, files: RunFiles = LOCAL) -> str:
         if turn["tampering"]:
             lines += ["", f"tampering in turn {turn['turn']}, which therefore is not solved:"]
             lines += [f"  {finding}" for finding in turn["tampering"]]
-    if last is not None and record["agent"] != "person":  # the message may quote a hidden test, and the person reads it
+    if last is not None and quotes:
         lines += _first_failure(last["cases"], out / record["transcript"], files)
     return "\n".join([*lines, "", *_more(record, out)])
 
@@ -140,10 +144,9 @@ def unread(tasks: int) -> str:
 def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:
     """A line on a replay without turns. `facts`: of the episodes with stored turns in the directory `run`."""
     names = list(dict.fromkeys(fact["task"] for fact in facts))
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return (
         f"nothing was replayed: {run} has no stored turn of a selected task; it has turns of"
-        f" {', '.join(names[:MOST_NAMES])}{more}"
+        f" {some_of(names, MOST_NAMES)}"
     )
 
 
@@ -192,8 +195,7 @@ def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
         )
     names = [record["nodeid"].rpartition("::")[2] for record in records if record["tampering"]]
     if names:
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        lines.append(f"tampering: {plural(len(names), 'episode')}: {', '.join(names[:MOST_NAMES])}{more}")
+        lines.append(f"tampering: {plural(len(names), 'episode')}: {some_of(names, MOST_NAMES)}")
     return [*lines, *_flagged(records)]
 
 
