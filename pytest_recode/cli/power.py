@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import count
+from pytest_recode.cli.report_arguments import as_text, count
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
     from pytest_recode.cli import Commands
     from pytest_recode.metrics.attempt import Attempt, Snippet
+    from pytest_recode.metrics.episode_tokens import EpisodeTokens
+    from pytest_recode.metrics.power import TaskSet
     from pytest_recode.models.table import Price
+    from pytest_recode.render.report_power import Detectable
 
     Tasks = Mapping[str, Mapping[str, Snippet | None]]
     """Format -> task -> its snippet."""
@@ -111,7 +112,7 @@ def _power(given: argparse.Namespace) -> str:
     from pytest_recode.cli import report_tables
     from pytest_recode.metrics import difficulty, power
     from pytest_recode.metrics.episode_tokens import mean_tokens
-    from pytest_recode.render import report, report_power
+    from pytest_recode.render import report_power
     from pytest_recode.render.words import plural
 
     _check(given)
@@ -130,42 +131,58 @@ def _power(given: argparse.Namespace) -> str:
     for task_format, its in tasks.items():
         its_own = [one for one in of_tasks if one.row.format == task_format]
         known = difficulty.recorded(its_own)
-        whole = power.task_set(its, known)
         if found and (unknown := len(its) - len(known)):
             notes.append(f"--runs: no verdict on {plural(unknown, 'task')}, whose difficulty is assumed")
-        tokens = mean_tokens(its_own)
-        costs = {model: tokens.cost_usd(price) for model, price in _prices().items()} if tokens else {}
-        chosen = given.attempts or _ATTEMPTS
-        fewest = power.fewest_attempts(whole, given.points, seed=seed) if given.points else None
-        if given.points:
-            chosen = [fewest or power.MOST_ATTEMPTS]
-        for number in dict.fromkeys(chosen):
-            episodes, points = number * len(its), power.smallest(whole, number, seed=seed)
-            if fewest and points:  # both are simulated, and may differ by a point
-                points = min(points, given.points)
-            answers.append(
-                report_power.Detectable(
-                    format=task_format,
-                    units=whole.units,
-                    attempts=number,
-                    episodes=episodes,
-                    points=points,
-                    tokens=tokens,
-                    costs={model: cost and episodes * cost for model, cost in costs.items()},
-                    asked=given.points,
-                )
-            )
+        whole = power.task_set(its, known)
+        found_with = _least_differences(whole, given, seed)
+        answers += _detectable(task_format, len(its), whole.units, found_with, mean_tokens(its_own), given.points)
     if other := len({(one.row.format, one.task) for one in played} - {(one.row.format, one.task) for one in of_tasks}):
         notes.append(f"--runs: {plural(other, 'task')} not below --tasks, and omitted")
     simulated = bool(of_tasks) and all(one.row.simulated for one in of_tasks)
     if found and found.simulated and not simulated:
         notes.append(report_tables.SIMULATED)
     table = report_power.table(answers, seed=seed, recorded=_recorded(of_tasks), simulated=simulated)
-    if given.format == "json":
-        return report.as_json([table], notes)
-    if given.format == "markdown":
-        return report.markdown([table], notes)
-    return report.text([table], notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+    return as_text([table], notes, given.format)
+
+
+def _least_differences(whole: TaskSet, given: argparse.Namespace, seed: int) -> dict[int, int | None]:
+    """Number of attempts -> the smallest difference in points that is found; None if none is."""
+    from pytest_recode.metrics import power
+
+    if not given.points:
+        return {number: power.smallest(whole, number, seed=seed) for number in given.attempts or _ATTEMPTS}
+    fewest = power.fewest_attempts(whole, given.points, seed=seed)
+    number = fewest or power.MOST_ATTEMPTS
+    points = power.smallest(whole, number, seed=seed)
+    # Both are simulated, and may differ by a point
+    return {number: min(points, given.points) if fewest and points else points}
+
+
+def _detectable(
+    task_format: str,
+    tasks: int,
+    units: str,
+    found: Mapping[int, int | None],
+    tokens: EpisodeTokens | None,
+    asked: int | None,
+) -> list[Detectable]:
+    """The answers for a benchmark of so many `tasks`. `found`: the result of `_least_differences`."""
+    from pytest_recode.render.report_power import Detectable
+
+    costs = {model: tokens.cost_usd(price) for model, price in _prices().items()} if tokens else {}
+    return [
+        Detectable(
+            format=task_format,
+            units=units,
+            attempts=number,
+            episodes=number * tasks,
+            points=points,
+            tokens=tokens,
+            costs={model: cost and number * tasks * cost for model, cost in costs.items()},
+            asked=asked,
+        )
+        for number, points in found.items()
+    ]
 
 
 def _tasks(paths: Sequence[Path], notes: list[str]) -> Tasks:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import functools
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import count
+from pytest_recode.cli.report_arguments import as_text, count
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -165,13 +164,9 @@ def _report(given: argparse.Namespace) -> str:
         for note in notes:
             _print_note(note)
         return report.as_csv(chosen[0])
-    if given.format == "json":
-        return report.as_json(chosen, notes)
-    if given.format == "markdown":
-        return report.markdown(chosen, notes)
     if given.format == "latex":
         return report_latex.latex(chosen, notes)
-    return report.text(chosen, notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+    return as_text(chosen, notes, given.format)
 
 
 def _tasks(paths: Sequence[Path]) -> Found:

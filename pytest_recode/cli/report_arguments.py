@@ -1,9 +1,11 @@
-"""What the commands that write reports for people have in common: their arguments, the packages they need, and writing files."""
+"""What the commands that write reports for people have in common: their arguments and formats, the packages they need, and writing files."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +14,20 @@ from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
     from pytest_recode.render.html.redaction import Without
+    from pytest_recode.render.report_table import Table
 
 _PARTS = ("tests", "reference", "prompts")
+
+
+def as_text(tables: Sequence[Table], notes: Sequence[str], form: str) -> str:
+    """Tables and notes in a `--format`: json, markdown, or text for the width of the terminal."""
+    from pytest_recode.render import report
+
+    if form == "json":
+        return report.as_json(tables, notes)
+    if form == "markdown":
+        return report.markdown(tables, notes)
+    return report.text(tables, notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
 
 
 def count(value: str) -> int:
