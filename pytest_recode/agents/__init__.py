@@ -119,7 +119,7 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Finishing(Protocol):
-    """An agent that is told the end of its episode; not after an error or an interruption, because the episode can be resumed."""
+    """An agent with a method that is called at the end of its episode; not after an error or an interruption, because the episode can be resumed."""
 
     def finish(self, episode: Episode) -> None: ...
 

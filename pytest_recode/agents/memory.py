@@ -17,6 +17,8 @@ from pytest_recode.models import Message, Model, Reply, Tool, ToolCall
 from pytest_recode.records.checkpoint import typed_field
 
 MAX_TOKENS = 40_000
+OF_EACH_MESSAGE = 4
+"""Tokens that a provider adds to each message."""
 """Of a memory, however large the model's context window is: every call pays for all of it."""
 MAX_TOKENS_UNKNOWN = 30_000
 """The same, where the size of the context window is not known."""
@@ -218,7 +220,7 @@ def characters_of(prompt: Sequence[Message], beside: int, tokens: int) -> float 
 
 def tokens_of(messages: Sequence[Message], characters: float) -> int:
     """An estimate, including the tokens that a provider adds to each message."""
-    return math.ceil(size(messages) / characters) + 4 * len(messages)
+    return math.ceil(size(messages) / characters) + OF_EACH_MESSAGE * len(messages)
 
 
 def size(messages: Sequence[Message]) -> int:

@@ -22,6 +22,7 @@ from pytest_recode.agents.prompts import brief_text, feedback_text
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.episode import Episode, Feedback, Move, Stop
 from pytest_recode.faults import Stopped
+from pytest_recode.inside.runtime import removal
 from pytest_recode.records.checkpoint import typed_field
 from pytest_recode.task import Brief, Files, brief_files
 from pytest_recode.verdict import legible
@@ -93,7 +94,7 @@ class Person:
         shown = f"Turn {last.number}: {last.verdict.passed} of {len(last.verdict.cases)} hidden tests pass: {end.get(episode.stop, episode.stop.value)}."
         directory = self.directory or self._earlier()
         if directory is not None and not self.context.keeps_files:
-            person_directory.remove(directory)
+            removal.remove(str(directory))
             if (place := self._place()) is not None:
                 self.context.files.remove(place)
         elif directory is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import tempfile
 from collections.abc import Sequence
@@ -76,11 +75,6 @@ def read(directory: Path, targets: Sequence[str]) -> Submission:
     finally:
         tree.close()
     return Submission(files={**(others or {}), **files}, problems=tuple(problems), whole=others is not None)
-
-
-def remove(directory: Path) -> None:
-    """Remove the directory as far as possible; links in it are removed, and not followed."""
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _base() -> Path:

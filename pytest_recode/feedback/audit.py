@@ -179,9 +179,10 @@ def cuts(
     for item in items:
         for name in WORDS:
             words = visible(getattr(item, name))
-            for span in _found(name, words, hidden, known, style).spans:
-                reasons = [what for what, each in _faults(words, hidden, known) if _overlap(span, each)]
-                reasons += [CATEGORY for each in _categories(words) if _overlap(span, each)]
+            spans = _found(name, words, hidden, known, style).spans
+            why = [*_faults(words, hidden, known), *((CATEGORY, each) for each in _categories(words))] if spans else []
+            for span in spans:
+                reasons = [what for what, each in why if _overlap(span, each)]
                 made.append(
                     Cut(
                         interface=item.interface,

@@ -18,7 +18,7 @@ pairs of the 32 models of ResearchCodeBench's published results with one attempt
 
 _WEIGHT = 1 / CORRELATION - 1
 _LEAST = 0.05
-"""A mean of solve probabilities is at least this far from 0 and 1: without it, no difference could be told of tasks that nobody solved."""
+"""A mean of solve probabilities is at least this far from 0 and 1: without it, tasks that nobody solved could show no difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

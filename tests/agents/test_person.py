@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -274,7 +275,7 @@ def test_a_directory_that_is_gone_is_filled_from_the_workspace(open_walled: Open
     first = Typist([works])
     agent, workspace = made(first, shared), open_walled()
     agent.act(a_brief(), None, workspace)
-    person_directory.remove(first.directory)
+    shutil.rmtree(first.directory)
     second = Typist([submits, submits])
     other, restored = made(second, shared), open_walled()
     other.restore(agent.state())

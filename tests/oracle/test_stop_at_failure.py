@@ -1,4 +1,4 @@
-"""A grading that stops at the first failed case still runs the cases that it is told to run."""
+"""A grading that stops at the first failed case still runs the cases that it is asked to run."""
 
 from __future__ import annotations
 

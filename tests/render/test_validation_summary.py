@@ -1,4 +1,4 @@
-"""The terminal's summary of validation: what is said of a survivor."""
+"""The terminal's summary of validation: the lines about a survivor."""
 
 from __future__ import annotations
 

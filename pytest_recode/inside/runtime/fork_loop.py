@@ -225,9 +225,8 @@ class Parent:
             _kill(job.pid)
         jobs, self._jobs = self._jobs, {}
         limit = time.monotonic() + KEEPER_SECONDS
-        while (
-            self._seconds or self._removing
-        ) and time.monotonic() < limit:  # the host has closed the second parents' sockets before this one
+        # The host has closed the second parents' sockets before this one
+        while (self._seconds or self._removing) and time.monotonic() < limit:
             time.sleep(0.01)
             self._reap_others()
         self._seconds.clear()

@@ -1,6 +1,6 @@
 """Remove a directory that untrusted code has filled.
 
-Runs in the keeper of a launch, in the warm parent, and on the host. Must follow no link, and must work at any depth: a candidate can
+Runs in the keeper of a launch, in the warm parent, and on the host, which also removes the directory of a person who plays with it. Must follow no link, and must work at any depth: a candidate can
 nest directories deeper than `shutil.rmtree` recurses, longer than a path may be, and without permission to enter them.
 
 Stdlib only, Python 3.9+.
