@@ -3,7 +3,8 @@
 All calls of a run wait in one queue in the order of their arrival; a call that the provider refused keeps its place. Below the given
 limit, or the number of workers, the number of concurrent calls adapts by additive increase and decrease: a refusal shows that the provider takes no more than
 the calls in flight, and calls that succeed raise the number by one. A level at which the provider refused a call is tried again
-only after a pause, which doubles with each refusal, so that few requests are wasted. Starts at a level that is not proven are
+only after a pause, which doubles with each refusal, so that few requests are wasted. A call that is refused although no other was in flight when it started
+shows that the provider takes none for now, whatever their number: then every success raises the number by one, so that an outage costs little more than its time. Starts at a level that is not proven are
 spaced with jitter, so that a refusal is known before the next start, and no wave of retries forms.
 
 Runs in the event loop of the gateway; no method may be called from another thread.
@@ -67,12 +68,15 @@ class Throttle:
         self._paused_until = 0.0
         self._next_start = 0.0
         self._pauses = 0  # without a success in between
+        self._paused_at = -1.0  # when the last of them began; calls that were sent before make it no longer
         self._refusals = 0  # in a row
         self._refused_at = -1.0
         self._succeeded = 0  # calls since the level changed
         self._refused_level = 0  # lowest level that was refused; 0: none
         self._probe_at = 0.0
         self._probe_after = FIRST_PROBE
+        self._outage_at = -1.0  # when a call was last refused that had started alone
+        self._recovering = False  # after an outage, until a level is refused
         self._random = jitter or random.Random()
         self._timer: asyncio.TimerHandle | None = None
         self._no_report_before = 0.0
@@ -131,7 +135,8 @@ class Throttle:
             if self._refused_level and call.flight >= self._refused_level:
                 self._refused_level, self._probe_after = 0, FIRST_PROBE
         self._succeeded += 1
-        if self._succeeded >= self._level < self._most and self._may_raise():
+        enough = 1 if self._recovering else self._level
+        if self._succeeded >= enough and self._level < self._most and self._may_raise():
             self._level += 1
             self._succeeded = 0
         self._leave(call)
@@ -142,20 +147,28 @@ class Throttle:
         now, others = self._now(), self._in_flight - call.counted
         self._refusals += 1
         self._refused_at = now
-        level = max(call.flight, 2)
-        if self._refused_level and level >= self._refused_level and now >= self._probe_at:
-            self._probe_after = min(self._probe_after * 2, LONGEST_PROBE)
-        self._refused_level = min(level, self._refused_level or level)
-        self._probe_at = now + self._probe_after * self._random.uniform(1.0, 1.5)
         self._level = max(1, min(self._level, call.flight - 1))
+        if call.flight == 1:
+            self._outage_at, self._recovering = now, True
+            self._refused_level, self._probe_after = 0, FIRST_PROBE
+        elif call.at > self._outage_at:  # others were sent in an outage
+            self._recovering = False
+            if self._refused_level and call.flight >= self._refused_level and now >= self._probe_at:
+                self._probe_after = min(self._probe_after * 2, LONGEST_PROBE)
+            self._refused_level = min(call.flight, self._refused_level or call.flight)
+            self._probe_at = now + self._probe_after * self._random.uniform(1.0, 1.5)
         self._proven = min(self._proven, call.flight - 1)
         self._succeeded = 0
-        if retry_after is None and (others == 0 or self._refusals > others + 1):
+        if retry_after is None and call.at > self._paused_at and (others == 0 or self._refusals > others + 1):
             retry_after = min(FIRST_PAUSE * 2.0**self._pauses, LONGEST_PAUSE)
             self._pauses += 1
+            self._paused_at = now
         if retry_after is not None:
             self._paused_until = max(self._paused_until, now + retry_after + self._random.uniform(0, SPACING))
-        self._leave(call)
+        if call.counted:
+            call.counted = False
+            self._in_flight -= 1
+        asyncio.get_running_loop().call_soon(self._admit)  # when the call waits again, at its place
 
     def failed(self, call: Started, tokens: int | None = None) -> None:
         """The call has ended without an answer, for another reason. `tokens`: those that it took; None if that is not known."""

@@ -48,7 +48,7 @@ class Provider:
     sent: int = 0
     refused: list[float] = field(default_factory=list)
     started: list[tuple[float, int]] = field(default_factory=list)  # time and tokens of each request
-    waiting: set[int] = field(default_factory=set)
+    waiting: dict[int, float] = field(default_factory=dict)  # places, and since when
     answered: list[int] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
 
@@ -57,16 +57,17 @@ class Provider:
         await asyncio.sleep(ask.at)
         place = self.throttle.place()
         while True:
-            self.waiting.add(place)
+            self.waiting[place] = loop.time()
             try:
                 async with asyncio.timeout(ask.patience):
                     call = await self.throttle.enter(place, ask.prompt, ask.most)
             except TimeoutError:
-                self.waiting.discard(place)
+                del self.waiting[place]
                 self.left.append(number)
                 return
-            assert place == min(self.waiting), "the first in the queue starts first"
-            self.waiting.discard(place)
+            before = [other for other, since in self.waiting.items() if other < place and since < call.at]
+            assert not before, "the first in the queue starts first"
+            del self.waiting[place]
             self.sent += 1
             self.busy += 1
             self.most_busy = max(self.most_busy, self.busy)
@@ -191,6 +192,22 @@ def test_the_level_recovers_when_the_provider_does() -> None:
     )
     assert found.throttle.level == 16
     assert len(found.refused) <= 20
+
+
+@pytest.mark.parametrize("slow", [0.05, 0.5])
+@pytest.mark.parametrize("retry_after", [None, 1.0])
+def test_an_outage_costs_little_more_than_its_time(slow: float, retry_after: float | None) -> None:
+    """For 5 s the provider refuses every call, which says nothing on how many calls it takes at other times."""
+    found, seconds = play(
+        [Ask() for _ in range(320)],
+        workers=16,
+        allowed=lambda time: 0 if 10 < time < 15 else 100,
+        retry_after=retry_after,
+        slow=slow,
+    )
+    assert seconds <= 320 / 16 * 2.0 + 5 + 14
+    assert len(found.refused) <= 48
+    assert found.throttle.level == 16
 
 
 def test_refusals_that_come_late_and_all_at_once_are_one_lesson() -> None:
