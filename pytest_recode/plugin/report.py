@@ -17,6 +17,7 @@ from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
 from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
 from pytest_recode.plugin.report_status import CRASHED, WITH_RESULT, report_status
 from pytest_recode.plugin.results_file import ResultsFile
+from pytest_recode.plugin.unreported import cut_off, recorded_earlier
 from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
 from pytest_recode.settings import decided_at_end
 
@@ -273,8 +274,9 @@ class Reporter:
         with summary.repeated_errors_hidden(terminalreporter.stats):
             yield
         if self.run.worker is None:
-            cut = self._cut_off()
-            begun = len(self.started | cut)
+            earlier = recorded_earlier(self.run, self.records)
+            cut = cut_off(self.run, self.records, self.interrupted)
+            begun = len(self.started | cut | earlier)
             summary.write(
                 terminalreporter,
                 self.run,
@@ -282,6 +284,7 @@ class Reporter:
                 self.validations,
                 started=begun,
                 interrupted=len(cut),
+                earlier=len(earlier),
                 unreadable=len(self.unreadable),
                 lost=self._lost,
                 gate=[line for conclusion in self._conclusions for line in conclusion.lines],
@@ -290,19 +293,6 @@ class Reporter:
                 compared = next((each.compared for each in self._conclusions if each.compared), None)
                 for line in github.error_commands(self.records, compared):
                     terminalreporter.line(line)
-
-    def _cut_off(self) -> set[str]:
-        """Node ids of episodes that this run or an earlier one started, and that have no record."""
-        from pytest_recode.records.transcript import name
-
-        played = {record["nodeid"] for record in self.records}
-        place = self.run.out / "episodes"
-        begun = (
-            {nodeid for nodeid in self.run.collected.ids if (place / name(nodeid)).exists()}
-            if self.run.prepared
-            else set()
-        )
-        return (self.interrupted | begun) - played
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -179,13 +179,18 @@ def _replayed_answers(run: Run) -> list[str]:
     )
 
 
-def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, noun: str) -> None:
-    """Print how many episodes were interrupted or not started, and how many requests had no answer."""
+def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, earlier: int, noun: str) -> None:
+    """Print how many episodes this run was stopped too early to end, start or report again, and how many requests had no answer."""
     from pytest_recode.render.words import plural
 
     whole = len(run.collected.ids)
     if interrupted:
         terminal.line(f"interrupted: {interrupted} of {whole} {noun}, not counted in any share", red=True)
+    if earlier:
+        terminal.line(
+            f"not reported again: {earlier} of {whole} {noun}, which an earlier run finished; pytest-recode report counts them",
+            red=True,
+        )
     if started < whole:
         left = "all" if started == 0 else f"{whole - started} of"
         terminal.line(f"not played: {left} {whole} {noun}", red=True)
@@ -221,11 +226,13 @@ def write(
     *,
     started: int,
     interrupted: int,
+    earlier: int,
     unreadable: int,
     lost: str,
     gate: Sequence[str],
 ) -> None:
     """Write the summary. `started`: number of started episodes, including skipped ones; `interrupted`: those of them that were interrupted;
+    `earlier`: those that an earlier run finished, and this one did not report again;
     `unreadable`: tasks that could not be read; `lost`: reason for missing records, or ""; `gate`: results of the tests at the end."""
     from pytest_recode.metrics.budget import budget_end
     from pytest_recode.metrics.score import scores
@@ -250,7 +257,7 @@ def write(
                 terminal.line(line, red=True)
         if unreadable:
             terminal.line(words.unread(unreadable), red=True)
-        _unfinished(terminal, run, started, interrupted, noun)
+        _unfinished(terminal, run, started, interrupted, earlier, noun)
         for line in gate:
             terminal.line(line)
         shared = sum(record["shared"] for record in records)
@@ -269,11 +276,11 @@ def write(
         terminal.line(f"records: {run.out}")
         against = [settings.replay_feedback] if run.replays else []
         terminal.line(f"more numbers: pytest-recode report {shlex.join(map(str, (run.out, *against)))}")
-        if started < len(run.collected.ids) or interrupted:
+        if started < len(run.collected.ids) or interrupted or earlier:
             terminal.line(f"to resume: the same command with --recode-out={run.out} --recode-resume")
     elif run.prepared and len(run.collected.ids) > len(validations):
         terminal.section("recode", sep="=")
-        _unfinished(terminal, run, started, interrupted, noun)
+        _unfinished(terminal, run, started, interrupted, earlier, noun)
         if begun(run.out):
             terminal.line(f"records: {run.out}")
             terminal.line(f"to resume: the same command with --recode-out={run.out} --recode-resume")

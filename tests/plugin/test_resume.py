@@ -775,3 +775,18 @@ def test_interrupted_episodes_that_are_not_resumed_are_named(
     assert result.stdout.str().count(told) == 1
     assert told not in recode(*agent, *("--recode-feedback=L0", "--recode-feedback=L1"), "--recode-resume").stdout.str()
     assert told not in recode(*agent, "--recode-feedback=L0", "--recode-resume").stdout.str()
+
+
+def test_finished_episodes_that_a_stopped_resume_does_not_reach_are_no_interrupted_ones(
+    make_task: MakeTask, recode: Run
+) -> None:
+    for task in ("one", "two", "three"):
+        make_task(task)
+    options = ("--recode-agent=noop", "--recode-turns=1", "--recode-out=out")
+    recode(*options)
+    result = recode(*options, "--recode-resume", "-x")
+    shown = words(result)
+    assert "not reported again: 2 of 3 episodes" in shown
+    assert "interrupted:" not in shown
+    assert "not played" not in shown
+    assert "to resume: the same command" in shown
