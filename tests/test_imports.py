@@ -18,6 +18,7 @@ VALUES = {
     "built_in",
     "clock",
     "faults",
+    "owned_directory",
     "proofs",
     "settings",
     "slots",

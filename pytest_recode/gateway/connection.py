@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import http.client
-import os
 import socket
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,16 +12,6 @@ from pathlib import Path
 STARTING = 60.0
 """Seconds to wait for the gateway to listen: it may be starting, or starting again."""
 PAUSE = 0.05
-
-
-def new_socket() -> str:
-    """The path of a Unix socket in a new directory that only this user can enter."""
-    place = None if len(os.fsencode(tempfile.gettempdir())) <= _LONGEST else "/tmp"
-    return f"{tempfile.mkdtemp(prefix='recode-gateway-', dir=place)}/socket"
-
-
-_LONGEST = 60
-"""Bytes of the path of a directory for sockets: the system allows some 100 for the whole path of a socket."""
 
 
 class Connection(http.client.HTTPConnection):

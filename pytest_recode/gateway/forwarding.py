@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_recode.gateway.connection import connected, new_socket
+from pytest_recode.gateway.connection import connected
+from pytest_recode.owned_directory import new_socket
 
 _PIECE = 1 << 16  # bytes
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_recode.gateway import GatewayConfig
-from pytest_recode.gateway.connection import new_socket
 from pytest_recode.models import GatewayAddress
+from pytest_recode.owned_directory import new_socket
 
 RESTARTS = 5
 """How often in a row a gateway is started again that dies within a minute."""

@@ -11,7 +11,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
@@ -19,8 +19,8 @@ from multiprocessing.reduction import send_handle
 from secrets import token_bytes
 
 from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.owned_directory import make_directory
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, SandboxKind
-from pytest_recode.sandboxes.leftovers import make_directory
 from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.task import Environment, Limits
 
@@ -83,9 +83,9 @@ class LaunchServer:
             wake.connect(self.address.socket)
         self._listener.close()
         shutil.rmtree(self._directory, ignore_errors=True)
-        with self._lock:
+        with self._lock, ExitStack() as closing:  # closes every sandbox, also if one raises
             for sandbox in self._sandboxes.values():
-                sandbox.close()
+                closing.callback(sandbox.close)
 
     def _accept(self) -> None:
         while not self._closed.is_set():

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime import removal
+from pytest_recode.owned_directory import make_directory
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
 from pytest_recode.sandboxes.fork_server_pool import Parents
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
-from pytest_recode.sandboxes.leftovers import MARK, make_directory, mark, reap_directories, reap_processes
+from pytest_recode.sandboxes.leftovers import MARK, mark, reap_directories, reap_processes
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.sandboxes.unprivileged import problem, users
 from pytest_recode.sandboxes.warm import WarmParent, start_parent

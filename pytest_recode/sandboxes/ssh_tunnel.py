@@ -19,8 +19,8 @@ import time
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from pytest_recode.owned_directory import make_directory
 from pytest_recode.sandboxes import waiting
-from pytest_recode.sandboxes.leftovers import make_directory
 
 OPEN_SECONDS = 60.0
 _OPTIONS = (

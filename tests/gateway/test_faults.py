@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from pytest_recode.owned_directory import PREFIX
 from tests import nursery
 from tests.chat_server import Answer, ChatServer, Request, dropped, fault, malformed, say, silent
 from tests.plugin.conftest import make_task  # noqa: F401  a fixture
@@ -137,7 +138,12 @@ class Session:
                 continue
             assert select.select([handle], [], [], 90)[0], f"process {pid} goes on"
             os.close(handle)
-        assert not list(self.temporary.glob("recode-*"))
+        assert self.process.returncode == -signal.SIGKILL or not self.directories()
+
+    def directories(self) -> list[Path]:
+        """Those of the controlling processes so far."""
+        places = {self.temporary, Path("/tmp")}
+        return [path for pid in self.pids("controller") for place in places for path in place.glob(f"{PREFIX}{pid}.*")]
 
 
 PIDS = """\
@@ -329,8 +335,11 @@ def test_a_run_whose_controller_is_killed_ends_in_order_and_is_resumed(
             provider.go.set()
         assert len(server.requests) == 2
         assert [line.get("prompt_tokens") for line in session.ledger()] == [11, 11]
+        left = session.directories()
+        assert left, "only the next run can remove them"
         with start(server.url, "-n2", "--recode-resume") as session:
             session.rest()
+        assert not any(path.exists() for path in left)
         solved(session)
         assert provider.answered == dict.fromkeys(TASKS, 1)
 
@@ -472,7 +481,7 @@ def test_workers_have_no_key_and_the_secret_is_on_no_command_line(
                 assert all(secret.encode() not in each for each in shown)
                 assert all(value.encode() not in shown[1] for value in keys.values())
             place = Path((pytester.path / "socket-path").read_text()).parent
-            assert place.name.startswith("recode-gateway-")
+            assert place.name.startswith(PREFIX)
             assert place.stat().st_mode & 0o777 == 0o700
             provider.go.set()
             session.rest()

@@ -20,11 +20,11 @@ import pytest
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.inside.runtime import linux_isolation
+from pytest_recode.owned_directory import PREFIX
 from pytest_recode.sandboxes import SandboxContext
 from pytest_recode.sandboxes.conformance import Bench, marked, running, until
 from pytest_recode.sandboxes.launch_client import LaunchClient
 from pytest_recode.sandboxes.launch_server import LaunchServer
-from pytest_recode.sandboxes.leftovers import PREFIX
 from pytest_recode.task import Environment, Limits
 from tests.sandboxes.conftest import LOCAL, usable
 from tests.sandboxes.test_lifetime import of_run
