@@ -148,6 +148,7 @@ class Task:
     environment: Environment = Environment()
     limits: Limits = Limits()
     license: str = ""
+    canary: str = ""  # a text that every file of the directory contains
     oracle: Oracle = Oracle()
     facts: Mapping[str, Any] = field(default_factory=dict)  # other facts of the format, for records: plain JSON types
     fault: str = ""  # why the task cannot run, if its format found an error at collection: the line of a UserError

@@ -10,6 +10,7 @@ from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.proofs import WrongAnswer
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Task
+from pytest_recode.validation.canary import canary_problem
 from pytest_recode.validation.checks import Answer, Check, proofs_of
 from pytest_recode.validation.gradings import Gradings, failing
 from pytest_recode.validation.mutation_check import check_mutants
@@ -63,8 +64,10 @@ def validate(
         passing = [case.id for case in verdicts[-1].cases if case.outcome is Outcome.PASSED]
         if passing and check.means_nothing and not task.oracle.script:
             warnings.append(f"{answer.name} passes {', '.join(passing)}")
+    right = len(answers) - len(problems)
     if check.name == "reference":
         warnings += [*leaks_of(parts), *unmet(task, sandbox)]
+        problems += filter(None, [canary_problem(task)])
     return Validation(
         check=check.name,
         problem=legible("\n\n".join(problems)),
@@ -72,7 +75,7 @@ def validate(
         seconds=gradings.seconds,
         isolation=gradings.isolation,
         answers=len(answers),
-        right=len(answers) - len(problems),
+        right=right,
         seeds=count,
         noticed=noticed if check.must_solve is None else 0,
         tried=len(answers) if check.must_solve is None else 0,

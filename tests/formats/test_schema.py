@@ -100,6 +100,7 @@ PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("oracle",): ({"isolation": "shared"}, {"script": "x"}),
     ("oracle", "isolation"): ("shared", "separate", "Shared", "process"),
     ("license",): ("MIT",),
+    ("canary",): ("x" * 19, "x" * 20, "x y" * 7, " " + "x" * 20, "x" * 20 + "\n", "ä" * 20),
     ("nonsense",): ("x",),
 }
 

@@ -6,6 +6,7 @@ Its files are in `new_task/`, each with `.txt` behind its name, so that no tool 
 from __future__ import annotations
 
 import re
+import uuid
 from pathlib import Path
 
 import yaml
@@ -15,10 +16,11 @@ from pytest_recode.formats.directory.manifest import ID, ID_WORDS, MANIFEST
 
 _FILES = Path(__file__).with_name("new_task")
 _NAMED = "id: moments\n"
+_UUID = "CANARY-UUID"
 
 
 def write(task: Path) -> list[str]:
-    """Write the example to the new directory `task`, with its name as the id. Returns the paths of the files within it.
+    """Write the example to the new directory `task`, with its name as the id, and a new canary. Returns the paths of the files within it.
 
     Raises `UserError` for a name that cannot be an id, an existing path, a directory within a task, and one that cannot be written.
     """
@@ -32,8 +34,9 @@ def write(task: Path) -> list[str]:
             f" such as {above.parent / name}"
         )
     files = {}
+    canary = str(uuid.uuid4())
     for path in sorted(_FILES.rglob("*.txt")):
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8").replace(_UUID, canary)
         if path.name == "task.yaml.txt":
             text = text.replace(_NAMED, f"id: {_as_yaml(name)}\n")
         files[str(path.relative_to(_FILES).with_suffix(""))] = text

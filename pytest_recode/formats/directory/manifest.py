@@ -30,6 +30,8 @@ ID_WORDS = "at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting w
 WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 NAME = r"[^\W\d]\w*"
 DOTTED = rf"{NAME}(?:\.{NAME})*"
+CANARY = r"[!-~][ -~]{18,}[!-~]"
+CANARY_WORDS = "at least 20 ASCII characters that occur nowhere else, such as recode-canary and a random UUID"
 DATE = r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?"
 
 _DAY = 86_400
@@ -73,6 +75,7 @@ def load(path: Path) -> tuple[Task, ...]:
             environment=_environment(document, root, names, values.get("environment", {})),
             limits=limits,
             license=values.get("license", ""),
+            canary=values.get("canary", ""),
             oracle=Oracle(**values.get("oracle", {})),
         ),
     )
@@ -137,6 +140,7 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
             ),
             "oracle": mapping({"isolation": one_of("separate", "shared")}),
             "license": line,
+            "canary": text(CANARY, CANARY_WORDS),
         },
         required=("schema", "id", "title", "targets"),
     )

@@ -91,3 +91,6 @@ class Tokenizer:
         if any(not 0 <= number < len(known) for number in numbers):
             raise ValueError(f"ids go from 0 to {len(known) - 1}")
         return join([known[number] for number in numbers])
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -35,3 +35,6 @@ class Tokenizer:
     def decode(self, ids: np.ndarray) -> str:
         """Return the text that ids stand for."""
         raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

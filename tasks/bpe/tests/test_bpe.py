@@ -229,3 +229,6 @@ def test_unknown_characters_empty_texts_and_bad_ids(candidate, reference, rng):
 def test_counts_are_not_modified(candidate, rng):
     counts = {**make_counts(rng), "unseen": 0}
     assert len(assert_unmodified(candidate.bpe.learn, counts, 5)) == 5
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -342,3 +342,6 @@ def test_times_are_no_running_sum(candidate, rng):
     assert path.times.shape == exact.shape
     assert np.abs(path.times - exact).max() <= unit
     assert np.abs(np.array(seen[::4]) - exact[:-1]).max() <= unit
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -441,3 +441,6 @@ def test_the_error_of_an_average_is_not_nan_where_f_is_no_solution(candidate, rn
     )
     np.testing.assert_allclose(mean, level, rtol=1e-6, atol=1e-9)
     assert error >= 0.0
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

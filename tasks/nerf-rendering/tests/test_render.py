@@ -251,3 +251,6 @@ def test_a_picture_is_that_of_the_authors(candidate, reference, rng):
         pictures.append(side.nerf.image.render_image(field, None, rays, (4, 5), config, seed=seed))
     assert pictures[0].std() > 1e-3
     assert_equivalent(pictures[0], pictures[1], rtol=1e-6, atol=1e-9)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -162,3 +162,6 @@ def test_samples_stay_inside_and_shapes_must_match(candidate, rng):
     ):
         with pytest.raises(ValueError):  # noqa: PT011
             run(*bad)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

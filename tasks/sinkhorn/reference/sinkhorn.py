@@ -86,3 +86,6 @@ def divergence(source: Measure, target: Measure, epsilon: float) -> float:
         return float(problem.a @ dual.f + problem.b @ dual.g)
 
     return value(source, target) - 0.5 * (value(source, source) + value(target, target))
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -19,3 +19,6 @@ def log_weights(weights: np.ndarray) -> np.ndarray:
     """Return log(weights), with -inf for a weight of zero and no warning."""
     with np.errstate(divide="ignore"):
         return np.log(weights)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -42,3 +42,6 @@ def _histogram(weights, name: str) -> np.ndarray:
     if abs(weights.sum() - 1.0) > 1e-6:
         raise ValueError(f"{name} sums to {weights.sum()}, not to one")
     return weights / weights.sum()
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -51,3 +51,6 @@ def cost(
 def divergence(source: Measure, target: Measure, epsilon: float) -> float:
     """Return the debiased Sinkhorn divergence of two measures."""
     raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -218,3 +218,6 @@ def test_divergence_is_zero_at_home_and_the_squared_shift_of_means_when_hot(cand
     assert_equivalent(candidate.sinkhorn.divergence(here, here, 1.2), 0.0, atol=1e-7)
     moved = candidate.sinkhorn.divergence(measure.uniform(points), there, 1.2)
     assert_equivalent(moved, float(shift @ shift), rtol=1e-5)  # a translation costs its squared length
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -285,3 +285,6 @@ def test_boxes_and_scores_are_not_modified(candidate, rng, method):
     boxes, scores = crowd(rng)
     indices, _ = assert_unmodified(candidate.detector.suppression.soft_nms, boxes, scores, method=method)
     assert len(indices) > 1
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

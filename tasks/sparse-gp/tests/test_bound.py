@@ -147,3 +147,6 @@ def test_training_data_are_not_modified(candidate, reference, rng, function):
         return assert_unmodified(getattr(code.gp.sparse, function), model, x, y, noise, *more)
 
     assert_equivalent(answer(candidate), answer(reference), rtol=1e-6)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -72,3 +72,6 @@ def test_large_inputs_need_no_square_matrix_and_bad_counts_are_refused(candidate
         return code.gp.inducing.greedy_variance(x, code.gp.kernels.RBF(1.0, 4.0), 5)
 
     assert_equivalent(order(candidate), order(reference))
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

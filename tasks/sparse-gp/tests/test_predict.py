@@ -104,3 +104,6 @@ def test_twenty_thousand_new_points_need_no_square_matrix(candidate, reference, 
         return [mean[::100], variance[::100]]
 
     assert_equivalent(moments(candidate), moments(reference), rtol=1e-5)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

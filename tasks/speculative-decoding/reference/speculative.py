@@ -81,3 +81,6 @@ def generate(target: Model, draft: Model, prompt: list[int], settings: Settings,
             tokens.append(extra)
         rounds, drafted, accepted = rounds + 1, drafted + len(proposed), accepted + kept
     return Generation(tokens=tokens, rounds=rounds, drafted=drafted, accepted=accepted)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -28,3 +28,6 @@ def speedup(target: np.ndarray, draft: np.ndarray, gammas: np.ndarray, cost: flo
 def generate(target: Model, draft: Model, prompt: list[int], settings: Settings, seed: int) -> Generation:
     """Decode with speculation; the tokens are distributed as the target's own."""
     raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

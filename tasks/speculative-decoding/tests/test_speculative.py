@@ -296,3 +296,6 @@ def test_contexts_and_lengths_are_not_modified(candidate, rng):
         candidate.speculative.speedup, distributions(rng, 4, 6), distributions(rng, 4, 6), gammas, 0.1
     )
     assert expected.shape == (3,)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -29,3 +29,6 @@ class Merges:
     def parts(self) -> dict[str, Pair]:
         """Return, for every merged symbol, the pair that it was first made of."""
         return {"".join(pair): pair for pair in reversed(self.pairs)}
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

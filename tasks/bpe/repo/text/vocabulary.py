@@ -22,3 +22,6 @@ class Vocabulary:
     def ids(self) -> dict[str, int]:
         """Return the id of every symbol."""
         return {symbol: index for index, symbol in enumerate(self.symbols)}
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

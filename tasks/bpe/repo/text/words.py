@@ -28,3 +28,6 @@ def symbols(word: str) -> list[str]:
 def join(parts: list[str]) -> str:
     """Return the text that a sequence of symbols spells, with one space between words and none at the end."""
     return "".join(parts).replace(END, " ").rstrip(" ")
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -99,3 +99,6 @@ def integrate(
             saved.append(index)
             states.append(grid.to_values(modes))
     return Trajectory(times=start + step * np.array(saved, dtype=np.float64), states=np.array(states))
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

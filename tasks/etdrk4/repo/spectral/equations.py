@@ -54,3 +54,6 @@ def forced_diffusion(
         return grid.to_modes(forcing(grid.points, time))
 
     return SemilinearEquation(grid, -diffusivity * grid.wavenumbers**2, source)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -48,3 +48,6 @@ class FourierGrid:
     def to_values(self, modes: np.ndarray) -> np.ndarray:
         """From modes to values."""
         return np.fft.irfft(modes, n=self.size)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

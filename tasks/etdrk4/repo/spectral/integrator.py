@@ -34,3 +34,6 @@ def integrate(
 ) -> Trajectory:
     """`steps` steps from the values `initial` at time `start`."""
     raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -27,3 +27,6 @@ def invariants(trajectory: Trajectory, length: float) -> dict[str, np.ndarray]:
         "mass": spacing * trajectory.states.sum(axis=1),
         "energy": spacing * (trajectory.states**2).sum(axis=1),
     }
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -119,3 +119,6 @@ def expectation(
     states = np.concatenate([np.exp(log_weights(samples, f)), deviations[:, None]], axis=1)
     variance = covariance(states, np.append(samples.counts, 0))[-1, -1]
     return float(mean), float(np.sqrt(max(variance, 0.0)))
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

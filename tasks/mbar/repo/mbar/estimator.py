@@ -34,3 +34,6 @@ def expectation(
 ) -> tuple[float, float]:
     """Mean of an observable in a state that need not be one of the sampled ones, and its standard error."""
     raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -18,3 +18,6 @@ def log(values: np.ndarray) -> np.ndarray:
     """Natural logarithm with -inf for 0, silently."""
     with np.errstate(divide="ignore"):
         return np.log(values)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

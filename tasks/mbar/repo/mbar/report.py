@@ -31,3 +31,6 @@ def analyse(samples: SampleSet, observable: np.ndarray) -> Report:
         mean=np.array([mean for mean, _ in means]),
         mean_error=np.array([sigma for _, sigma in means]),
     )
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -33,3 +33,6 @@ class SampleSet:
             raise ValueError("a state forbids every sample")
         object.__setattr__(self, "energies", energies)
         object.__setattr__(self, "counts", counts)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

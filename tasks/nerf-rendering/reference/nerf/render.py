@@ -88,3 +88,6 @@ def render_rays(
     added = resample(middles, first.weights[:, 1:-1], uniforms)
     union = np.sort(np.concatenate([depths, added], axis=1), axis=1)
     return first, see(coarse if fine is None else fine, union)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

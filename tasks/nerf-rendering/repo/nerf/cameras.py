@@ -22,3 +22,6 @@ def camera_rays(height: int, width: int, focal: float, pose: np.ndarray, near: f
     origins = np.broadcast_to(pose[:, 3], directions.shape)
     count = len(directions)
     return Rays(origins, directions, np.full(count, float(near)), np.full(count, float(far)))
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -34,3 +34,6 @@ class Blobs:
         shade = 0.75 - 0.25 * viewing[:, None, 1:2]
         colors = shade * (shares @ self.colors) / (shares.sum(axis=-1, keepdims=True) + 1e-12)
         return colors, densities
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -27,3 +27,6 @@ def render_image(
     first, second = render_rays(coarse, fine, rays, config, jitter=jitter, uniforms=uniforms)
     final = first if second is None else second
     return final.color.reshape(*shape, 3)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

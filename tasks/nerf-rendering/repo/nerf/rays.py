@@ -50,3 +50,6 @@ class Rays:
         """The rays from `start` to `stop`, as a slice takes them."""
         cut = slice(start, stop)
         return Rays(self.origins[cut], self.directions[cut], self.near[cut], self.far[cut])
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

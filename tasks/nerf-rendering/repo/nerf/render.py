@@ -36,3 +36,6 @@ def render_rays(
 ) -> tuple[Rendering, Rendering | None]:
     """Both passes: regular samples first, then more of them where the first pass saw something."""
     raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -18,3 +18,6 @@ def stratified(
 def resample(edges: np.ndarray, weights: np.ndarray, uniforms: np.ndarray, floor: float = 1e-5) -> np.ndarray:
     """Depths drawn from a piecewise constant density by inverting its distribution function."""
     raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -88,3 +88,6 @@ def suppress_per_class(detections: Detections, config: SoftNMSConfig) -> Detecti
     ranking = np.argsort(-final[indices], kind="stable")[: config.max_detections]
     indices = indices[ranking]
     return detections.take(indices, final[indices])
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -54,3 +54,6 @@ class SoftNMSConfig:
     iou_threshold: float = 0.3
     score_threshold: float = 0.001
     max_detections: int | None = None
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

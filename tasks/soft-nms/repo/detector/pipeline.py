@@ -28,3 +28,6 @@ def postprocess(
         labels=np.tile(np.arange(classes), count),
     )
     return suppress_per_class(offered, config)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

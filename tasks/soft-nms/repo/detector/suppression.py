@@ -31,3 +31,6 @@ def soft_nms(
 def suppress_per_class(detections: Detections, config: SoftNMSConfig) -> Detections:
     """Soft-NMS within each class, the survivors of all classes in one ranking."""
     raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -31,3 +31,6 @@ class Training:
             raise ValueError("noise variances must be positive and finite")
         spread = np.broadcast_to(noise, (len(x),)).copy()
         return cls(x=x, y=y.reshape(len(x), -1), noise=spread, flat=y.ndim == 1)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

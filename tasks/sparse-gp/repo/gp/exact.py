@@ -17,3 +17,6 @@ def log_marginal_likelihood(x, y, noise, kernel: Kernel, mean: float = 0.0) -> f
     log_determinant = 2.0 * np.sum(np.log(np.diag(factor)))
     count, outputs = data.y.shape
     return float(-0.5 * (np.sum(whitened**2) + outputs * (log_determinant + count * np.log(2.0 * np.pi))))
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -23,3 +23,6 @@ def solve_lower(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
 def solve_lower_transposed(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return factor^-T right, for a lower triangular factor."""
     return solve_triangular(factor, right, lower=True, trans="T")
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

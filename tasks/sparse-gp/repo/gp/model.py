@@ -16,3 +16,6 @@ class SparseGP:
     kernel: Kernel
     inducing: np.ndarray
     mean: float = 0.0
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -31,3 +31,6 @@ def predict(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance (or covariance) of the latent function at new points."""
     raise NotImplementedError
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -19,3 +19,6 @@ class Bigram:
 
     def __call__(self, tokens: list[int]) -> np.ndarray:
         return self.table[np.asarray(tokens, dtype=np.int64)]
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -31,3 +31,6 @@ def draw(distribution: np.ndarray, uniform: float) -> int:
     cumulative = np.cumsum(distribution)
     token = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
     return min(token, int(np.flatnonzero(distribution)[-1]))
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

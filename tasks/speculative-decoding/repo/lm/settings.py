@@ -20,3 +20,6 @@ class Settings:
             raise ValueError("temperature, gamma and max_new_tokens must not be negative")
         if self.top_k is not None and self.top_k < 1:
             raise ValueError("top_k must be at least 1")
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -14,3 +14,6 @@ class Uniforms:
     def take(self, count: int) -> np.ndarray:
         """Return the next `count` numbers, (count,)."""
         return self._generator.random(count)
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

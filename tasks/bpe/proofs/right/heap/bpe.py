@@ -180,3 +180,5 @@ class Tokenizer:
                 waiting += (right, left)
             else:
                 yield self._ids[UNKNOWN]
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

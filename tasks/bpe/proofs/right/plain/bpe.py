@@ -101,3 +101,5 @@ class Tokenizer(NamedTuple):
                 raise ValueError(f"{number} is the id of no symbol")
             spelled.append(known[number])
         return join(spelled)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

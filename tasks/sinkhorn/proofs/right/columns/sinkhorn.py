@@ -100,3 +100,5 @@ def _soft_minimum(values: np.ndarray, weights: np.ndarray, epsilon: float) -> tu
         exponents = log_weights(weights) - (values - least[:, None]) / epsilon
     total = logsumexp(exponents, axis=1)
     return least - epsilon * total, np.exp(exponents - total[:, None])
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -85,3 +85,5 @@ def divergence(source, target, epsilon):
 
     between = regularised(source, target)
     return between - 0.5 * regularised(source, source) - 0.5 * regularised(target, target)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -105,3 +105,5 @@ def _propose(
         distributions.append(distribution)
         proposals.append(draw(distribution, stream.take(1)[0]))
     return distributions, proposals
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -87,3 +87,5 @@ def generate(target, draft, prompt, settings, seed):
             ended = settings.eos is not None and extra == settings.eos
     new = [int(token) for token in text[len(prompt) :]]
     return Generation(tokens=new, rounds=rounds, drafted=drafted, accepted=accepted)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

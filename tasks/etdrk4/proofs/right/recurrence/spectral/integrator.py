@@ -140,3 +140,5 @@ def _inexact(values: np.ndarray) -> np.ndarray:
 def _check_step(step: float) -> None:
     if not (step > 0.0 and math.isfinite(step)):
         raise ValueError(f"step must be positive and finite, not {step}")
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

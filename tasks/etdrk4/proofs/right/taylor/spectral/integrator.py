@@ -101,3 +101,5 @@ def integrate(equation, initial, *, step, steps, save_every=1, start=0.0):
             times.append(start + step * number)
             states.append(grid.to_values(modes))
     return Trajectory(times=np.array(times, dtype=np.float64), states=np.array(states, dtype=np.float64))
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -211,3 +211,5 @@ def _covariance_root(weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
     if rest:
         parts.append(weights - basis @ along)
     return np.concatenate(parts)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -127,3 +127,5 @@ def expectation(samples, observable, energies, f=None):
     columns = np.concatenate([np.exp(log_weights(samples, f)), (d / scale)[:, None]], axis=1)
     theta = covariance(columns, np.append(samples.counts, 0))
     return mean, float(scale * np.sqrt(max(theta[-1, -1], 0.0)))
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -64,3 +64,5 @@ def render_rays(coarse, fine, rays, config, *, jitter=None, uniforms=None):
     every = np.sort(np.concatenate([depths, more], axis=1), axis=1)
     colors, densities = _ask(coarse if fine is None else fine, rays, every, config.chunk)
     return first, composite(densities, colors, every, rays.directions, config.background)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -60,3 +60,5 @@ def resample(edges, weights, uniforms, floor=1e-5):
             left, right = borders[ray, j], borders[ray, j + 1]
             result[ray, k] = min(max(left + within * (right - left), left), right)
     return result
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -95,3 +95,5 @@ def _look(field: Field, rays: Rays, depths: np.ndarray, config: RenderConfig) ->
         part = rays.part(start, stop)
         colors[start:stop], densities[start:stop] = field(part.at(depths[start:stop]), part.viewing)
     return composite(densities, colors, depths, rays.directions, config.background)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -68,3 +68,5 @@ def _invert(edges: np.ndarray, masses: np.ndarray, uniforms: np.ndarray) -> np.n
     lengths = ends[bins] - starts
     inside = np.divide(uniforms - starts, lengths, out=np.ones_like(starts), where=lengths > 0.0)
     return np.clip(left + inside * (right - left), left, right)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

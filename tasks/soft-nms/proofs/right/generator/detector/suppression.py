@@ -103,3 +103,5 @@ def suppress_per_class(detections: Detections, config: SoftNMSConfig) -> Detecti
     indices = np.array([index for _, index in survivors], dtype=np.int64)
     finals = np.array([-negative for negative, _ in survivors], dtype=np.float64)
     return detections.take(indices, finals)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

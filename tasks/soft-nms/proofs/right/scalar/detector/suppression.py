@@ -77,3 +77,5 @@ def suppress_per_class(detections: Detections, config: SoftNMSConfig) -> Detecti
         kept = kept[: config.max_detections]
     order = np.array([index for _, index in kept], dtype=np.int64)
     return detections.take(order, np.array([-score for score, _ in kept], dtype=np.float64))
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -29,3 +29,5 @@ def greedy_variance(x, kernel, count):
         left = left - column**2
         chosen.append(best)
     return np.array(chosen, dtype=np.int64)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

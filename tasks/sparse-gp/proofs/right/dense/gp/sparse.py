@@ -52,3 +52,5 @@ def predict(model, x, y, noise, x_new, full_cov=False):
     if full_cov:
         return mean, model.kernel(new, new) + cross.T @ spread
     return mean, np.maximum(model.kernel.diag(new) + np.sum(cross * spread, axis=0), 0.0)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

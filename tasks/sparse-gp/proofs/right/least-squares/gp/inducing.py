@@ -33,3 +33,5 @@ def greedy_variance(x: np.ndarray, kernel: Kernel, count: int) -> np.ndarray:
         chosen.append(pivot)
         columns.append(column)
     return np.array(chosen, dtype=np.int64)
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92
