@@ -25,7 +25,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from gateway import provider, requests, tasks
+
+LOADER = b"Loader that installs a program's modules"  # begins the code of `python -c` in every sandbox
 
 
 class Soak:
@@ -40,7 +43,7 @@ class Soak:
         self.runs += 1
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "bench", f"-n{self.workers}"),
-            *("--recode-out=out", "--recode-sandbox=process", "--recode-agent=one-shot", "--recode-model=local"),
+            *("--recode-out=out", "--recode-sandbox=bubblewrap", "--recode-agent=one-shot", "--recode-model=local"),
             *(f"--recode-api-base={self.url}", *(["--recode-resume"] if self.runs > 1 else [])),
         ]
         environ = {**os.environ, "SOAK": str(self.place), "TMPDIR": str(self.place / "tmp")}
@@ -57,6 +60,24 @@ class Soak:
             except (OSError, ProcessLookupError):
                 continue
         return sorted(found)
+
+    def sandboxes(self, of: int | None = None) -> list[int]:
+        """Processes of sandboxes: the children of process `of`, or all of this interpreter. Their environment is bare and has no mark."""
+        words, found = (LOADER, sys.executable.encode()), []
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                command = (path / "cmdline").read_bytes()
+                if all(word in command for word in words) and of in {None, parent}:
+                    found.append(int(path.name))
+            except (OSError, ProcessLookupError):
+                continue
+        return sorted(found)
+
+    def sandbox_killed(self, controller: int) -> None:
+        if pids := self.sandboxes(controller):
+            self.lost += self.workers  # each worker's episode may end with an error, and is played again
+            os.kill(random.choice(pids), signal.SIGKILL)
 
     def kill(self, word: str, number: int, lost: int) -> None:
         pids = self.processes(word)
@@ -78,6 +99,7 @@ class Soak:
             "resets for 5 s": lambda: self.fails(0),
             "gateway killed": lambda: self.kill("pytest_recode.gateway", signal.SIGKILL, self.workers),
             "worker killed": lambda: self.kill("sys.stdin.readline", signal.SIGKILL, 1),
+            "warm sandbox killed": lambda: self.sandbox_killed(controller),
             "SIGTERM": lambda: os.kill(controller, signal.SIGTERM),
             "Ctrl-C": lambda: os.kill(controller, signal.SIGINT),
             "controller killed": lambda: self._controller_killed(controller),
@@ -91,7 +113,7 @@ class Soak:
 def ended(soak: Soak) -> None:
     """Wait until all of a run's processes have ended; 120 s is more than any may take."""
     deadline = time.monotonic() + 120
-    while left := soak.processes():
+    while left := [*soak.processes(), *soak.sandboxes()]:
         if time.monotonic() > deadline:
             sys.exit(f"processes {left} go on after the end of run {soak.runs}")
         time.sleep(0.5)
@@ -134,6 +156,8 @@ def main() -> None:
             threading.Thread(target=disturb, daemon=True).start()
             process.wait()
             over.set()
+            if process.returncode == pytest.ExitCode.USAGE_ERROR:
+                sys.exit((place / f"run-{soak.runs}.txt").read_text())
             ended(soak)
             found = results(place / "out")
             outcomes = Counter(record["outcome"] for record in found)
