@@ -93,6 +93,7 @@ class Settings:
     validate: bool = False
     validate_seeds: int = 3
     validate_json: Path | None = None
+    watch: bool = False
     fail_under: float | None = None
     baseline: Path | None = None
     fail_on: tuple[str, ...] = ("worse",)  # conditions of `metrics/fail_on.py`

@@ -125,6 +125,16 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
         return pytest.ExitCode.INTERRUPTED
 
 
+@pytest.hookimpl(specname="pytest_cmdline_main", tryfirst=True)
+def pytest_watch(config: pytest.Config) -> int | None:
+    """With `--recode-watch`, the session is others' sessions, one after each change."""
+    if not options.watches(config):
+        return None
+    from pytest_recode.plugin import watching
+
+    return watching.watch(run_of(config))
+
+
 def run_of(config: pytest.Config) -> Run:
     """This session's Run, created at first access."""
     if RUN not in config.stash:

@@ -82,6 +82,12 @@ _CONFLICTS = (
         {"validate_seeds": 3},
     ),
     Conflict(
+        ("watch",),
+        lambda run: not run.validate,
+        "--recode-watch requires --recode-validate: add it, or leave out --recode-watch",
+        {"watch": False},
+    ),
+    Conflict(
         ("validate-json",),
         lambda run: not run.validate,
         "--recode-validate-json requires --recode-validate: add it, or leave out --recode-validate-json",

@@ -74,6 +74,7 @@ OPTIONS = (
     Option("test-seconds", "seconds", None, "S", "Limit of one hidden test, or of a benchmark's whole test script. Default: the task's."),
     Option("validate", "flag", False, "", "Check the tasks instead of attempting them: the reference must solve each; the untouched repository, an empty target and one that returns a constant must not."),
     Option("validate-seeds", "count", 3, "N", "With --recode-validate: secret seeds under which the reference and each answer in the task's proofs/ are graded."),
+    Option("watch", "flag", False, "", "With --recode-validate: validate again whenever a file of a task changes, until Ctrl-C. Needs the extra watch."),
     Option("validate-json", "path", None, "FILE", "With --recode-validate: write all findings of all tasks as JSON, for CI (docs/reference/validation-json.md)."),
     Option("fail-under", "percent", None, "PCT", "Add a test at the end that passes if at least PCT per cent of the episodes were solved. An unsolved episode is then not a failed test, in terminal, JUnit and exit status (docs/how-to/run-in-ci.md). Errors still fail the run."),
     Option("baseline", "path", None, "FILE", "Compare the run with this baseline (`pytest-recode bless RUN -o FILE`), task by task, and add a test at the end that fails as --recode-fail-on says (docs/how-to/gate-a-pull-request.md). An unsolved episode is then not a failed test. Errors still fail the run."),
@@ -113,6 +114,11 @@ def add(parser: pytest.Parser) -> None:
 def given(config: pytest.Config) -> bool:
     """Whether the command line or the ini file sets any option of this plugin."""
     return any(_raw(config, option)[0] is not None for option in OPTIONS)
+
+
+def watches(config: pytest.Config) -> bool:
+    """Whether `--recode-watch` is set. Imports nothing, because every session asks."""
+    return bool(next(_raw(config, option)[0] for option in OPTIONS if option.name == "watch"))
 
 
 def settings(config: pytest.Config) -> Settings:

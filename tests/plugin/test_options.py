@@ -324,6 +324,11 @@ CASES = {
     "validate-seeds": Case(
         session="seeds", values=("4",), effect=lambda seen: (seen.root / "gradings").read_text("utf-8") == 4 * "x"
     ),
+    "watch": Case(
+        session="watched",
+        values=("true",),
+        effect=lambda seen: "--recode-watch: none of these exists: nowhere" in words(seen.result),
+    ),
     "validate-json": Case(
         session="seeds", values=("found.json",), effect=lambda seen: (seen.root / "found.json").is_file()
     ),
@@ -413,6 +418,7 @@ ALWAYS = {
         "--recode-feedback=L0",
     ),
     "untold": ("--recode-sandbox=process", "--recode-model=sim/expert", "--recode-turns=1"),
+    "watched": ("nowhere", "--recode-sandbox=process", "--recode-validate"),
     "unsent": ("--recode-sandbox=process", "--recode-model=sim/expert", "--recode-turns=1"),
     "divided": ("--recode-sandbox=process", "--recode-agent=own_agents:ONE", "--recode-attempts=2", "--recode-turns=1"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
