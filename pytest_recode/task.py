@@ -144,6 +144,7 @@ class Task:
     paper: Paper = Paper()
     domain: str = ""
     tags: tuple[str, ...] = ()
+    subsets: tuple[str, ...] = ()  # parts of the set that the task belongs to, such as quick
     difficulty: str = ""
     environment: Environment = Environment()
     limits: Limits = Limits()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RUN = pytest.StashKey["Run"]()
 
 MARKER = (
-    "recode(task, domain, difficulty, format, model, feedback, attempt, and further values from the task's format): "
+    "recode(task, domain, difficulty, subset, format, model, feedback, attempt, and further values from the task's format): "
     "an episode of a research-code task; "
     "select with -m recode or -m \"recode(domain='nlp')\""
 )

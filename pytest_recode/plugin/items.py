@@ -67,7 +67,8 @@ class TaskItem(pytest.Item):
         own = {"task": task.id, "domain": task.domain, "difficulty": task.difficulty, "format": task.format, **facts}
         # -m compares with these types and no others
         more = {key: value for key, value in task.facts.items() if value is None or isinstance(value, str | int)}
-        self.add_marker(pytest.mark.recode(**{**more, **own}))
+        for part in task.subsets or (None,):  # a marker for each: an expression compares with one value
+            self.add_marker(pytest.mark.recode(**{**more, **own, "subset": part}))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name if self.name.startswith(f"{self.task.id}/") else f"{self.task.id} {self.name}"

@@ -84,6 +84,7 @@ PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("paper", "date"): ("2013", "2013-06", "2013-06-04", "2013-6", "4.6.2013", "2013-06-04\n", 2013),
     ("domain",): ("ml", "two words", "-x", "ml\n"),
     ("tags",): (["a", "b.c-d_e"], ["a b"], ["a", "a"], ["ä"], [1]),
+    ("subsets",): (["quick"], ["quick", "slow-1"], ["a b"], ["a", "a"], "quick"),
     ("difficulty",): ("easy", "medium", "hard", "Easy"),
     ("environment",): ({"image": "a", "dockerfile": "task.yaml"}, {"image": "a"}, {"dockerfile": "task.yaml"}),
     ("environment", "name"): ("py312", "torch-2.1", 3.12, "two words", "/usr/bin/python3"),

@@ -51,6 +51,9 @@ def test_hidden_tests_are_not_collected_as_tests(make_task: Callable[..., Path],
         (["-m", "recode"], ["other", "tiny"]),
         (["-m", "recode(domain='nlp')"], ["other"]),
         (["-m", "recode(domain='ml', difficulty='easy', feedback='L3')"], ["tiny"]),
+        (["-m", "recode(subset='quick')"], ["tiny"]),
+        (["-m", "recode(subset='own', domain='ml')"], ["tiny"]),
+        (["-m", "not recode(subset='quick')"], ["other"]),
         (["-m", "not recode"], []),
         (["bench/other/task.yaml::episode[sim/graduate-L3]"], ["other"]),
         (["bench/tiny"], ["tiny"]),
@@ -58,7 +61,7 @@ def test_hidden_tests_are_not_collected_as_tests(make_task: Callable[..., Path],
 )
 @pytest.mark.mostly_slow(one_in=2)
 def test_selection(make_task: Callable[..., Path], recode: Run, select: list[str], expected: list[str]) -> None:
-    make_task()
+    make_task(manifest="subsets: [quick, own]\n")
     make_task("other", domain="nlp")
     result = recode("--collect-only", "-q", "--recode-model=sim/graduate", "--recode-feedback=L3", *select)
     assert [line.split("/")[1] for line in ids(result)] == expected

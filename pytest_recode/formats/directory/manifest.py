@@ -71,6 +71,7 @@ def load(path: Path) -> tuple[Task, ...]:
             paper=Paper(**values.get("paper", {})),
             domain=values.get("domain", ""),
             tags=values.get("tags", ()),
+            subsets=values.get("subsets", ()),
             difficulty=values.get("difficulty", ""),
             environment=_environment(document, root, names, values.get("environment", {})),
             limits=limits,
@@ -116,6 +117,7 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
             ),
             "domain": text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"),
             "tags": several(text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"), "words"),
+            "subsets": several(text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"), "words"),
             "difficulty": one_of("easy", "medium", "hard"),
             "environment": mapping(
                 {
