@@ -34,7 +34,7 @@ def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
 
 def differences(first: tuple[Row, Sequence[Attempt]], second: tuple[Row, Sequence[Attempt]]) -> list[str]:
     """List the differences of two rows except their source, each as "turns 10 / 3"; tasks with other files are last."""
-    one, other = _facts(*first), _facts(*second)
+    one, other = (_chosen(row, _facts(row, attempts)) for row, attempts in (first, second))
     found = [
         f"{key} {' + '.join(one[key])} / {' + '.join(other[key])}"
         for key in one
@@ -79,13 +79,18 @@ def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, tuple[str, ...]]:
     }
 
 
+def _chosen(row: Row, facts: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The facts without those that follow from the policy: an episode without feedback has one turn."""
+    return {key: values for key, values in facts.items() if not (key == "turns" and row.feedback == "none")}
+
+
 _COLUMNS = ("model", "agent", "feedback", "paper")
 """Values that have their own column in tables."""
 
 
 def _distinguished(found: Rows) -> dict[Row, tuple[Attempt, ...]]:
     """Set `differs` of every row: differences from other rows of its format, and between its own attempts."""
-    facts = {row: _facts(row, attempts) for row, attempts in found.items()}
+    facts = {row: _chosen(row, _facts(row, attempts)) for row, attempts in found.items()}
     named: dict[Row, tuple[Attempt, ...]] = {}
     for row, attempts in found.items():
         beside = [facts[other] for other in found if other.format == row.format]

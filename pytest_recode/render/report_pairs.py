@@ -137,7 +137,8 @@ def _against(base: Row, rows: Rows) -> list[tuple[Row, Row]]:
 
 
 def default_pairs(rows: Rows) -> list[tuple[Row, Row]]:
-    """The default pairs: rows that differ in one thing (model, level, paper, run, a setting), the first such row against each other one.
+    """The default pairs: rows that differ in one thing (model, level, paper, run, a setting), the first such row against each other one,
+    and a row without feedback against each policy of the same model.
 
     A row that differs from all others in more than one thing is compared with the first row of its format; if it is the first row, with
     every other one. A published row is compared with
@@ -151,6 +152,9 @@ def default_pairs(rows: Rows) -> list[tuple[Row, Row]]:
             one = first.setdefault(replace(row, **free), row)
             if one is not row:
                 pairs.append((row, one) if one.paper and not row.paper else (one, row))
+    for row in own:
+        if row.feedback == "none":
+            pairs += [(row, other) for other in own if other.feedback != "none" and _without(row) == _without(other)]
     for row in own:
         first_row = next(one for one in own if one.format == row.format)
         if row is not first_row and not any(row in pair for pair in pairs):
@@ -167,6 +171,12 @@ def default_pairs(rows: Rows) -> list[tuple[Row, Row]]:
         ]
         pairs += named or [(of_format[0], one) for one in theirs if of_format[0].paper == one.paper]
     return list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
+
+
+def _without(row: Row) -> Row:
+    """The row without its policy, and without the settings that only a policy with feedback has a choice of."""
+    chosen = tuple(setting for setting in row.settings if setting[0] not in ("turns", "researcher"))
+    return replace(row, feedback="", settings=chosen, **_SAME)
 
 
 _SAME: dict[str, Any] = {"source": "", "differs": ""}

@@ -195,3 +195,17 @@ def test_a_near_miss_is_not_rounded_into_a_contradiction() -> None:
         "0.062",
         "6.1e-05",
     ]
+
+
+def test_a_row_without_feedback_is_compared_with_each_policy(tmp_path: Path) -> None:
+    """It has one turn, whatever --recode-turns says, and this is no difference of its own."""
+    grid = [one for model in "mn" for policy in ("none", "L0", "L4") for one in played(model, policy, 4)]
+    found = read_rows(run(tmp_path / "run", grid))
+    assert [row.differs for row in found] == [""] * 6
+    table = comparisons(found)
+    assert set(pairs(table)) == {
+        *((f"m, {policy}", f"n, {policy}") for policy in ("none", "L0", "L4")),
+        *((f"{model}, none", f"{model}, {level}") for model in "mn" for level in ("L0", "L4")),
+        *((f"{model}, L0", f"{model}, L4") for model in "mn"),
+    }
+    assert {row["differ"] for row in table.rows} >= {"feedback none / L0", "feedback none / L4"}
