@@ -389,6 +389,20 @@ def overview(place: Path, *records: dict[str, Any]) -> Page:
     return Page(files(build.report(own, found, [], [], [], without), [])["index.html"])
 
 
+def test_a_cell_has_the_result_of_each_attempt(tmp_path: Path) -> None:
+    page = overview(
+        tmp_path,
+        samples.record("a", (1, 3), attempt=2),
+        samples.record("a", (0, 1, 4), attempt=1, levels=[None, "L1", "L2"]),
+    )
+    text = squeezed(page.text)
+    assert text.index("✓ turn 3, L2") < text.index("3 of 4")
+    assert "A cell has one result for each attempt." in text
+    single = squeezed(overview(tmp_path / "single", samples.record("a", (1, 3))).text)
+    assert "3 of 4" in single
+    assert "for each attempt" not in single
+
+
 def test_equal_rows_are_called_equal(tmp_path: Path) -> None:
     equal = [samples.record(task, (4,), model=model) for task in "ab" for model in "mn"]
     text = squeezed(overview(tmp_path / "equal", *equal).text)
@@ -622,16 +636,41 @@ def test_each_transcript_is_read_once(project: Path) -> None:
     assert max(map(opened.count, opened)) == 1
 
 
-def dom(path: Path) -> str:
+def dom(path: Path, *more: str) -> str:
     """The page after its scripts ran in a browser."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("needs chromium: apt-get install chromium")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path.parent / 'browser'}"]
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path.parent / 'browser'}", *more]
     done = subprocess.run(
         [browser, *options, "--dump-dom", path.as_uri()], capture_output=True, text=True, check=True, timeout=300
     )
     return done.stdout
+
+
+@pytest.mark.slow
+def test_no_page_is_wider_than_a_narrow_window(tmp_path: Path) -> None:
+    """A frame of 420 pixels reports the width that each page of the report needs."""
+    models = [f"organisation/a-model-with-a-long-name-{number}" for number in range(3)]
+    records = [
+        samples.record(task, (1, 4 if task < model[-1] else 2), model=model) for model in models for task in "012"
+    ]
+    own = rows_of([samples.run(tmp_path / "run", records)]).own
+    without = Without()
+    found = build.episodes(own, without, Path.is_file, ReadTranscripts(with_pairs=False))
+    text = files(build.report(own, found, [], [], [], without), found.pages)["index.html"]
+    (tmp_path / "report.html").write_text(text, "utf-8")
+    ids = ("overview", "tasks", "compare", "provenance", "tables", "e1")
+    (tmp_path / "frame.html").write_text(
+        "<iframe id=frame width=420 height=900 src=report.html></iframe><pre id=found></pre><script>"
+        "frame.onload = () => {const page = frame.contentWindow; let said = ''; page.document.querySelectorAll('details').forEach((one) => {one.open = true;});"
+        f"for (const id of {json.dumps(ids)}) {{page.document.querySelectorAll('.page').forEach((one) => one.classList.toggle('current', one.id === id));"
+        "said += id + ' ' + page.document.documentElement.scrollWidth + ' ';} found.textContent = said;}</script>"
+    )
+    said = Page(dom(tmp_path / "frame.html", "--allow-file-access-from-files")).text
+    widths = dict(re.findall(r"(\w+) (\d+) ", said))
+    assert set(widths) == set(ids)
+    assert {name for name, width in widths.items() if int(width) > 420} == set()
 
 
 @pytest.mark.slow

@@ -39,7 +39,10 @@ class MatrixLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
+    """`several`: a cell may have several episodes, one for each attempt."""
+
     heads: tuple[str, ...]
+    several: bool
     lines: tuple[MatrixLine, ...]
 
 
@@ -54,7 +57,11 @@ def matrix(rows: Rows, names: Mapping[Row, str], pages: Pages) -> Matrix:
         _line(f"{task} ({task_format})" if several else task, [found.get(row, []) for row in rows], pages)
         for (task_format, task), found in sorted(by_task.items(), key=lambda item: item[0])
     ]
-    return Matrix(heads=tuple(names[row] for row in rows), lines=tuple(lines))
+    return Matrix(
+        heads=tuple(names[row] for row in rows),
+        several=any(len(cell.entries) > 1 for line in lines for cell in line.cells),
+        lines=tuple(lines),
+    )
 
 
 def _line(task: str, cells: Sequence[Sequence[Attempt]], pages: Pages) -> MatrixLine:
@@ -73,18 +80,33 @@ def _line(task: str, cells: Sequence[Sequence[Attempt]], pages: Pages) -> Matrix
 
 def _cell(attempts: Sequence[Attempt], pages: Pages) -> MatrixCell:
     entries = tuple(
-        Entry(page=pages[episode_key(each)], outcome=each.outcome, text=outcome_text(each)) for each in attempts
+        Entry(page=pages[episode_key(each)], outcome=each.outcome, text=_entry_text(each))
+        for each in sorted(attempts, key=lambda each: each.number)
     )
     return MatrixCell(entries=entries, sort=sum(map(_worth, attempts)) / len(attempts) if attempts else -2.0)
 
 
 def outcome_text(attempt: Attempt) -> str:
-    """The outcome in a few characters: the turn that solved it, or the cases that pass after the last turn."""
+    """The outcome in a few words: the turn that solved it, or the cases that pass after the last turn."""
+    return f"solved in {_solving_turn(attempt)}" if attempt.solved_turn is not None else _unsolved_text(attempt)
+
+
+def _entry_text(attempt: Attempt) -> str:
+    """As short as a column is narrow; the page explains it."""
+    if attempt.solved_turn is not None:
+        return f"✓ {_solving_turn(attempt)}"
+    return _unsolved_text(attempt).removesuffix(" cases")
+
+
+def _solving_turn(attempt: Attempt) -> str:
+    number = attempt.solved_turn or 0
+    level = attempt.turns[number - 1].level if 0 < number <= len(attempt.turns) else None
+    return f"turn {number}{f', {level}' if level else ''}"
+
+
+def _unsolved_text(attempt: Attempt) -> str:
     if attempt.outcome == "error":
         return "error"
-    if attempt.solved_turn is not None:
-        level = attempt.turns[attempt.solved_turn - 1].level if len(attempt.turns) >= attempt.solved_turn else None
-        return f"solved in turn {attempt.solved_turn}{f', {level}' if level else ''}"
     last = attempt.turns[-1] if attempt.turns else None
     return f"{last.passed} of {last.total} cases" if last else "unsolved"
 
