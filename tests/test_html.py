@@ -374,9 +374,9 @@ def test_many_rows_have_panels_with_intervals_and_short_sentences(played: Path) 
         without,
     )
     assert len(page.answers[0].contrasts) == 11
-    assert page.answers[0].headline.count("model ") < 6
+    assert page.answers[0].headline.count("model ") < 8
     text = files(page, [])["index.html"]
-    assert "5 more rows" in text
+    assert "1 more row<" in text
     assert "run: interrupted episodes: 3" in text
     assert "Fewer than 20 tasks were played by all rows" in text
 
@@ -406,14 +406,47 @@ def test_a_cell_has_the_result_of_each_attempt(tmp_path: Path) -> None:
 def test_equal_rows_are_called_equal(tmp_path: Path) -> None:
     equal = [samples.record(task, (4,), model=model) for task in "ab" for model in "mn"]
     text = squeezed(overview(tmp_path / "equal", *equal).text)
-    assert "It solved as much as n, L0 of the tasks that both played." in text
+    assert "Equally good on the tasks that both played: n, L0." in text
     assert "not certain that" not in text
     assert "no, equal" in text
-    assert "by chance" not in text
+    assert "can be certain" not in text
     third = [samples.record(task, (0,), model="o") for task in "ab"]
     text = squeezed(overview(tmp_path / "third", *equal, *third).text)
-    assert "It is not certain that it is better than o, L0: differences of this size also occur by chance." in text
-    assert "It solved as much as n, L0 of the tasks that both played." in text
+    assert "It is not certain that it is better than o, L0 (p is not below 0.05)." in text
+    assert (
+        "With 2 tasks and 3 pairs of rows, no difference can be certain: the smallest possible adjusted p is 1." in text
+    )
+    assert "Equally good on the tasks that both played: n, L0." in text
+
+
+def test_the_overview_says_whether_a_difference_could_have_been_certain(tmp_path: Path) -> None:
+    """Six tasks that all change the same way give p = 0.031; with three rows, this is multiplied by three."""
+
+    def played(models: str) -> list[dict[str, Any]]:
+        return [samples.record(task, (4 if model == "m" else 0,), model=model) for task in "abcdef" for model in models]
+
+    text = squeezed(overview(tmp_path / "two", *played("mn")).text)
+    assert "It is better than n, L0 (p < 0.05)." in text
+    text = squeezed(overview(tmp_path / "three", *played("mno")).text)
+    assert (
+        "With 6 tasks and 3 pairs of rows, no difference can be certain: the smallest possible adjusted p is 0.094."
+        in text
+    )
+    assert "6 / 0 of 6 0.031 0.094 model m / n" in text
+
+
+def test_pairs_of_tasks_with_attempts(tmp_path: Path) -> None:
+    """A task that one row solved in both attempts and the other in one shows the attempt in which they differ."""
+    records = [
+        samples.record("a", passed, model=model, attempt=attempt)
+        for model, attempt, passed in (("m", 1, (4,)), ("m", 2, (0, 4)), ("n", 1, (4,)), ("n", 2, (0, 1, 2)))
+    ]
+    text = squeezed(overview(tmp_path, *records).text)
+    assert "m, L0 solves 50.00 points more than n, L0; this is not certain" in text
+    assert "a: solved in 2 of 2 attempts / solved in 1 of 2 attempts" in text
+    assert "a, attempt 2, turn by turn" in text
+    assert "1 no feedback: 0 of 4 cases no feedback: 0 of 4 cases 2 L0: 4 of 4 cases L0: 1 of 4 cases 3 ended" in text
+    assert "m, L0 / n, L0 model m / n 100.00 50.00 -50.00" in text
 
 
 def test_answers_that_could_not_be_used_weaken_the_numbers(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ class Comparison:
     interval: Interval  # of the difference; excludes 0 exactly if p < 0.05
     p: float
     units: str  # units that the test treats as independent: "12 tasks", "20 papers"
+    least_p: float  # the smallest p that the test can give with so many units, if all of them change the same way
 
 
 def compare(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int | None = None) -> Comparison | None:
@@ -54,7 +55,7 @@ def compare(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int 
     test = tested(first, second, within=within)
     everything = {attempt.task for attempt in (*first, *second)}
     found = paired(test.units, item=test.item)
-    return _comparison(list(pairs.items()), found, test.words, len(everything) - len(pairs))
+    return _comparison(list(pairs.items()), found, test.words, len(test.units), len(everything) - len(pairs))
 
 
 def tested(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int | None) -> Tested:
@@ -83,11 +84,15 @@ def turns(pairs: Sequence[tuple[str, bool, bool]], *, unpaired: int) -> Comparis
         changes[task] = (change + after - before, weight + 1)
     found = paired([Unit(change=Fraction(change), weight=weight) for change, weight in changes.values()])
     scores = [(task, (Fraction(before), Fraction(after))) for task, before, after in pairs]
-    return _comparison(scores, found, _tasks(len(changes)), unpaired)
+    return _comparison(scores, found, _tasks(len(changes)), len(changes), unpaired)
 
 
 def _comparison(
-    pairs: Sequence[tuple[str, tuple[Fraction, Fraction]]], found: Difference, units: str, unpaired: int
+    pairs: Sequence[tuple[str, tuple[Fraction, Fraction]]],
+    found: Difference,
+    units: str,
+    number: int,
+    unpaired: int,
 ) -> Comparison:
     return Comparison(
         pairs=len(pairs),
@@ -102,6 +107,7 @@ def _comparison(
         interval=found.interval,
         p=found.p,
         units=units,
+        least_p=2.0 ** (1 - number),
     )
 
 

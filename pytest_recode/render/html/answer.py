@@ -19,15 +19,19 @@ CERTAIN = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """The best row against another one. `differ`: what else than the name distinguishes them. `p`: adjusted; None: no common task.
-    `equal`: both solved the same share of the tasks that both played."""
+    """The best row against another one. `differ`: what else than the name distinguishes them. `adjusted`: the p value, adjusted; None: no
+    common task. `equal`: both solved the same share of the tasks that both played."""
 
     other: str
     differ: str
-    text: str
-    certain: bool
+    difference: str = ""
+    interval: str = ""
+    tasks: str = "none"
+    p: str = ""
+    p_adjusted: str = ""
+    certain: bool = False
     equal: bool = False
-    p: float | None
+    adjusted: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,51 +69,68 @@ def _answer(
         f" (95 % interval: {shown('interval', (100 * low, 100 * high))})."
     )
     others = sorted((row for row in shares if row is not best), key=lambda row: -shares[row][0])
-    contrasts = _contrasts(best, others, rows, names)
-    return Answer(benchmark=benchmark, headline=f"{result} {_verdict(names[best], contrasts)}", contrasts=contrasts)
+    contrasts, limit = _contrasts(best, others, rows, names)
+    return Answer(benchmark=benchmark, headline=f"{result} {_verdict(contrasts, limit)}", contrasts=contrasts)
 
 
-def _verdict(best: str, contrasts: Sequence[Contrast]) -> str:
+def _verdict(contrasts: Sequence[Contrast], limit: str) -> str:
     if not contrasts:
         return "There is no other row to compare it with."
     certain = [each.other for each in contrasts if each.certain]
     open_ = [each.other for each in contrasts if not (each.certain or each.equal)]
     equal = [each.other for each in contrasts if each.equal]
-    if certain and open_:
-        found = f"It is better than {listed(certain, 'and')} (p < {CERTAIN}); it is not certain that it is better than {listed(open_, 'or')}."
-    elif certain:
-        found = f"It is better than {listed(certain, 'and')}; this is not a chance result (p < {CERTAIN})."
-    elif open_:
-        found = f"It is not certain that it is better than {listed(open_, 'or')}: differences of this size also occur by chance."
-    else:
-        found = ""
-    same = f"It solved as much as {listed(equal, 'and', 1)} of the tasks that both played." if equal else ""
-    return " ".join(filter(None, (found, same)))
+    sentences = []
+    if equal:
+        sentences.append(f"Equally good on the tasks that both played: {listed(equal, 'and')}.")
+    if certain:
+        sentences.append(f"It is better than {listed(certain, 'and')} (p < {CERTAIN}).")
+    if open_:
+        sentences.append(f"It is not certain that it is better than {listed(open_, 'or')} (p is not below {CERTAIN}).")
+        sentences.append(limit)
+    return " ".join(filter(None, sentences))
 
 
-def _contrasts(best: Row, others: Sequence[Row], rows: Rows, names: Mapping[Row, str]) -> tuple[Contrast, ...]:
+def _contrasts(
+    best: Row, others: Sequence[Row], rows: Rows, names: Mapping[Row, str]
+) -> tuple[tuple[Contrast, ...], str]:
+    """The contrasts, and a sentence if no difference could be certain with so few tasks and so many rows."""
     results = [compare(rows[other], rows[best]) for other in others]
-    tested = [result.p for result in results if result is not None]
+    tested = [result for result in results if result is not None]
     # The best row was chosen among all pairs, so the p values are adjusted for all of them
     everything = (len(others) + 1) * len(others) // 2
-    adjusted = iter(holm([*tested, *[1.0] * (everything - len(tested))]))
-    return tuple(
+    adjusted = iter(holm([*(result.p for result in tested), *[1.0] * (everything - len(tested))]))
+    contrasts = tuple(
         _contrast(
             names[other],
-            "; ".join(differences((best, rows[best]), (other, rows[other]))),
+            "; ".join(differences((best, rows[best]), (other, rows[other]))) or "nothing recorded",
             result,
             next(adjusted) if result is not None else None,
         )
         for other, result in zip(others, results, strict=True)
     )
+    least, units = min(((result.least_p, result.units) for result in tested), default=(0.0, ""))
+    return contrasts, _limit(least, units, everything)
 
 
-def _contrast(other: str, differ: str, result: Comparison | None, p: float | None) -> Contrast:
-    if result is None or p is None:
-        return Contrast(other=other, differ=differ, text="no task was played by both", certain=False, p=None)
-    text = (
-        f"{shown('points', 100 * result.difference)} points on {plural(result.pairs, 'task')} that both played (95 %:"
-        f" {shown('interval', (100 * result.interval[0], 100 * result.interval[1]))}); solved more often: {len(result.only_second)},"
-        f" less often: {len(result.only_first)}; p = {shown('p', p)}"
+def _limit(least: float, units: str, pairs: int) -> str:
+    if least * pairs < CERTAIN:
+        return ""
+    of = f" and {pairs} pairs of rows" if pairs > 1 else ""
+    return f"With {units}{of}, no difference can be certain: the smallest possible adjusted p is {shown('p', min(1.0, least * pairs))}."
+
+
+def _contrast(other: str, differ: str, result: Comparison | None, adjusted: float | None) -> Contrast:
+    if result is None or adjusted is None:
+        return Contrast(other=other, differ=differ)
+    return Contrast(
+        other=other,
+        differ=differ,
+        difference=shown("points", 100 * result.difference),
+        interval=shown("interval", (100 * result.interval[0], 100 * result.interval[1])),
+        tasks=f"{len(result.only_second)} / {len(result.only_first)} of {result.pairs}",
+        p=shown("p", result.p),
+        p_adjusted=shown("p", adjusted),
+        certain=adjusted < CERTAIN,
+        equal=result.difference == 0,
+        adjusted=adjusted,
     )
-    return Contrast(other=other, differ=differ, text=text, certain=p < CERTAIN, equal=result.difference == 0, p=p)

@@ -19,7 +19,7 @@ from pytest_recode.render.report_table import Rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """An episode of one of the two rows."""
+    """A task in one of the two rows: an episode, and the outcome of the task in `text`."""
 
     page: str
     outcome: str
@@ -28,9 +28,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """A task whose result differs. `turns`: for each turn what happened in the two episodes, "" if it had ended."""
+    """A task whose result differs. `attempt`: which one of several its episodes are, or "". `turns`: for each turn what happened in the two
+    episodes, "" if it had ended."""
 
     task: str
+    attempt: str
     first: Side
     second: Side
     turns: tuple[tuple[str, str], ...]
@@ -38,9 +40,17 @@ class Changed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
+    """Two rows. Shares and `difference`, which is second minus first, are percentages and points; `p_adjusted`: for all pairs."""
+
     first: str
     second: str
     differ: str
+    first_share: str
+    second_share: str
+    difference: str
+    interval: str
+    p: str
+    p_adjusted: str
     test: str
     numbers: tuple[tuple[str, str], ...]
     lost: tuple[Changed, ...]
@@ -57,6 +67,12 @@ def pair_views(rows: Rows, names: Mapping[Row, str], pages: Pages) -> tuple[Pair
             first=names[one],
             second=names[other],
             differ="; ".join(differences((one, rows[one]), (other, rows[other]))) or "nothing recorded",
+            first_share=shown("percent", 100 * result.first),
+            second_share=shown("percent", 100 * result.second),
+            difference=shown("points", 100 * result.difference),
+            interval=shown("interval", (100 * result.interval[0], 100 * result.interval[1])),
+            p=shown("p", result.p),
+            p_adjusted=shown("p", p),
             test=_test(names[one], names[other], result, p),
             numbers=_numbers(names[one], names[other], result),
             lost=tuple(_changed(result.only_first, rows[one], rows[other], pages)),
@@ -67,28 +83,27 @@ def pair_views(rows: Rows, names: Mapping[Row, str], pages: Pages) -> tuple[Pair
 
 
 def _test(first: str, second: str, result: Comparison, p: float) -> str:
-    low, high = (100 * end for end in result.interval)
-    points = abs(100 * result.difference)
+    ends = tuple(100 * end for end in result.interval)
     if result.difference == 0:
         begin = "Both rows solve equally much"
     else:
         better, worse = (second, first) if result.difference > 0 else (first, second)
-        certain = "this is not a chance result" if p < 0.05 else "a difference of this size also occurs by chance"
-        begin = f"{better} solves {points:.1f} points more than {worse}; {certain}"
+        ends = ends if result.difference > 0 else (-ends[1], -ends[0])
+        begin = f"{better} solves {abs(100 * result.difference):.2f} points more than {worse}; this is {'' if p < 0.05 else 'not '}certain"
     return (
-        f"{begin}. Second minus first: {shown('points', 100 * result.difference)} points, 95 %: {shown('interval', (low, high))},"
-        f" p = {shown('p', p)} (adjusted for all pairs on this page), test by {result.units}."
+        f"{begin} (95 % interval: {shown('interval', ends)}; p = {shown('p', result.p)}, adjusted for all pairs on this page:"
+        f" {shown('p', p)}; paired test of {result.units})."
     )
 
 
 def _numbers(first: str, second: str, result: Comparison) -> tuple[tuple[str, str], ...]:
     return (
         ("tasks that both played", str(result.pairs)),
-        ("solved by both", str(result.both)),
-        (f"only, or more often, by {first}", str(len(result.only_first))),
-        (f"only, or more often, by {second}", str(len(result.only_second))),
+        ("solved equally often", str(result.both)),
+        (f"solved more often by {first}", str(len(result.only_first))),
+        (f"solved more often by {second}", str(len(result.only_second))),
         ("solved by neither", str(result.neither)),
-        ("tasks that only one of them played, in no number above", str(result.unpaired)),
+        ("played by only one of them, not counted", str(result.unpaired)),
     )
 
 
@@ -96,21 +111,34 @@ def _changed(
     tasks: Sequence[str], first: Sequence[Attempt], second: Sequence[Attempt], pages: Pages
 ) -> Iterator[Changed]:
     for task in tasks:
-        one, other = _played(first, task), _played(second, task)
+        mine, theirs = _played(first, task), _played(second, task)
+        one, other = _different(mine, theirs)
         yield Changed(
             task=task,
-            first=_side(one, pages),
-            second=_side(other, pages),
+            attempt=f"attempt {one.number}" if len(mine) > 1 and one.number == other.number else "",
+            first=_side(one, mine, pages),
+            second=_side(other, theirs, pages),
             turns=tuple((_turn_text(here), _turn_text(there)) for here, there in zip_longest(one.turns, other.turns)),
         )
 
 
-def _played(attempts: Sequence[Attempt], task: str) -> Attempt:
-    return next(each for each in attempts if each.task == task and each.played)
+def _played(attempts: Sequence[Attempt], task: str) -> list[Attempt]:
+    return sorted((each for each in attempts if each.task == task and each.played), key=lambda each: each.number)
 
 
-def _side(attempt: Attempt, pages: Pages) -> Side:
-    return Side(page=pages[episode_key(attempt)], outcome=attempt.outcome, text=outcome_text(attempt))
+def _different(first: Sequence[Attempt], second: Sequence[Attempt]) -> tuple[Attempt, Attempt]:
+    """The first attempt of the same number of which one row solved the task and the other did not; otherwise the first of each."""
+    beside = {each.number: each for each in second}
+    both = [(each, beside[each.number]) for each in first if each.number in beside]
+    return next(
+        ((one, other) for one, other in both if one.solved_within() != other.solved_within()), (first[0], second[0])
+    )
+
+
+def _side(attempt: Attempt, attempts: Sequence[Attempt], pages: Pages) -> Side:
+    solved = sum(each.solved_within() for each in attempts)
+    text = outcome_text(attempt) if len(attempts) == 1 else f"solved in {solved} of {len(attempts)} attempts"
+    return Side(page=pages[episode_key(attempt)], outcome=attempt.outcome, text=text)
 
 
 def _turn_text(turn: TurnScore | None) -> str:

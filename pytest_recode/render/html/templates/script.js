@@ -73,8 +73,6 @@ addEventListener("DOMContentLoaded", () => {
     kind.addEventListener("change", apply);
     apply();
   }
-  const pair = document.getElementById("pair");
-  if (pair) pair.addEventListener("change", () => all(".pair").forEach((each) => { each.hidden = !!pair.value && each.id !== pair.value; }));
 
   all("[data-open], [data-close]").forEach((button) => button.addEventListener("click", () => {
     const open = "open" in button.dataset;
