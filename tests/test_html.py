@@ -435,6 +435,39 @@ def test_the_overview_says_whether_a_difference_could_have_been_certain(tmp_path
     assert "6 / 0 of 6 0.031 0.094 model m / n" in text
 
 
+def test_settings_that_all_rows_share_are_apart_from_those_that_differ(tmp_path: Path) -> None:
+    records = [samples.record("a", (4,), model="m", feedback=policy) for policy in ("L0", "L4")]
+    text = squeezed(overview(tmp_path / "two", *records).text)
+    shared, differing = text.split("Settings and recorded values in which rows differ")
+    shared = shared.partition("Settings and recorded values that all rows share")[2]
+    assert "test-output none" in shared
+    assert "temperature not set" in shared
+    assert "rowfeedback m, L0 L0 m, L4 L4 Tasks, with the digest" in differing
+    text = squeezed(overview(tmp_path / "one", records[0]).text)
+    assert "Settings and recorded values settingvalue run run" in text
+
+
+def test_the_overview_says_what_was_looked_for_and_not_found(tmp_path: Path) -> None:
+    lost = [samples.record(task, (), outcome="error") for task in "ab"]
+    text = squeezed(overview(tmp_path, samples.record("c", (4,)), *lost).text)
+    assert "2 episodes of 3 ended with an error" in text
+    assert "(sandbox): 2, of a, b." in text
+    _, _, rest = text.partition("Looked for and not found: ")
+    names = rest.partition(".")[0].split(", ")
+    assert "candidates that interfered with their judge" in names
+    assert "errors" not in names
+
+
+def test_a_note_names_the_run_without_its_path(tmp_path: Path, command: Command) -> None:
+    directory = samples.run(tmp_path / "private" / "mine", [samples.record("a", (4,))])
+    (directory / "unreadable.jsonl").write_text(json.dumps({"task": "broken"}) + "\n")
+    done = command(tmp_path, "html", str(directory), "-o", "report.html")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "report.html").read_text()
+    assert "mine: tasks that could not be read" in text
+    assert "private" not in text
+
+
 def test_pairs_of_tasks_with_attempts(tmp_path: Path) -> None:
     """A task that one row solved in both attempts and the other in one shows the attempt in which they differ."""
     records = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,8 +68,18 @@ def _html(given: argparse.Namespace) -> str:
             f"left out, because they analyse the code of every turn: {', '.join(_SLOW_TABLES)}; pytest-recode report has them"
         )
     tables = [table for make in made.values() if (table := make()) is not None]
-    report = build.report(found.own, episodes, tables, table_notes, found.notes, without)
+    notes = [_without_path(note, given.runs) for note in found.notes]
+    report = build.report(found.own, episodes, tables, table_notes, notes, without)
     return _written(files(report, episodes.pages), given.output)
+
+
+def _without_path(note: str, runs: Sequence[Path]) -> str:
+    """The note with the name of the run's directory instead of its path, because a report is for others."""
+    for run in runs:
+        directory = run if run.is_dir() else run.parent
+        if note.startswith(f"{directory}: "):
+            return f"{directory.resolve().name}{note[len(str(directory)) :]}"
+    return note
 
 
 def _written(contents: Mapping[str, str], output: Path) -> str:

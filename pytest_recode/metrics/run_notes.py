@@ -23,7 +23,7 @@ def unreadable(path: Path) -> list[str]:
     if not tasks:
         return []
     return [
-        f"{path.parent}: tasks that could not be read during the run, not counted here: {some_of(tasks, 5)}; --tasks counts them as missing"
+        f"{path.parent}: tasks that could not be read during the run, not counted here: {some_of(tasks, 5)}; pytest-recode report with --tasks counts them as missing"
     ]
 
 

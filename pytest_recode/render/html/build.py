@@ -18,7 +18,7 @@ from pytest_recode.render.html.matrix import matrix
 from pytest_recode.render.html.names import Pages, episode_key, labels
 from pytest_recode.render.html.page import EpisodePage, Report, episode_page
 from pytest_recode.render.html.pairs_view import pair_views
-from pytest_recode.render.html.provenance import Times, caveats, settings_table, spent, tasks_table
+from pytest_recode.render.html.provenance import Times, caveats, clear, settings_tables, spent, tasks_table
 from pytest_recode.render.html.redaction import Without
 from pytest_recode.render.html.table_view import table_view
 from pytest_recode.render.report_table import Rows, Table, columns, cost_notes, missing, percent, percents
@@ -37,18 +37,23 @@ def report(
     `tables`: those of `pytest-recode report`, with notes on all of them. `notes`: what the files have and the numbers have not.
     """
     names, pages = labels(rows), page_keys(rows)
+    found = caveats(rows, names, notes)
     sources = ", ".join(dict.fromkeys(row.source for row in rows))
     return Report(
         title=f"pytest-recode report: {sources}",
         answers=answers(rows, names),
-        caveats=caveats(rows, names, notes),
+        caveats=found,
+        clear=clear(found),
         overview=table_view(_overview(rows, names)),
         spent=spent(rows, episodes.times),
         charts=charts(rows, names, {table.name: table for table in tables}),
         left_out=left_out(rows),
         matrix=matrix(rows, names, pages),
         pairs=pair_views(rows, names, pages),
-        provenance=(table_view(settings_table(rows, names, episodes.times)), table_view(tasks_table(rows))),
+        provenance=(
+            *map(table_view, settings_tables(rows, names, episodes.times)),
+            table_view(tasks_table(rows)),
+        ),
         tables=tuple(map(table_view, tables)),
         table_notes=tuple(table_notes),
         without=without,

@@ -36,11 +36,12 @@ INDEX, EPISODES = "index.html", "episodes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The contents of a report, without its episodes. `left_out`: which figure is missing, and why, or ""."""
+    """The contents of a report, without its episodes. `clear`: what was looked for that would weaken the numbers, and not found. `left_out`: which figure is missing, and why, or ""."""
 
     title: str
     answers: tuple[Answer, ...]
     caveats: tuple[Caveat, ...]
+    clear: str
     overview: TableView
     spent: str
     charts: tuple[Chart, ...]

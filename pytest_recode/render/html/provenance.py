@@ -19,7 +19,8 @@ from pytest_recode.render.report_table import (
     listed,
     missing,
 )
-from pytest_recode.render.words import plural
+from pytest_recode.render.words import error_kind_text, plural
+from pytest_recode.wording import some_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +37,11 @@ def caveats(rows: Rows, names: Mapping[Row, str], notes: Sequence[str]) -> tuple
 
 
 def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
-    simulated = [names[row] for row in rows if row.simulated]
+    simulated = list(dict.fromkeys(row.model for row in rows if row.simulated))
     if simulated:
         yield Caveat(
             what="Simulated models",
-            text=f"{listed(simulated, 'and')}: an offline model that breaks and repairs the reference. Its results say nothing about real models.",
+            text=f"Each of these is an offline model that breaks and repairs the reference: {listed(simulated, 'and')}. Its results say nothing about real models.",
         )
     attempts = [attempt for group in rows.values() for attempt in group]
     shared = sum(each.isolation == "shared" and bool(each.turns) for each in attempts)
@@ -73,11 +74,11 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
             what="Unusable answers",
             text=f"Answers of the model that could not be parsed, so that nothing of them was executed and each cost a step: {listed(lost, 'and')}.",
         )
-    errors = sum(not each.played for each in attempts)
-    if errors:
+    if errors := [each for each in attempts if not each.played]:
         yield Caveat(
             what="Errors",
-            text=f"{plural(errors, 'episode')} of {len(attempts)} ended with an error of a model or of infrastructure. They are in no share.",
+            text=f"{plural(len(errors), 'episode')} of {len(attempts)} ended with an error of a model or of infrastructure, and are in no share:"
+            f" {listed(list(_causes(errors)), 'and')}.",
         )
     lacking = {row: number for row, number in missing(rows, {}).items() if number}
     if lacking:
@@ -99,6 +100,35 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
 
 
 _FEW = 20
+
+
+def _causes(errors: Sequence[Attempt]) -> Iterator[str]:
+    """For each kind of error, what it means, with the number of its episodes and their tasks."""
+    kinds: dict[str, list[Attempt]] = {}
+    for each in errors:
+        kinds.setdefault(each.reason.partition(" error: ")[0], []).append(each)
+    for kind, group in kinds.items():
+        tasks = list(dict.fromkeys(each.task for each in group))
+        yield f"{error_kind_text(kind) or 'unknown'}: {len(group)}, of {some_of(tasks, 3)}"
+
+
+_CHECKS = {
+    "Shared judging": "judging in one process with the tests",
+    "No sandbox": "episodes without a sandbox",
+    "Tampering": "candidates that interfered with their judge",
+    "Passed but flagged": "flagged passes",
+    "Unusable answers": "unusable answers of the model",
+    "Errors": "errors",
+    "Missing tasks": "missing tasks",
+    "Changed tasks": "task files that differ between rows",
+}
+"""What `caveats` looks for, as a reader knows it."""
+
+
+def clear(found: Sequence[Caveat]) -> str:
+    """What was looked for and not found, as a list in a sentence; "" if everything was found."""
+    names = {each.what for each in found}
+    return ", ".join(words for what, words in _CHECKS.items() if what not in names)
 
 
 def _unparsed(rows: Rows) -> Iterator[tuple[Row, Mapping[str, int]]]:
@@ -142,27 +172,58 @@ def _between(begun: float, ended: float) -> str:
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
 
 
-def settings_table(rows: Rows, names: Mapping[Row, str], times: Times) -> Table:
-    """One column for each row, one line for each setting and recorded value."""
+def settings_tables(rows: Rows, names: Mapping[Row, str], times: Times) -> tuple[Table, ...]:
+    """The settings and recorded values that all rows share, one on each line, then those in which rows differ, one row on each line."""
     facts = {
         row: {**_facts(row, group), **({"played": _between(*times[row])} if row in times else {})}
         for row, group in rows.items()
     }
     keys = list(dict.fromkeys(key for found in facts.values() for key in found))
-    return Table(
-        name="settings",
-        title="Settings and recorded values of each row",
-        columns=(
-            Column(key="setting", head="setting"),
-            *(Column(key=f"row_{place}", head=names[row]) for place, row in enumerate(rows)),
-        ),
-        rows=tuple(
-            {"setting": key, **{f"row_{place}": facts[row].get(key) for place, row in enumerate(rows)}} for key in keys
-        ),
-    )
+    shared = [key for key in keys if len({found.get(key) for found in facts.values()}) == 1]
+    first = next(iter(facts.values()), {})
+    tables = [
+        Table(
+            name="settings",
+            title="Settings and recorded values that all rows share"
+            if len(facts) > 1
+            else "Settings and recorded values",
+            columns=columns("text", setting="setting", value="value"),
+            rows=tuple({"setting": key, "value": first.get(key)} for key in shared),
+            notes=(
+                "feedback-code, steps, turns … are options: --recode-feedback-code, --recode-steps, --recode-turns …",
+            ),
+        )
+    ]
+    differing = [key for key in keys if key not in shared]
+    if differing:
+        tables.append(
+            Table(
+                name="settings-of-rows",
+                title="Settings and recorded values in which rows differ",
+                columns=(
+                    *columns("text", row="row"),
+                    *(Column(key=f"setting_{place}", head=key) for place, key in enumerate(differing)),
+                ),
+                rows=tuple(
+                    {"row": names[row], **{f"setting_{place}": found.get(key) for place, key in enumerate(differing)}}
+                    for row, found in facts.items()
+                ),
+            )
+        )
+    return tuple(tables)
 
 
-_LABELS = {"version": "version of pytest-recode"}
+_LABELS = {"version": "version of pytest-recode", "researcher": "feedback-model", "isolation": "judging"}
+_OPTIONS = ("call seconds", "image")
+"""Recorded values, other than settings that rows are compared by, that are the values of options."""
+
+
+def _label(key: str) -> str:
+    return _LABELS.get(key) or key.replace(" ", "-")
+
+
+def _value(key: str, value: str) -> str:
+    return "not set" if value == "none" and key != "test output" else value
 
 
 def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
@@ -180,8 +241,11 @@ def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
         "feedback": row.feedback,
         "paper in the prompt": "yes" if row.paper else "no",
         "benchmark format": row.format,
-        **dict(row.settings),
-        **{_LABELS.get(key, key): " + ".join(sorted(values)) for key, values in found.items()},
+        **{_label(key): _value(key, value) for key, value in row.settings},
+        **{
+            _label(key) if key in _OPTIONS else _LABELS.get(key, key): " + ".join(sorted(values))
+            for key, values in found.items()
+        },
         "attempts at a task": str(max((attempt.number for attempt in attempts), default=0)),
         "seeds of gradings": f"{len(seeds)} different" if len(seeds) > 1 else "".join(map(str, seeds)),
     }
