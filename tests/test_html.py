@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ from pytest_recode.records.record_check import fault
 from pytest_recode.records.transcript_turns import read_episode
 from pytest_recode.render.html import build
 from pytest_recode.render.html.charts import charts
+from pytest_recode.render.html.episode_view import LEVELS_SAY, dedented
 from pytest_recode.render.html.figure_files import inline, png, svg
 from pytest_recode.render.html.names import labels
 from pytest_recode.render.html.page import files
@@ -161,7 +163,41 @@ def test_an_episode_is_shown_turn_by_turn(played: Path, page: Page) -> None:
                 for case in line["verdict"]["cases"]:
                     if case["outcome"] != "passed":
                         assert case["id"] in text
-                        assert "\n".join(essence(case["message"])) in text
+                        assert "\n".join(dedented(essence(case["message"]))) in text
+
+
+def test_the_table_of_turns_says_how_cases_failed(played: Path, page: Page) -> None:
+    text = squeezed(page.text)
+    for path in transcripts(played):
+        for line in lines(path):
+            if line["event"] == "turn" and line["passed"] < line["total"]:
+                kinds = Counter(
+                    case["exception"] or case["kind"].replace("-", " ")
+                    for case in line["cases"]
+                    if case["outcome"] != "passed"
+                )
+                said = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
+                assert f"{line['level'] or 'none'}{line['passed']} of {line['total']}{said}" in text
+            elif line["event"] == "feedback":
+                assert f"Feedback {line['level']} ({LEVELS_SAY[line['level']]}; derived from the failures" in text
+
+
+def test_pages_of_attempts_have_different_titles(tmp_path: Path) -> None:
+    records = [samples.record("a", (0, 4), attempt=attempt) for attempt in (1, 2)]
+    own = rows_of([samples.run(tmp_path, [*records, samples.record("b", (4,))])]).own
+    found = build.episodes(own, Without(), Path.is_file, ReadTranscripts(with_pairs=False))
+    assert [page.title for page in found.pages] == [
+        "a: m, L0, attempt 1, SOLVED@2",
+        "a: m, L0, attempt 2, SOLVED@2",
+        "b: m, L0, SOLVED@1",
+    ]
+
+
+def test_a_failure_is_shown_without_its_indentation() -> None:
+    rows = [">       assert f(x) == 1", "E       assert 2 == 1", "E        +  where 2 = f(3)", "E", "…"]
+    assert dedented(rows) == ["> assert f(x) == 1", "E assert 2 == 1", "E  +  where 2 = f(3)", "E", "…"]
+    assert dedented(["E", "some text"]) == ["E", "some text"]
+    assert dedented([]) == []
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ def turns_text(episode: PlayedEpisode) -> str:
 
 def costs(usage: Mapping[str, object]) -> list[str]:
     """The tokens and the dollars of a usage."""
-    tokens = [f"{usage['prompt_tokens']:,} + {usage['completion_tokens']:,} tokens"]
+    tokens = [f"{usage['prompt_tokens']:,} prompt + {usage['completion_tokens']:,} completion tokens"]
     cost = usage["cost_usd"]
     return [*tokens, "cost unknown" if cost is None else f"{cost:.4f} USD"]
 

@@ -85,14 +85,16 @@ def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool], tra
     ordered = [*keys.values()]
     pages: list[EpisodePage] = []
     times: dict[Row, tuple[float, float]] = {}
+    several = {identity[:2] for identity in keys if identity[2] > 1}
     for place, (identity, key) in enumerate(keys.items()):
         attempt, row = found[identity], identity[0]
+        who = names[row] + (f", attempt {attempt.number}" if identity[:2] in several else "")
         played = _played(attempt, readable)
         if isinstance(played, str):
-            view = without_transcript(key, attempt, names[row], played)
+            view = without_transcript(key, attempt, who, played)
         else:
             transcripts.add(played.path, played)
-            view = episode_view(key, attempt.task, attempt.outcome, names[row], played, without)
+            view = episode_view(key, attempt.task, attempt.outcome, who, played, without)
             begun, ended = times.get(row, (played.begun, played.now[1]))
             times[row] = min(begun, played.begun), max(ended, played.now[1])
         after = ordered[place + 1] if place + 1 < len(ordered) else ""

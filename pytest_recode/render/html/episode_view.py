@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,10 @@ class InterfaceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackView:
+    """`says`: what feedback of its level says. `by`: who wrote it."""
+
     level: str
+    says: str
     by: str
     cut: int
     text: str | None
@@ -61,10 +65,11 @@ class FeedbackView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """A turn. Texts that `--without` removes are None."""
+    """A turn. `kinds`: of its failed cases, with their numbers. Texts that `--without` removes are None."""
 
     number: int
     level: str
+    kinds: str
     passed: int
     total: int
     judged: bool
@@ -172,6 +177,7 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, w
     return TurnView(
         number=turn.number,
         level=(judged["level"] or "") if judged else "",
+        kinds=_kinds(judged) if judged else "",
         passed=judged["passed"] if judged else 0,
         total=judged["total"] if judged else 0,
         judged=judged is not None,
@@ -236,12 +242,46 @@ def _failures(judged: TurnLine, *, private: bool) -> Iterator[InterfaceView]:
                 cases=tuple(
                     CaseView(
                         id=case["id"],
-                        kind=case["exception"] or case["kind"],
-                        message="" if private else "\n".join(essence(messages.get(case["id"], ""))),
+                        kind=_kind(case),
+                        message="" if private else "\n".join(dedented(essence(messages.get(case["id"], "")))),
                     )
                     for case in failed
                 ),
             )
+
+
+LEVELS_SAY = {
+    "L0": "that tests fail",
+    "L1": "which interface fails, and how",
+    "L2": "also why",
+    "L3": "also what to change",
+    "L4": "also the correcting code",
+}
+"""What feedback of each level says, in a few words."""
+
+_SOURCES = {
+    "task": "from the task's feedback.yaml",
+    "derived": "derived from the failures and the reference",
+    "person": "written by a person",
+    "model": "written by a model",
+}
+
+
+def _kind(case: CaseRecord) -> str:
+    return case["exception"] or case["kind"].replace("-", " ") or case["outcome"]
+
+
+def _kinds(judged: TurnLine) -> str:
+    """How often cases failed in which way, the most frequent first."""
+    counts = Counter(_kind(case) for case in judged["cases"] if case["outcome"] != "passed")
+    return ", ".join(f"{kind} ({count})" for kind, count in counts.most_common())
+
+
+def dedented(rows: Sequence[str]) -> list[str]:
+    """The lines of a failure, which pytest marks with one character, without the indentation that all of them have after it."""
+    marked = [row for row in rows if row[:1] in (">", "E") and row[1:].strip()]
+    indent = min((len(row) - 1 - len(row[1:].lstrip()) for row in marked), default=1)
+    return [row[:1] + row[indent:] if row[:1] in (">", "E") and indent > 1 else row for row in rows]
 
 
 def _feedback(feedback: FeedbackLine, facts: EpisodeFacts, without: Without, *, private: bool) -> FeedbackView:
@@ -249,7 +289,10 @@ def _feedback(feedback: FeedbackLine, facts: EpisodeFacts, without: Without, *, 
     removed = private or (without.reference and corrects(feedback, facts)) or (without.tests and shows_tests(facts))
     return FeedbackView(
         level=feedback["level"],
-        by=f"model {feedback['model']}" if feedback["model"] else f"source {feedback['source']}",
+        says=LEVELS_SAY.get(feedback["level"], ""),
+        by=f"written by the model {feedback['model']}"
+        if feedback["model"]
+        else _SOURCES.get(feedback["source"], f"source {feedback['source']}"),
         cut=feedback["audit"]["cut"],
         text=None if removed else feedback["text"],
     )
