@@ -32,8 +32,9 @@ from pytest_recode.records.record_check import fault
 from pytest_recode.records.transcript_turns import read_episode
 from pytest_recode.render.html import build
 from pytest_recode.render.html.charts import charts
-from pytest_recode.render.html.episode_view import LEVELS_SAY, dedented
+from pytest_recode.render.html.episode_view import dedented
 from pytest_recode.render.html.figure_files import inline, png, svg
+from pytest_recode.render.html.levels import LEVELS_SAY
 from pytest_recode.render.html.names import labels
 from pytest_recode.render.html.page import files
 from pytest_recode.render.html.redaction import PARTS, Without
@@ -372,6 +373,17 @@ def test_levels_add_up_in_the_figure(played: Path) -> None:
     assert share_of(everything, lambda each: solved_level(each) is not None) == share_of(
         everything, lambda each: each.solved_within()
     )
+
+
+def test_no_line_claims_a_share_at_a_level_that_was_not_given(played: Path) -> None:
+    """With L4 alone, nothing is known between none and L4, so that the value of none holds until L4."""
+    own = rows_of([played / "run"]).own
+    drawn = {chart.name: chart for chart in charts(own, labels(own), {})}
+    for name, style in (("levels", "steps-post"), ("turns", "default")):
+        axes = Figure().add_subplot()
+        drawn[name].panels[0].draw(axes)
+        assert {each.lines[0].get_drawstyle() for each in axes.containers} == {style}
+    assert "L4 also the correcting code" in drawn["levels"].description
 
 
 def test_a_line_ends_at_its_limit_on_turns(played: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ def test_researchcodebench_has_the_figures_of_its_paper(snippets: Path, stats_fi
     assert set(stats()["results"]) <= set(words(found["cutoffs"]))
     assert "32 models (published)" in words(found["error-shares"])
     for chart in found.values():
+        assert re.search(r"\.[A-Z]|\. [a-z]", chart.description) is None  # sentences
         if chart.name in ("scaled-pass", "cutoffs", "paper-impact"):
             assert "arXiv 2506.02314), which was given as a file" in chart.description
     impact = found["paper-impact"].table
@@ -106,6 +108,8 @@ def test_recode_h_has_the_curves_of_its_paper(levels: Path) -> None:
     assert rows["m", "L2"] == 50.0
     assert rows["GPT-5", "L4"] == 100 * 73 / published.TASKS
     assert {f"{model} (published)" for model in published.ERROR_TYPES} < set(words(found["feedback-categories"]))
+    categories = [word for word in words(found["feedback-categories"]) if re.match(r"T\d ", word)]
+    assert categories == ["T1 correctness", "T2 paper or instruction", "T3 knowledge", "T4 repository"]
     for name in ("recode-h-levels", "recode-h-turns"):
         assert "arXiv 2510.06186), from notes on the paper, table 2: Recall@10 of 102 tasks" in found[name].description
 

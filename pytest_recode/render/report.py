@@ -144,7 +144,7 @@ def shown(kind: str, value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+    return f"{value:.2f}"
 
 
 def _end(value: float) -> str:

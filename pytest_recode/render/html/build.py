@@ -44,6 +44,7 @@ def report(
         answers=answers(rows, names),
         caveats=found,
         clear=clear(found),
+        published=any(row.get("published") for table in tables for row in table.rows),
         overview=table_view(_overview(rows, names)),
         spent=spent(rows, episodes.times),
         charts=charts(rows, names, {table.name: table for table in tables}),

@@ -10,6 +10,7 @@ from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
+from pytest_recode.render.html.levels import LEVELS_SAY
 from pytest_recode.render.html.redaction import Without, corrects, knows_reference, shows_tests
 from pytest_recode.render.show import action_line, costs, diff, first_line, stop_reason, turns_text
 from pytest_recode.render.words import error_kind_text, essence, plural, status
@@ -249,15 +250,6 @@ def _failures(judged: TurnLine, *, private: bool) -> Iterator[InterfaceView]:
                 ),
             )
 
-
-LEVELS_SAY = {
-    "L0": "that tests fail",
-    "L1": "which interface fails, and how",
-    "L2": "also why",
-    "L3": "also what to change",
-    "L4": "also the correcting code",
-}
-"""What feedback of each level says, in a few words."""
 
 _SOURCES = {
     "task": "from the task's feedback.yaml",

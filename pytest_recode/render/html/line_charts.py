@@ -9,6 +9,7 @@ from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.episodes import LEVELS, Episodes, share_of, solved_level
 from pytest_recode.metrics.intervals import Interval
 from pytest_recode.render.html.chart import Chart, Panel, legend, row_column, short, style
+from pytest_recode.render.html.levels import LEVELS_SAY
 from pytest_recode.render.report_episodes import turns_given
 from pytest_recode.render.report_table import COUNTS, Column, Rows, Table, counts, percents
 
@@ -57,12 +58,14 @@ def by_level(rows: Rows, found: Mapping[Row, Episodes], names: Mapping[Row, str]
         "levels",
         "Solved with feedback of at most this level",
         "The share of played episodes that were solved without feedback, or with feedback of at most each level, with 95 % intervals."
-        " The step from one level to the next is what the level added. A row has no point at a level that it never gave.",
+        " The step at a level is what feedback of this level added, in all turns that had it. A row has no point at a level that it never gave."
+        f" What feedback says: {'; '.join(f'{level} {text}' for level, text in LEVELS_SAY.items())}.",
         list(LEVELS),
         "feedback level",
         points,
         rows,
         names,
+        steps=True,
     )
 
 
@@ -75,7 +78,10 @@ def _lines(
     points: Points,
     rows: Rows,
     names: Mapping[Row, str],
+    *,
+    steps: bool = False,
 ) -> Chart:
+    """`steps`: a value holds until the next one, instead of a line between them."""
     places = {row: place for place, row in enumerate(points)}
 
     def panel(group: Sequence[Row], title: str) -> Panel:
@@ -92,10 +98,12 @@ def _lines(
                         [100 * (high - share) for _, (share, (_, high)) in known],
                     ],
                     capsize=2,
-                    elinewidth=0.8,
+                    elinewidth=1.1 if steps else 0.8,
                     markersize=5,
-                    linewidth=1.4,
+                    linewidth=0.8 if steps else 1.4,
+                    linestyle=":" if steps else "-",  # a vertical step must not cover an interval
                     label=names[row],
+                    drawstyle="steps-post" if steps else "default",
                     **style(places[row]),
                 )
             axes.set_xticks(range(len(ticks)), ticks)

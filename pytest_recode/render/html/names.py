@@ -32,7 +32,7 @@ _ALWAYS = 2
 def _parts(row: Row) -> tuple[str, ...]:
     return (
         row.model + (" (simulated)" if row.simulated else ""),
-        row.feedback,
+        _feedback(row.feedback),
         "" if row.paper else "without paper",
         row.agent,
         row.format,
@@ -72,4 +72,8 @@ def table_names(rows: Sequence[Mapping[str, Any]], *, without: tuple[str, ...] =
 def _part(key: str, value: str) -> str:
     if key == "paper_shown":
         return "" if value == "yes" else "without paper"
-    return value
+    return _feedback(value) if key == "feedback" else value
+
+
+def _feedback(policy: str) -> str:
+    return "no feedback" if policy == "none" else policy

@@ -36,12 +36,13 @@ INDEX, EPISODES = "index.html", "episodes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The contents of a report, without its episodes. `clear`: what was looked for that would weaken the numbers, and not found. `left_out`: which figure is missing, and why, or ""."""
+    """The contents of a report, without its episodes. `clear`: what was looked for that would weaken the numbers, and not found. `published`: whether tables have published results. `left_out`: which figure is missing, and why, or ""."""
 
     title: str
     answers: tuple[Answer, ...]
     caveats: tuple[Caveat, ...]
     clear: str
+    published: bool
     overview: TableView
     spent: str
     charts: tuple[Chart, ...]

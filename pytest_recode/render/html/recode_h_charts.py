@@ -99,7 +99,7 @@ def _by_turn(curves: Table, episodes: Table) -> Chart:
                     if key.startswith("turn_") and value is not None
                 ]
                 axes.plot(
-                    [turn for turn, _ in points], [value for _, value in points], label=name, markersize=5,
+                    [turn + 0.06 * place for turn, _ in points], [value for _, value in points], label=name, markersize=5,
                     **style(place),
                 )  # fmt: skip
             for place, row in enumerate(published):
@@ -129,19 +129,29 @@ def _by_turn(curves: Table, episodes: Table) -> Chart:
     )
 
 
+_MEANINGS = {
+    "T0": "structure",
+    "T1": "correctness",
+    "T2": "paper or instruction",
+    "T3": "knowledge",
+    "T4": "repository",
+}
+
+
 def _categories(table: Table) -> Chart:
     rows = _rows(table)
     names = table_names(rows)
     shares = [[row.get(one) or 0.0 for one in CATEGORIES] for row in rows]
+    parts = [f"{one} {_MEANINGS[one]}" for one in CATEGORIES]
     return Chart(
         name="feedback-categories",
         title="RECODE-H: what was wrong, by category of feedback",
-        description="Shares of the items of feedback: T0 structure, T1 correctness, T2 paper or instruction, T3 knowledge, T4 repository."
+        description="The categories of the faults that feedback is about, as shares of its items."
         f" {_PUBLISHED}, table 3: classified afterwards by a model, without T0.",
         panels=(
             Panel(
                 height=lines_height(len(names)) + legend_height(shares),
-                draw=lambda axes: stacked(axes, names, CATEGORIES, shares),
+                draw=lambda axes: stacked(axes, names, parts, shares, "items of feedback, %"),
             ),
         ),
         table=table,

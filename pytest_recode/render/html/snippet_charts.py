@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _PUBLISHED = (
-    "Published rows: the overall_stats.json of ResearchCodeBench (arXiv 2506.02314), which was given as a file."
+    " Published rows: the overall_stats.json of ResearchCodeBench (arXiv 2506.02314), which was given as a file."
 )
 
 
@@ -165,10 +165,14 @@ def _impact(table: Table, published: str) -> Chart:
         name="paper-impact",
         title="ResearchCodeBench: what the paper changes, snippet by snippet",
         description="For each snippet, the share of pairs of rows that solve it with the paper in the prompt, minus the share without it."
-        f" {' '.join(table.notes)}.{published}",
+        f" {_sentences(table.notes)}{published}",
         panels=(Panel(height=3.0, draw=draw),),
         table=table,
     )
+
+
+def _sentences(notes: Sequence[str]) -> str:
+    return " ".join(f"{note[:1].upper()}{note[1:]}." for note in notes)
 
 
 def _errors(table: Table) -> Chart:
@@ -186,7 +190,7 @@ def _errors(table: Table) -> Chart:
         panels=(
             Panel(
                 height=lines_height(len(names)) + legend_height([*shares, theirs]),
-                draw=lambda axes: stacked(axes, names, CLASSES, [*shares, theirs]),
+                draw=lambda axes: stacked(axes, names, CLASSES, [*shares, theirs], "unsolved snippets, %"),
             ),
         ),
         table=table,

@@ -28,7 +28,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableView:
+    """`caption`: the title, with the columns that have one value."""
+
     name: str
+    title: str
     caption: str
     heads: tuple[Head, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -49,6 +52,7 @@ def table_view(table: Table) -> TableView:
             heads.append(column)
     return TableView(
         name=table.name,
+        title=table.title,
         caption=table.title + (f" ({', '.join(folded)})" if folded else ""),
         heads=tuple(Head(text=column.head, number=_is_number(column)) for column in heads),
         rows=tuple(tuple(_cell(column, row) for column in heads) for row in table.rows),
