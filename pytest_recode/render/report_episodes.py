@@ -202,10 +202,10 @@ def _costs(found: Mapping[Row, Episodes]) -> Table:
         title="Cost: tokens and dollars of all episodes, including unsolved ones",
         columns=(
             *identities(found),
-            *columns("count", tokens="tokens", tokens_per_solved="per solved"),
-            *(columns("count", paid_tokens="paid") if shared else ()),
-            *columns("money", cost_usd="cost $", cost_per_solved="per solved"),
-            *(columns("money", paid_usd="paid $") if shared else ()),
+            *columns("count", tokens="tokens", tokens_per_solved="tokens per solved"),
+            *(columns("count", paid_tokens="tokens paid") if shared else ()),
+            *columns("money", cost_usd="cost $", cost_per_solved="$ per solved"),
+            *(columns("money", paid_usd="$ paid") if shared else ()),
             *columns("count", solved="solved", episodes="episodes"),
         ),
         rows=tuple(
