@@ -172,8 +172,9 @@ def test_the_table_of_turns_says_how_cases_failed(played: Path, page: Page) -> N
     for path in transcripts(played):
         for line in lines(path):
             if line["event"] == "turn" and line["passed"] < line["total"]:
+                words = {"mismatch": "wrong values", "assertion": "a property does not hold"}
                 kinds = Counter(
-                    case["exception"] or case["kind"].replace("-", " ")
+                    case["exception"] or words.get(case["kind"], case["kind"])
                     for case in line["cases"]
                     if case["outcome"] != "passed"
                 )
@@ -460,7 +461,7 @@ def test_equal_rows_are_called_equal(tmp_path: Path) -> None:
     assert "can be certain" not in text
     third = [samples.record(task, (0,), model="o") for task in "ab"]
     text = squeezed(overview(tmp_path / "third", *equal, *third).text)
-    assert "It is not certain that it is better than o, L0 (p is not below 0.05)." in text
+    assert "It is not certain that it is better than o, L0 (adjusted p is not below 0.05)." in text
     assert (
         "With 2 tasks and 3 pairs of rows, no difference can be certain: the smallest possible adjusted p is 1." in text
     )
@@ -474,7 +475,7 @@ def test_the_overview_says_whether_a_difference_could_have_been_certain(tmp_path
         return [samples.record(task, (4 if model == "m" else 0,), model=model) for task in "abcdef" for model in models]
 
     text = squeezed(overview(tmp_path / "two", *played("mn")).text)
-    assert "It is better than n, L0 (p < 0.05)." in text
+    assert "It is better than n, L0 (adjusted p < 0.05)." in text
     text = squeezed(overview(tmp_path / "three", *played("mno")).text)
     assert (
         "With 6 tasks and 3 pairs of rows, no difference can be certain: the smallest possible adjusted p is 0.094."

@@ -83,9 +83,11 @@ def _verdict(contrasts: Sequence[Contrast], limit: str) -> str:
     if equal:
         sentences.append(f"Equally good on the tasks that both played: {listed(equal, 'and')}.")
     if certain:
-        sentences.append(f"It is better than {listed(certain, 'and')} (p < {CERTAIN}).")
+        sentences.append(f"It is better than {listed(certain, 'and')} (adjusted p < {CERTAIN}).")
     if open_:
-        sentences.append(f"It is not certain that it is better than {listed(open_, 'or')} (p is not below {CERTAIN}).")
+        sentences.append(
+            f"It is not certain that it is better than {listed(open_, 'or')} (adjusted p is not below {CERTAIN})."
+        )
         sentences.append(limit)
     return " ".join(filter(None, sentences))
 

@@ -259,8 +259,24 @@ _SOURCES = {
 }
 
 
+_FAILURES = {
+    "mismatch": "wrong values",
+    "shape": "wrong shape",
+    "length": "wrong number of items",
+    "keys": "wrong keys",
+    "dtype": "wrong type",
+    "assertion": "a property does not hold",
+    "no-exception": "no exception",
+    "no-warning": "no warning",
+    "timeout": "not in time",
+    "died": "ended its process",
+    "protocol": "an unreadable value",
+}
+"""How a case of each kind failed."""
+
+
 def _kind(case: CaseRecord) -> str:
-    return case["exception"] or case["kind"].replace("-", " ") or case["outcome"]
+    return case["exception"] or _FAILURES.get(case["kind"], case["kind"]) or case["outcome"]
 
 
 def _kinds(judged: TurnLine) -> str:
